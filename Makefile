@@ -1,0 +1,40 @@
+# Every target does its own set-up from Python 3.11+, pip and make alone.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: venv demo test test-long check lock bench clean
+
+venv: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("pbem needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
+	touch $@
+
+demo: venv
+	$(BIN)/python tests/demo.py
+
+check: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest -m "not long"
+
+# Minutes, not seconds: everything in `test` and what is marked long.
+test-long: check
+	$(BIN)/pytest
+
+bench: venv
+	$(BIN)/python bench/rules.py
+
+# For maintainers: makes requirements.lock anew (needs uv).
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

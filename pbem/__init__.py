@@ -1,0 +1,1 @@
+"""`pbem`: a referee for slow games by e-mail."""

@@ -1,0 +1,149 @@
+"""The rules interface: what every game offers to the rest of `pbem`, and the register of games.
+
+Here live the `Rules` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game by name.
+A game is pure: text in, new state and reports out. No clock, no randomness, no files, no mail, no logging,
+and no import from another room. Implements design.md, "The rules interface".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["GAMES", "Fault", "Options", "Orders", "Refused", "Report", "Result", "Rules", "Setup", "State", "rules"]
+
+Report = dict[str, Any]
+"""What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with what a player wrote: the rule it breaks, the token as written, and a sentence."""
+
+    rule: str
+    """Number of the ruling in the game's rules page, such as "12", or the name of an option."""
+    token: str | None
+    """The offending token or line as the player wrote it; None when something is missing."""
+    message: str
+    line: int | None = None
+    """1-based line of the text in which the token stands."""
+
+
+class Refused(Exception):  # noqa: N818 - the rule book's word: an illegal order is refused
+    """What a player wrote is illegal; carries all of its faults, in the order in which they were written."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__("; ".join(fault.message for fault in faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a game ended: the winner's seat (0 for a draw) and the score of each seat in seat order."""
+
+    winner: int
+    scores: tuple[int, ...]
+    reason: str = "rules"
+
+
+class Options(Protocol):
+    """The agreed options of one game, defaults filled in."""
+
+    @property
+    def seats(self) -> int:
+        """Number of seats in the game."""
+
+    @property
+    def changed(self) -> Mapping[str, Any]:
+        """Only the options agreed otherwise than default, canonical, in the record's order: TOML values."""
+
+
+class Setup(Protocol):
+    """One seat's judged setup."""
+
+    @property
+    def text(self) -> str:
+        """The canonical notation: what is stored and hashed. No final line end."""
+
+
+class Orders(Protocol):
+    """One seat's judged orders of one turn."""
+
+    @property
+    def text(self) -> str:
+        """The canonical notation on one line: what is stored and hashed."""
+
+
+class State(Protocol):
+    """A position: the replay of all orders so far. Immutable."""
+
+    @property
+    def turn(self) -> int:
+        """The 1-based number of the turn that is due (of the last turn played, once the game is over)."""
+
+    @property
+    def due(self) -> Mapping[int, Orders | None]:
+        """The seats that order in this turn, in seat order: forced orders, or None to ask. Empty when over."""
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """The scores of the position, in seat order."""
+
+    @property
+    def result(self) -> Result | None:
+        """How the rules ended the game, or None while it is not over."""
+
+
+class Rules(Protocol):
+    """The rules of one game, stateless. Source: design.md, "The rules interface"."""
+
+    name: str
+    title: str
+    editions: tuple[int, ...]
+    """The editions of the rulings that can be played, oldest first; an edition never changes."""
+    seats: tuple[int, ...]
+    """The numbers of seats that the game can have."""
+
+    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+        """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
+
+    def setup(self, options: Options, seat: int, text: str) -> Setup:
+        """Parse and judge one setup, alone; raises `Refused` with all faults."""
+
+    def begin(self, options: Options, setups: Sequence[Setup]) -> State:
+        """The position before turn 1, from the setups in seat order."""
+
+    def order(self, state: State, seat: int, text: str) -> Orders:
+        """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
+
+    def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
+        """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
+
+    def show(self, report: Report, seat: int | None) -> Report | None:
+        """What this seat (None: the public) may read of a report; None for nothing. Deny by default."""
+
+    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+        """All that a seat knows of the position, as a JSON object for its letters.
+
+        `turns` holds the reports of each turn played as `show` gave them to this seat: what is known of the
+        others comes from there and nowhere else; only the seat's own side is read from the state.
+        """
+
+    def carry(self, options: Options, result: Result) -> Options:
+        """The options of the next game of a continued match."""
+
+
+GAMES: Mapping[str, str] = {
+    "spaceships": "pbem.games.spaceships",
+}
+"""The games by name and the module that holds each one's `RULES`; imported when first asked for."""
+
+
+def rules(game: str) -> Rules:
+    """The rules of a game by its name; raises KeyError for a game that nobody taught us."""
+    found: Rules = import_module(GAMES[game]).RULES
+    return found
