@@ -1,0 +1,186 @@
+"""The terms of a match: what the players agree on before it starts, and the hash that stands for it.
+
+Here are the option lines of a proposal judged, once, in the words of the match; the game's own options are
+judged by the game. The hash goes into every commitment. Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.match.transcript import canonical, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["OPTIONS", "Terms", "duration"]
+
+KINDS = ("single", "scored", "continued")
+VICTORIES = ("sum of scores", "last game")
+
+OPTIONS: Mapping[str, str] = {
+    "kind": "single (default), scored or continued: one game, several, or several in which survivors carry over",
+    "games": "how many games the match has; without it, it goes on to the target, or until one resigns the match",
+    "target": "the match ends after the game in which somebody's scores add up to this",
+    "victory": "sum of scores (default) or last game: who wins a scored or continued match",
+    "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
+    "rules": "edition of the rulings; the newest by default",
+}
+"""The options of a match and what they mean: help and the parser both read this table."""
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_LONGEST_SETTLING = 7 * 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What was agreed: the game and its options, kind and length of the match, players in seat order."""
+
+    game: str
+    edition: int
+    options: Mapping[str, Any]
+    kind: str
+    games: int | None
+    target: int | None
+    victory: str
+    settle: int
+    players: tuple[str, ...]
+
+    @property
+    def settling(self) -> timedelta:
+        """How long a turn waits after the last order came in, unless all said `final`."""
+        return timedelta(seconds=self.settle)
+
+    def first_options(self) -> Options:
+        """The options of the match's first game."""
+        return rules(self.game).options(self.options, len(self.players))
+
+    def document(self) -> dict[str, Any]:
+        """The terms as they stand in the transcript's first entry: a JSON object."""
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Terms:
+        """The terms of such an object."""
+        return cls(**{**document, "players": tuple(document["players"])})
+
+    def hash(self, server: str, match: str) -> str:
+        """The hash of the agreed rules, which each commitment repeats."""
+        return digest(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
+
+    @classmethod
+    def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:
+        """The terms of a proposal's option lines; `settle` is the server's default; raises `Refused`."""
+        if game not in GAMES:
+            raise Refused(Fault("new", game, f"no such game; there are: {', '.join(GAMES)}"))
+        return _Proposal(game, dict(lines), tuple(players), settle).judge()
+
+
+class _Proposal:
+    """Option lines being judged: all faults are collected before anything is refused."""
+
+    def __init__(self, game: str, lines: dict[str, str], players: tuple[str, ...], settle: timedelta) -> None:
+        self.rules = rules(game)
+        self.lines = lines
+        self.players = players
+        self.settle = settle
+        self.faults: list[Fault] = []
+
+    def judge(self) -> Terms:
+        if len(self.players) not in self.rules.seats:
+            wanted = " or ".join(map(str, self.rules.seats))
+            self.faults.append(Fault("new", None, f"{self.rules.title} is for {wanted} players, you included"))
+        if len(set(self.players)) != len(self.players):
+            self.faults.append(Fault("new", None, "the same player twice"))
+        kind = self.choice("kind", KINDS)
+        games = self.number("games")
+        target = self.number("target")
+        if kind == "single" and (target or games not in (None, 1)):
+            self.faults.append(Fault("games", None, "a single game has no number of games and no target"))
+        terms = {
+            "game": self.rules.name,
+            "edition": self.number("rules") or self.rules.editions[-1],
+            "kind": kind,
+            "games": 1 if kind == "single" else games,
+            "target": target,
+            "victory": self.choice("victory", VICTORIES),
+            "settle": self.settling(),
+        }
+        if terms["edition"] not in self.rules.editions:
+            self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))
+        options = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
+        if self.faults:
+            raise Refused(*self.faults)
+        return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
+
+    def choice(self, key: str, words: tuple[str, ...]) -> str:
+        text = " ".join(self.lines.get(key, words[0]).lower().split())
+        if text not in words:
+            self.faults.append(Fault(key, text, f"{key} is one of: {', '.join(words)}"))
+        return text
+
+    def number(self, key: str) -> int | None:
+        text = self.lines.get(key)
+        if text is None:
+            return None
+        if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
+            self.faults.append(Fault(key, text, f"{key} is a number from 1 to 9999"))
+            return None
+        return int(text)
+
+    def settling(self) -> int:
+        text = self.lines.get("settle")
+        if text is None:
+            return int(self.settle.total_seconds())
+        seconds = duration(text)
+        if seconds is None or seconds > _LONGEST_SETTLING:
+            self.faults.append(Fault("settle", text, "settle is a time such as 10m, 2h or 1d, 7d at most, or 0"))
+            return 0
+        return seconds
+
+    def game_options(self, lines: dict[str, str]) -> Mapping[str, Any]:
+        raw = {key: self.value(key, text) for key, text in lines.items()}
+        if len(self.players) not in self.rules.seats:
+            return {}
+        try:
+            return _plain(self.rules.options(raw, len(self.players)).changed)  # type: ignore[no-any-return]
+        except Refused as refused:
+            self.faults.extend(refused.faults)
+            return {}
+
+    def value(self, key: str, text: str) -> Any:
+        """The option's value: as TOML where the game takes it so (`homes: 3`), else as plain text (`first: 1`)."""
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return text
+        seats = len(self.players) if len(self.players) in self.rules.seats else self.rules.seats[0]
+        for candidate in (value, text):
+            try:
+                self.rules.options({key: candidate}, seats)
+            except Refused:
+                continue
+            return candidate
+        return value
+
+
+def duration(text: str) -> int | None:
+    """Seconds of a time such as `10m`, `2h`, `3d` or `0`; None when it is none."""
+    found = re.fullmatch(r"([0-9]{1,6}) ?([smhd])", text.strip().lower())
+    if found:
+        return int(found[1]) * _UNITS[found[2]]
+    return 0 if text.strip() == "0" else None
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value of a frozen one: tuples become lists, mappings dictionaries."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "items"):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return value

@@ -1,0 +1,104 @@
+"""The transcript of a match: an append-only chain of entries, each with the hash of the one before it.
+
+Here live the canonical bytes of an entry, its head, the statement about a head that the server signs, and the
+check of a whole chain. Nothing here knows what an entry means. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement"]
+
+BEFORE = "0" * 64
+"""The head before the first entry."""
+
+_TAG = b"pbem entry 1\n"
+_FIELDS = ("seq", "prev", "time", "type", "body")
+
+
+class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
+    """The entry with this number does not follow from the one before it."""
+
+    def __init__(self, seq: int, reason: str) -> None:
+        super().__init__(f"entry {seq}: {reason}")
+        self.seq = seq
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: its number from 1, the head before it, its UTC time, its type and body."""
+
+    seq: int
+    prev: str
+    time: str
+    type: str
+    body: dict[str, Any]
+
+    def canonical(self) -> bytes:
+        """The bytes that are hashed: see `canonical`."""
+        return canonical({name: getattr(self, name) for name in _FIELDS})
+
+    @property
+    def head(self) -> str:
+        """The head of the chain after this entry: SHA-256 over a tag and the canonical bytes, in hex."""
+        return hashlib.sha256(_TAG + self.canonical()).hexdigest()
+
+    @classmethod
+    def read(cls, line: bytes) -> Entry:
+        """The entry of these canonical bytes; raises ValueError when they are anything else."""
+        found = json.loads(line)
+        if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
+            raise ValueError("not an entry")
+        entry = cls(**found)
+        if type(entry.seq) is not int or not isinstance(entry.body, dict) or entry.canonical() != line:
+            raise ValueError("not the canonical bytes of an entry")
+        return entry
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON: ASCII, sorted keys, no blanks; raises TypeError on anything but the allowed kinds."""
+    _refuse_other_kinds(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+
+
+def _refuse_other_kinds(value: object) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not (isinstance(key, str) and key.isascii()):
+                raise TypeError(f"not an ASCII key: {key!r}")
+            _refuse_other_kinds(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _refuse_other_kinds(inner)
+    elif value is not None and not isinstance(value, (str, int)):
+        raise TypeError(f"not allowed in an entry: {type(value).__name__}")
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hex, as `sha256sum` prints it."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def statement(server: str, match: str, seq: int, head: str) -> bytes:
+    """The text about a head that the server signs with its Ed25519 key."""
+    return f"pbem head 1\nserver {server}\nmatch {match}\nseq {seq}\nhead {head}\n".encode()
+
+
+def follow(entries: Iterable[Entry]) -> str:
+    """Check that entries form one chain from its start; the last head; raises `BrokenChain`."""
+    head = BEFORE
+    for number, entry in enumerate(entries, start=1):
+        if entry.seq != number:
+            raise BrokenChain(number, f"has the number {entry.seq}")
+        if entry.prev != head:
+            raise BrokenChain(number, "does not name the head before it")
+        head = entry.head
+    return head
