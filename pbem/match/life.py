@@ -1,0 +1,572 @@
+"""The life of one match: an event and the match go in, the next match and its decisions come out.
+
+`proposed -> agreed -> [setup -> playing -> ended -> revealed] for each game -> closed`. A `Match` is the fold of its
+transcript and of the submissions that wait; a `Step` is what an event leads to: entries for the transcript, papers
+to keep, notices to the seats. Who may act was decided before (identity); how a letter reads comes after
+(templates). Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.match.papers import Opening, Receipt
+from pbem.match.record import Record, RecordedResult, Turn, write
+from pbem.match.transcript import BEFORE, Entry, canonical, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pbem.match.terms import Terms
+
+__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World"]
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """One player of the match: the name, and the public keys that letters may be signed with."""
+
+    name: str
+    keys: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is handed in: the time, the random bytes of the operating system, and who we are."""
+
+    now: datetime
+    random: Callable[[int], bytes]
+    version: str
+    server_key: str
+
+    @property
+    def time(self) -> str:
+        """The time as entries write it: UTC to the second."""
+        return self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def salt(self) -> str:
+        """64 hex digits that nobody can guess."""
+        return self.random(32).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The signed form around a setup, orders or a withdrawal: what ties the words to one place and moment."""
+
+    server: str | None
+    player: str | None
+    prev: str | None
+    rev: int | None
+    game: int | None = None
+    turn: int | None = None
+    final: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key."""
+
+    raw: bytes
+    level: str
+    key: str
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the letter as it was received."""
+        return digest(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What stands (or stood, once withdrawn) of one seat: canonical text, revision, and its opening or receipt."""
+
+    rev: int
+    text: str
+    paper: str
+    letter: bytes = field(repr=False)
+    final: bool = False
+    standing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A file of the match's evidence, by its path in the bundle; `seat` may see it before the reveal, if any."""
+
+    path: str
+    content: bytes = field(repr=False)
+    game: int = 0
+    seat: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a seat is to be told: the kind names the letter's template."""
+
+    kind: str
+    seat: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one game of the match ended."""
+
+    winner: int
+    scores: tuple[int, ...]
+    reason: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
+
+    id: str
+    server: str
+    terms: Terms
+    phase: str = "proposed"
+    seq: int = 0
+    head: str = BEFORE
+    prev: str = BEFORE
+    players: tuple[Player, ...] = ()
+    game: int = 0
+    options: Options | None = None
+    setups: Mapping[int, Submission] = field(default_factory=dict)
+    orders: Mapping[int, Submission] = field(default_factory=dict)
+    position: State | None = None
+    played: tuple[Mapping[int, str], ...] = ()
+    reports: tuple[tuple[Report, ...], ...] = ()
+    games: tuple[Ended, ...] = ()
+    previous: str | None = None
+    resolve_at: datetime | None = None
+    outcome: Mapping[str, Any] | None = None
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the match's game."""
+        return rules(self.terms.game)
+
+    @property
+    def seats(self) -> range:
+        """The seats, from 1."""
+        return range(1, len(self.terms.players) + 1)
+
+    @property
+    def rules_hash(self) -> str:
+        """The hash of the agreed rules."""
+        return self.terms.hash(self.server, self.id)
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """Each seat's scores of the finished games, added up."""
+        return tuple(sum(ended.scores[seat - 1] for ended in self.games) for seat in self.seats)
+
+    @property
+    def turn(self) -> int:
+        """The turn that is due; 0 while setups are."""
+        return self.position.turn if self.position and self.phase == "playing" else 0
+
+    def name(self, seat: int) -> str:
+        """The player's name."""
+        return self.terms.players[seat - 1]
+
+    def seat_of(self, player: str) -> int | None:
+        """The player's seat, if any."""
+        return self.terms.players.index(player) + 1 if player in self.terms.players else None
+
+    def asked(self, seat: int) -> bool:
+        """Whether the match waits for something of this seat that is not there yet."""
+        if self.phase == "setup":
+            return not _standing(self.setups, seat)
+        if self.phase == "playing" and self.position:
+            return self.position.due.get(seat, 0) is None and not _standing(self.orders, seat)
+        return False
+
+    def shown(self, seat: int | None) -> list[list[Report]]:
+        """The reports of this game's turns as the seat (None: the public) may read them."""
+        return [self.show(seat, reports) for reports in self.reports]
+
+    def show(self, seat: int | None, reports: tuple[Report, ...]) -> list[Report]:
+        """The reports as the seat may read them; what the game does not show is not there."""
+        shown = (self.rules.show(report, seat) for report in reports)
+        return [report for report in shown if report is not None]
+
+    def view(self, seat: int | None) -> dict[str, Any] | None:
+        """All that the seat knows of the position; None before the game begins."""
+        return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
+
+
+def _standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+    submission = submissions.get(seat)
+    return submission if submission and submission.standing else None
+
+
+@dataclass(slots=True)
+class Step:
+    """The match after an event, and everything that the event leads to, in order."""
+
+    match: Match
+    world: World
+    entries: list[Entry] = field(default_factory=list)
+    papers: list[Paper] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+    # Events. Each raises `Refused`, with all faults, when the player may not do this, and then nothing changed.
+
+    def agree(self, players: tuple[Player, ...]) -> None:
+        """All players accepted: the transcript begins, and setups are asked for."""
+        match = self.match
+        self.match = replace(match, players=players)
+        self._enter(
+            "agreed",
+            {
+                "version": self.world.version,
+                "server": match.server,
+                "server_key": self.world.server_key,
+                "match": match.id,
+                "terms": match.terms.document(),
+                "rules": match.rules_hash,
+                "players": {
+                    str(seat): {"name": player.name, "keys": [dict(key) for key in player.keys]}
+                    for seat, player in enumerate(players, start=1)
+                },
+            },
+        )
+        self._ask_for_setups(match.terms.first_options())
+
+    def setup(self, seat: int, form: Form, signed: Signed) -> Submission:
+        """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
+        match = self.match
+        faults = self._misplaced(seat, form, match.setups.get(seat), game=True)
+        if match.phase != "setup" or match.options is None:
+            raise Refused(Fault("setup", None, "no setup is being asked for"))
+        try:
+            setup = match.rules.setup(match.options, seat, form.text)
+        except Refused as refused:
+            faults.extend(refused.faults)
+        if faults:
+            raise Refused(*faults)
+        if same := self._again(match.setups.get(seat), form, setup.text):
+            return same
+        opening = Opening(
+            match.server,
+            match.id,
+            match.game,
+            seat,
+            match.name(seat),
+            match.rules_hash,
+            signed.hash,
+            self.world.salt(),
+            setup.text,
+        )
+        submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw)
+        self.match = replace(match, setups={**match.setups, seat: submission})
+        return submission
+
+    def order(self, seat: int, form: Form, signed: Signed) -> Submission:
+        """A seat's whole set of orders of the turn that is due; replaces what stood before."""
+        match = self.match
+        if match.phase != "playing" or match.position is None:
+            raise Refused(Fault("orders", None, "no turn is being played"))
+        faults = self._misplaced(seat, form, match.orders.get(seat))
+        if match.position.due.get(seat, 0) is not None:
+            raise Refused(Fault("orders", None, f"turn {match.turn} does not ask for orders of yours"))
+        try:
+            orders = match.rules.order(match.position, seat, form.text)
+        except Refused as refused:
+            faults.extend(refused.faults)
+        if faults:
+            raise Refused(*faults)
+        if same := self._again(match.orders.get(seat), form, orders.text):
+            return same
+        receipt = Receipt(
+            match.server,
+            match.id,
+            match.game,
+            match.turn,
+            seat,
+            match.name(seat),
+            form.rev or 1,
+            signed.level,
+            signed.key,
+            signed.hash,
+            self.world.salt(),
+        )
+        submission = Submission(form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final)
+        self.match = replace(match, orders={**match.orders, seat: submission})
+        return submission
+
+    def clear(self, seat: int) -> Submission:
+        """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
+        match = self.match
+        where = "setups" if match.phase == "setup" else "orders"
+        submissions: Mapping[int, Submission] = getattr(match, where)
+        submission = _standing(submissions, seat)
+        if submission is None:
+            raise Refused(Fault("clear", None, "nothing of yours stands"))
+        withdrawn = {**submissions, seat: replace(submission, standing=False)}
+        self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
+        return submission
+
+    def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
+        """Give up the game, or the whole match: the position's scores stand, the other seat wins."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault("resign", None, "the match is not being played"))
+        if match.phase == "setup" and not whole_match:
+            raise Refused(
+                Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
+            )
+        winner = next((other for other in match.seats if other != seat), 0) if len(match.seats) == 2 else 0
+        body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
+        self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, match.game, seat))
+        self._enter("resigned", body)
+        if match.position is not None and match.phase == "playing":
+            self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
+        if whole_match and self.match.phase != "closed":
+            self._close(winner, "resignation")
+
+    def advance(self) -> None:
+        """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
+        match = self.match
+        if match.phase == "setup" and all(_standing(match.setups, seat) for seat in match.seats):
+            self._begin()
+        elif match.phase == "playing" and match.position:
+            waiting = [_standing(match.orders, seat) for seat, forced in match.position.due.items() if forced is None]
+            if not all(waiting):
+                return
+            settled = match.resolve_at or self.world.now + match.terms.settling
+            if all(orders and orders.final for orders in waiting) or settled <= self.world.now:
+                self._resolve()
+            else:
+                self.match = replace(match, resolve_at=settled)
+
+    # What events have in common.
+
+    def _misplaced(self, seat: int, form: Form, before: Submission | None, *, game: bool = False) -> list[Fault]:
+        """The faults of the form itself: signed for another place, or older than what was sent before."""
+        match = self.match
+        wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev}
+        wanted |= {"game": match.game} if game else {"turn": match.turn}
+        faults = []
+        for key, value in wanted.items():
+            given = getattr(form, key)
+            if given is None:
+                faults.append(Fault(key, None, f"the form does not say `{key} {value}`"))
+            elif given != value:
+                faults.append(Fault(key, f"{key} {given}", f"this is `{key} {value}`"))
+        if form.rev is None:
+            faults.append(Fault("rev", None, "the form does not say its revision, such as `rev 1`"))
+        elif before and form.rev < before.rev:
+            faults.append(Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before; use a higher one"))
+        return faults
+
+    @staticmethod
+    def _again(before: Submission | None, form: Form, text: str) -> Submission | None:
+        """What stands already, when the very same is sent again; raises when one revision has two contents."""
+        if before is None or form.rev != before.rev:
+            return None
+        if before.standing and before.text == text and before.final == form.final:
+            return before
+        raise Refused(
+            Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before with other content; use a higher one")
+        )
+
+    def _enter(self, kind: str, body: dict[str, Any]) -> Entry:
+        entry = Entry(self.match.seq + 1, self.match.head, self.world.time, kind, body)
+        self.entries.append(entry)
+        self.match = replace(self.match, seq=entry.seq, head=entry.head)
+        return entry
+
+    def _tell(self, kind: str, **facts: Any) -> None:
+        self.notices.extend(Notice(kind, seat, facts) for seat in self.match.seats)
+
+    def _ask_for_setups(self, options: Options) -> None:
+        match = self.match
+        self.match = replace(
+            match,
+            phase="setup",
+            prev=match.head,
+            game=match.game + 1,
+            options=options,
+            setups={},
+            orders={},
+            position=None,
+            played=(),
+            reports=(),
+        )
+        self._tell("setup")
+
+    def _begin(self) -> None:
+        match = self.match
+        assert match.options is not None
+        for seat, submission in sorted(match.setups.items()):
+            self.papers += [
+                Paper(f"openings/game-{match.game}-seat-{seat}.txt", submission.paper.encode(), match.game, seat),
+                Paper(f"letters/game-{match.game}-setup-seat-{seat}.eml", submission.letter, match.game, seat),
+            ]
+        self._enter(
+            "commitments",
+            {
+                "game": match.game,
+                "options": dict(match.options.changed),
+                "commitments": {
+                    str(seat): digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
+                },
+            },
+        )
+        setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
+        position = match.rules.begin(match.options, setups)
+        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position)
+        self._tell("begin")
+        self._go_on()
+
+    def _resolve(self) -> None:
+        match = self.match
+        assert match.position is not None
+        due = match.position.due
+        texts = {seat: match.orders[seat].text if due[seat] is None else (due[seat] or _NONE).text for seat in due}
+        orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
+        position, reports = match.rules.turn(match.position, orders)
+        name = f"game-{match.game}-turn-{match.turn}"
+        for seat in sorted(match.orders):
+            self.papers += [
+                Paper(f"receipts/{name}-seat-{seat}.txt", match.orders[seat].paper.encode(), match.game, seat),
+                Paper(f"letters/{name}-seat-{seat}.eml", match.orders[seat].letter, match.game, seat),
+            ]
+        files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
+        everything = self._report_file(None, reports)
+        for seat, content in files.items():
+            self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
+        self.papers.append(Paper(f"reports/{name}.json", everything, match.game))
+        receipts = {seat: match.orders[seat].paper.encode() for seat, forced in due.items() if forced is None}
+        self._enter(
+            "turn",
+            {
+                "game": match.game,
+                "turn": match.turn,
+                "orders": {str(seat): digest(paper) for seat, paper in sorted(receipts.items())},
+                "shown": {str(seat): digest(content) for seat, content in files.items()},
+                "reports": digest(everything),
+            },
+        )
+        self.match = replace(
+            self.match,
+            position=position,
+            played=(*match.played, texts),
+            reports=(*match.reports, tuple(reports)),
+            orders={},
+            resolve_at=None,
+            prev=self.match.head,
+        )
+        for seat, content in files.items():
+            self.notices.append(Notice("turn", seat, {"turn": match.turn, "file": content}))
+        self._go_on()
+
+    def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:
+        """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
+        match = self.match
+        return canonical(
+            {
+                "pbem": "reports 1",
+                "server": match.server,
+                "match": match.id,
+                "game": match.game,
+                "turn": match.turn,
+                "seat": seat,
+                "salt": self.world.salt(),
+                "reports": reports,
+            }
+        )
+
+    def _go_on(self) -> None:
+        """End the game when the rules ended it; play a turn that asks nobody."""
+        position = self.match.position
+        assert position is not None
+        if position.result is not None:
+            self._end(position.result, goes_on=True)
+        elif all(forced is not None for forced in position.due.values()):
+            self._resolve()
+
+    def _end(self, result: Result, *, goes_on: bool) -> None:
+        match = self.match
+        assert match.position is not None
+        turns = len(match.played)
+        ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
+        record = write(self._record(result)).encode()
+        path = f"records/game-{match.game}.pbem.toml"
+        self.papers.append(Paper(path, record, match.game))
+        self._enter(
+            "ended",
+            {
+                "game": match.game,
+                "turns": turns,
+                "winner": result.winner,
+                "scores": list(result.scores),
+                "reason": result.reason,
+            },
+        )
+        self._enter("revealed", {"game": match.game, "record": digest(record)})
+        self.match = replace(self.match, phase="ended", games=(*match.games, ended), previous=digest(record))
+        self._tell("ended", game=match.game, ended=ended)
+        if not goes_on:
+            return
+        if self._match_is_over(ended):
+            self._close(self._winner(ended), "agreed length")
+        else:
+            assert match.options is not None
+            carried = match.rules.carry(match.options, result)
+            self._ask_for_setups(carried if match.terms.kind == "continued" else match.terms.first_options())
+
+    def _record(self, result: Result) -> Record:
+        match = self.match
+        assert match.options is not None
+        return Record(
+            game=match.terms.game,
+            rules=match.terms.edition,
+            match=match.id,
+            round=match.game,
+            previous=match.previous,
+            options=dict(match.options.changed),
+            seats=tuple((match.name(seat), match.setups[seat].text) for seat in match.seats),
+            turns=tuple(Turn(dict(orders)) for orders in match.played),
+            result=RecordedResult(result.winner, tuple(result.scores), result.reason),
+        )
+
+    def _match_is_over(self, ended: Ended) -> bool:
+        terms = self.match.terms
+        if terms.games is not None and len(self.match.games) >= terms.games:
+            return True
+        return terms.target is not None and max(self.match.totals, default=sum(ended.scores)) >= terms.target
+
+    def _winner(self, ended: Ended) -> int:
+        """The match's winner by its victory condition: a seat, or 0 for a draw."""
+        if self.match.terms.kind == "single" or self.match.terms.victory == "last game":
+            return ended.winner
+        totals = self.match.totals
+        best = [seat for seat in self.match.seats if totals[seat - 1] == max(totals)]
+        return best[0] if len(best) == 1 else 0
+
+    def _close(self, winner: int, reason: str) -> None:
+        outcome = {"winner": winner, "scores": list(self.match.totals), "reason": reason}
+        self._enter("closed", outcome)
+        self.match = replace(self.match, phase="closed", outcome=outcome)
+        self._tell("closed")
+
+
+@dataclass(frozen=True, slots=True)
+class _NoOrders:
+    text: str = ""
+
+
+_NONE = _NoOrders()
+
+
+def pending(match: Match) -> Iterator[tuple[int, int, Submission]]:
+    """What waits outside the transcript: turn (0 for setups), seat and submission."""
+    yield from ((0, seat, submission) for seat, submission in match.setups.items())
+    yield from ((match.turn, seat, submission) for seat, submission in match.orders.items())

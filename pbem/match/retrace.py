@@ -1,0 +1,252 @@
+"""Walk a transcript again: the same events, from the letters and papers that it names, must give the same entries.
+
+One walk serves two readers. The store restores a match by it, trusting its own rows; `verify` proves a bundle by it,
+trusting nothing. What differs is the `Source` that the forms come from. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pbem.games import Refused
+from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.papers import NotAPaper, Opening, Receipt
+from pbem.match.terms import Terms
+from pbem.match.transcript import Entry, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+Kind = TypeVar("Kind")
+
+__all__ = ["Source", "Untrue", "begin", "retrace"]
+
+
+class Untrue(Exception):  # noqa: N818 - what it says of the bundle
+    """A transcript that does not prove what it says: the entry, the file if one is to blame, and the reason."""
+
+    def __init__(self, seq: int, path: str | None, reason: str) -> None:
+        super().__init__(f"entry {seq}: {path + ': ' if path else ''}{reason}")
+        self.seq = seq
+        self.path = path
+        self.reason = reason
+
+
+class Source(Protocol):
+    """Where the papers of a match are, and how its letters are read."""
+
+    def paper(self, path: str) -> bytes | None:
+        """The file of this path in the bundle, or None when it is not there."""
+
+    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
+        """What the letter, signed by that seat, said; raises ValueError when it is not so.
+
+        `kind` is "setup", "orders" or "resign", `paper` the opening or receipt that names the letter.
+        """
+
+
+@dataclass(slots=True)
+class _Salts:
+    """The randomness of the past: hands out the salts that the papers tell of, in the order of their use."""
+
+    salts: Iterator[str]
+
+    def __call__(self, _length: int) -> bytes:
+        return bytes.fromhex(next(self.salts, ""))
+
+
+def begin(first: Entry) -> Match:
+    """The match that a transcript's first entry speaks of, before it was agreed; raises `Untrue`."""
+    body = first.body
+    try:
+        if first.type != "agreed":
+            raise ValueError(first.type)
+        return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise Untrue(first.seq, None, "not the beginning of a match") from error
+
+
+def retrace(
+    entries: Sequence[Entry],
+    source: Source,
+    *,
+    until: int | None = None,
+    passed: Callable[[Entry], None] | None = None,
+) -> Match:
+    """The match after these entries, or the first `until` of them; `passed` is told of each that was found true.
+
+    Raises `Untrue` at the first that does not follow.
+    """
+    match = begin(entries[0])
+    at = 0
+    while at < (len(entries) if until is None else until):
+        step = _Walk(match, entries[at], source).step()
+        for made in step.entries:
+            if at >= len(entries):
+                raise Untrue(made.seq, None, f"the transcript breaks off before the entry `{made.type}`")
+            _compare(made, entries[at])
+            if passed:
+                passed(made)
+            at += 1
+        match = step.match
+    return match
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One entry that begins something, and the match before it."""
+
+    match: Match
+    entry: Entry
+    source: Source
+
+    def step(self) -> Step:
+        """The step that this entry tells of, made again."""
+        makers = {
+            "agreed": self.agreed,
+            "commitments": self.commitments,
+            "turn": self.turn,
+            "resigned": self.resigned,
+        }
+        maker = makers.get(self.entry.type)
+        if maker is None:
+            raise self.untrue(None, f"`{self.entry.type}` does not follow here")
+        try:
+            step = maker()
+        except (Refused, NotAPaper, KeyError, TypeError, ValueError, AssertionError) as error:
+            raise self.untrue(None, f"does not follow: {error}") from error
+        if not step.entries:
+            raise self.untrue(None, "nothing was to happen here")
+        for paper in step.papers:
+            if self.file(paper.path) != paper.content:
+                raise self.untrue(paper.path, _DIFFERENT[paper.path.partition("/")[0]])
+        return step
+
+    def agreed(self) -> Step:
+        body = self.entry.body
+        step = self.at_work(iter(()))
+        step.agree(
+            tuple(
+                Player(body["players"][str(seat)]["name"], tuple(body["players"][str(seat)]["keys"]))
+                for seat in self.match.seats
+            )
+        )
+        return step
+
+    def commitments(self) -> Step:
+        openings = {}
+        for seat in self.match.seats:
+            path = f"openings/game-{self.match.game}-seat-{seat}.txt"
+            content = self.file(path)
+            if digest(content) != self.entry.body["commitments"][str(seat)]:
+                raise self.untrue(path, "does not open the commitment")
+            openings[seat] = self.read(path, Opening.read, content)
+        step = self.at_work(iter([openings[seat].salt for seat in self.match.seats]))
+        for seat, opening in openings.items():
+            letter = f"letters/game-{self.match.game}-setup-seat-{seat}.eml"
+            form, signed = self.signed("setup", seat, letter, opening)
+            self.judged(letter, step.setup, seat, form, signed)
+        step.advance()
+        return step
+
+    def turn(self) -> Step:
+        body = self.entry.body
+        name = f"game-{self.match.game}-turn-{self.match.turn}"
+        receipts = {}
+        for seat in self.match.seats:
+            if str(seat) not in body["orders"]:
+                continue
+            path = f"receipts/{name}-seat-{seat}.txt"
+            content = self.file(path)
+            if digest(content) != body["orders"][str(seat)]:
+                raise self.untrue(path, "is not the receipt that the transcript names")
+            receipts[seat] = self.read(path, Receipt.read, content)
+        step = self.at_work(iter([*(receipt.salt for receipt in receipts.values()), *self.report_salts(name, body)]))
+        for seat, receipt in receipts.items():
+            letter = f"letters/{name}-seat-{seat}.eml"
+            form, signed = self.signed("orders", seat, letter, receipt)
+            self.judged(letter, step.order, seat, form, signed)
+        step.match = replace(step.match, resolve_at=step.world.now)
+        step.advance()
+        return step
+
+    def report_salts(self, name: str, body: Mapping[str, Any]) -> Iterator[str]:
+        for seat in (*self.match.seats, None):
+            path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
+            content = self.file(path)
+            if digest(content) != (body["shown"][str(seat)] if seat else body["reports"]):
+                raise self.untrue(path, "is not the report that the transcript names")
+            yield self.read(path, lambda text: str(json.loads(text)["salt"]), content)
+
+    def resigned(self) -> Step:
+        seat = self.entry.body["seat"]
+        path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
+        letter = self.file(path)
+        if digest(letter) != self.entry.body["mail"]:
+            raise self.untrue(path, "is not the letter that the transcript names")
+        form = self.form("resign", seat, path, letter, None)
+        step = self.at_work(iter(()))
+        step.resign(seat, Signed(letter, "", ""), whole_match=form.game is None)
+        return step
+
+    def at_work(self, salts: Iterator[str]) -> Step:
+        body = self.entry.body
+        now = datetime.strptime(self.entry.time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        return Step(self.match, World(now, _Salts(salts), str(body.get("version")), str(body.get("server_key"))))
+
+    def signed(self, kind: str, seat: int, path: str, paper: Opening | Receipt) -> tuple[Form, Signed]:
+        letter = self.file(path)
+        if digest(letter) != paper.mail:
+            raise self.untrue(path, "is not the letter that was received")
+        form = self.form(kind, seat, path, letter, paper)
+        level, key = (paper.level, paper.key) if isinstance(paper, Receipt) else ("", "")
+        return form, Signed(letter, level, key)
+
+    def form(self, kind: str, seat: int, path: str, letter: bytes, paper: Opening | Receipt | None) -> Form:
+        try:
+            return self.source.form(self.match, kind, seat, letter, paper)
+        except ValueError as error:
+            raise self.untrue(path, str(error)) from error
+
+    def judged(self, path: str, event: Callable[[int, Form, Signed], object], *arguments: Any) -> None:
+        try:
+            event(*arguments)
+        except Refused as refused:
+            raise self.untrue(path, f"not legal: {refused}") from refused
+
+    def file(self, path: str) -> bytes:
+        content = self.source.paper(path)
+        if content is None:
+            raise self.untrue(path, "is missing")
+        return content
+
+    def read(self, path: str, reader: Callable[[str], Kind], content: bytes) -> Kind:
+        try:
+            return reader(content.decode())
+        except (ValueError, KeyError, TypeError) as error:
+            raise self.untrue(path, "cannot be read") from error
+
+    def untrue(self, path: str | None, reason: str) -> Untrue:
+        return Untrue(self.entry.seq, path, reason)
+
+
+_DIFFERENT = {
+    "openings": "is not the opening of the setup that was sent",
+    "receipts": "is not the receipt of the orders that were sent",
+    "reports": "these are not the reports that the rules give",
+    "records": "is not the record of the game that was played",
+    "letters": "is not the letter that was received",
+}
+
+
+def _compare(made: Entry, found: Entry) -> None:
+    if made.canonical() == found.canonical():
+        return
+    if made.type != found.type:
+        raise Untrue(found.seq, None, f"`{made.type}` should stand here, not `{found.type}`")
+    parts = sorted(key for key in {*made.body, *found.body} if made.body.get(key) != found.body.get(key))
+    where = f"`{'`, `'.join(parts)}`" if parts else "its number, time or place in the chain"
+    raise Untrue(found.seq, None, f"{found.type}: {where} is not what follows from the letters and the rules")
