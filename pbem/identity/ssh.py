@@ -1,0 +1,302 @@
+"""SSH keys and signatures: public key lines, fingerprints, SSHSIG blobs read, verified and made.
+
+Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. Nothing here starts
+a program or opens a file. Implements PROTOCOL.sshsig of OpenSSH, RFC 4253 section 6.6, RFC 5656, RFC 8332
+and RFC 8709; what is refused beyond them follows protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import struct
+from dataclasses import dataclass
+from typing import Literal
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_ssh_private_key,
+    load_ssh_public_key,
+)
+
+from pbem.identity.verdict import BadKey, BadSignature, Key
+
+__all__ = ["BEGIN", "END", "PrivateKey", "Signature", "fingerprint", "load", "parse", "read", "sign", "verify"]
+
+BEGIN = "-----BEGIN SSH SIGNATURE-----"
+END = "-----END SSH SIGNATURE-----"
+
+PrivateKey = ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+PublicKey = ed25519.Ed25519PublicKey | ec.EllipticCurvePublicKey | rsa.RSAPublicKey
+
+_MAGIC = b"SSHSIG"
+_VERSION = 1
+_WIDTH = 70  # characters a line, as ssh-keygen makes its armor
+_RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
+
+# Algorithms of the signature that each type of key may make. `ssh-rsa` as an algorithm is SHA-1: not here.
+_ALGORITHMS = {
+    "ssh-ed25519": frozenset({"ssh-ed25519"}),
+    "ecdsa-sha2-nistp256": frozenset({"ecdsa-sha2-nistp256"}),
+    "ecdsa-sha2-nistp384": frozenset({"ecdsa-sha2-nistp384"}),
+    "ecdsa-sha2-nistp521": frozenset({"ecdsa-sha2-nistp521"}),
+    "ssh-rsa": frozenset({"rsa-sha2-256", "rsa-sha2-512"}),
+}
+_DIGESTS: dict[str, hashes.HashAlgorithm] = {
+    "ecdsa-sha2-nistp256": hashes.SHA256(),
+    "ecdsa-sha2-nistp384": hashes.SHA384(),
+    "ecdsa-sha2-nistp521": hashes.SHA512(),
+    "rsa-sha2-256": hashes.SHA256(),
+    "rsa-sha2-512": hashes.SHA512(),
+}
+_HASHES = frozenset({"sha256", "sha512"})
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An SSHSIG blob taken apart, its names those of PROTOCOL.sshsig."""
+
+    publickey: bytes
+    namespace: str
+    hash_algorithm: str
+    algorithm: str
+    signature: bytes
+
+
+class _DamagedError(ValueError):
+    """The blob ends before what its lengths promise."""
+
+
+def _string(data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + data
+
+
+def _take(data: bytes) -> tuple[bytes, bytes]:
+    """Split an RFC 4251 string off the front."""
+    if len(data) < 4:
+        raise _DamagedError
+    end = 4 + int.from_bytes(data[:4], "big")
+    if len(data) < end:
+        raise _DamagedError
+    return data[4:end], data[end:]
+
+
+def _take_name(data: bytes) -> tuple[str, bytes]:
+    name, rest = _take(data)
+    try:
+        return name.decode("ascii"), rest
+    except UnicodeDecodeError as error:
+        raise _DamagedError from error
+
+
+def _take_mpint(data: bytes) -> tuple[int, bytes]:
+    """Split a positive RFC 4251 mpint in its shortest form off the front."""
+    raw, rest = _take(data)
+    shortest = raw and not raw[0] & 0x80 and (raw[0] or raw[1:2] >= b"\x80")
+    if not shortest:
+        raise _DamagedError
+    return int.from_bytes(raw, "big"), rest
+
+
+def fingerprint(blob: bytes) -> str:
+    """Name a public key blob as `ssh-keygen -l` does: `SHA256:` and the hash in base64 without padding."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def parse(line: str) -> Key:
+    """Read a public key line, `ssh-ed25519 AAAA… comment`.
+
+    Raises BadKey: options before the type, certificates, hardware keys, DSA, RSA under 2048 bits, damage.
+    """
+    words = line.split(None, 2)
+    if len(words) < 2:
+        raise BadKey("A public key is one line: its type, the key itself, a comment.")
+    kind, text = words[:2]
+    _check_type(kind)
+    blob = _decode(text)
+    if blob is None or blob[:4] + blob[4 : 4 + len(kind)] != _string(kind.encode()):
+        raise BadKey("This public key is damaged: send the line of your .pub file whole.")
+    _public(blob, kind)
+    comment = re.sub(r"[^\x20-\x7e]", "", words[2]).strip()[:64] if len(words) > 2 else ""
+    return Key("ssh", fingerprint(blob), f"{kind} {text}", comment)
+
+
+def _check_type(kind: str) -> None:
+    if "-cert-v" in kind:
+        raise BadKey("Certificates are not accepted: send the plain public key.")
+    if kind.startswith("sk-"):
+        raise BadKey("Keys held in security keys (sk-…) are not accepted: make one with ssh-keygen -t ed25519.")
+    if kind not in _ALGORITHMS:
+        known = ", ".join(_ALGORITHMS)
+        raise BadKey(f"A public key line begins with its type, one of {known}.")
+
+
+def _decode(text: str) -> bytes | None:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _public(blob: bytes, kind: str) -> PublicKey:
+    """Load a key blob; only the one canonical encoding of a key is accepted, so that its hash names it."""
+    line = kind.encode() + b" " + base64.b64encode(blob)
+    try:
+        key = load_ssh_public_key(line)
+        again = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise BadKey("This public key is damaged: send the line of your .pub file whole.") from error
+    if again != line or not isinstance(key, PublicKey):
+        raise BadKey("This public key is damaged: send the line of your .pub file whole.")
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size not in _RSA_BITS:
+        raise BadKey(f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {key.key_size}.")
+    return key
+
+
+def read(armor: str) -> Signature:
+    """Take apart one armored signature, BEGIN and END lines included.
+
+    Raises BadSignature, of kind "bad" when it is damaged and "refused" when it is of a sort never accepted.
+    """
+    body = armor.strip()
+    damaged = BadSignature("The SSH signature is damaged: paste it whole, with its first and last line.", "bad")
+    if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
+        raise damaged
+    blob = _decode("".join(body[len(BEGIN) : -len(END)].split()))
+    if blob is None:
+        raise damaged
+    try:
+        return _taken_apart(blob)
+    except _DamagedError as error:
+        raise damaged from error
+
+
+def _taken_apart(blob: bytes) -> Signature:
+    head = len(_MAGIC) + 4
+    if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
+        raise _DamagedError
+    if int.from_bytes(blob[len(_MAGIC) : head], "big") != _VERSION:
+        raise BadSignature("This version of SSH signatures is not known.")
+    publickey, rest = _take(blob[head:])
+    namespace, rest = _take_name(rest)
+    reserved, rest = _take(rest)
+    hash_algorithm, rest = _take_name(rest)
+    inner, rest = _take(rest)
+    algorithm, inner = _take_name(inner)
+    signature, inner = _take(inner)
+    # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
+    if rest or inner or reserved:
+        raise _DamagedError
+    _check_signature(publickey, algorithm, hash_algorithm)
+    return Signature(publickey, namespace, hash_algorithm, algorithm, signature)
+
+
+def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> None:
+    kind, _ = _take_name(publickey)
+    try:
+        _check_type(kind)
+        _public(publickey, kind)
+    except BadKey as error:
+        raise BadSignature(str(error)) from error
+    if algorithm not in _ALGORITHMS[kind]:
+        raise BadSignature(f"Signatures of the sort {algorithm!a} are not accepted for a {kind} key.")
+    if hash_algorithm not in _HASHES:
+        raise BadSignature("SSH signatures are accepted over SHA-256 and SHA-512 only.")
+
+
+def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
+    """PROTOCOL.sshsig, section 2: what the key itself signs."""
+    digest = hashlib.new(hash_algorithm, message).digest()
+    fields = (namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), digest)
+    return _MAGIC + b"".join(_string(field) for field in fields)
+
+
+def verify(signature: Signature, key: Key, message: bytes) -> bool:
+    """Say whether this key made this signature over exactly these bytes; the namespace is the caller's to judge."""
+    kind, text = key.public.split()[:2]
+    blob = base64.b64decode(text)
+    if blob != signature.publickey:
+        return False
+    data = _to_be_signed(message, signature.namespace, signature.hash_algorithm)
+    try:
+        _verify(_public(blob, kind), signature, data)
+    except (InvalidSignature, _DamagedError):
+        return False
+    return True
+
+
+def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        key.verify(signature.signature, data)
+    elif isinstance(key, ec.EllipticCurvePublicKey):
+        r, rest = _take_mpint(signature.signature)
+        s, rest = _take_mpint(rest)
+        if rest:
+            raise _DamagedError
+        key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
+    else:
+        key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
+
+
+def load(data: bytes, passphrase: str | None = None) -> PrivateKey:
+    """Load a private key file, OpenSSH's own format or PEM.
+
+    Raises TypeError when a passphrase is wanted (or given without need), ValueError when it is wrong or the
+    key is none that can sign here.
+    """
+    password = None if passphrase is None else passphrase.encode()
+    loader = load_ssh_private_key if b"BEGIN OPENSSH PRIVATE KEY" in data else load_pem_private_key
+    try:
+        key = loader(data, password)
+    except UnsupportedAlgorithm as error:
+        raise ValueError("This sort of private key cannot be used here.") from error
+    if not isinstance(key, PrivateKey):
+        raise ValueError("This sort of private key cannot be used here.")
+    parse(public(key))
+    return key
+
+
+def public(key: PrivateKey) -> str:
+    """Give the public key line that belongs to a private key, without a comment."""
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+def sign(
+    key: PrivateKey, message: bytes, namespace: str, hash_algorithm: Literal["sha256", "sha512"] = "sha512"
+) -> str:
+    """Sign bytes as `ssh-keygen -Y sign -n namespace` does, and return the armor with its last line end."""
+    kind, text = public(key).split()
+    algorithm = "rsa-sha2-512" if kind == "ssh-rsa" else kind
+    data = _to_be_signed(message, namespace, hash_algorithm)
+    fields = (
+        base64.b64decode(text),
+        namespace.encode("ascii"),
+        b"",
+        hash_algorithm.encode("ascii"),
+        _string(algorithm.encode()) + _string(_sign(key, algorithm, data)),
+    )
+    blob = _MAGIC + struct.pack(">I", _VERSION) + b"".join(_string(field) for field in fields)
+    body = base64.b64encode(blob).decode()
+    lines = [body[at : at + _WIDTH] for at in range(0, len(body), _WIDTH)]
+    return "\n".join([BEGIN, *lines, END, ""])
+
+
+def _sign(key: PrivateKey, algorithm: str, data: bytes) -> bytes:
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return key.sign(data)
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(data, padding.PKCS1v15(), _DIGESTS[algorithm])
+    r, s = decode_dss_signature(key.sign(data, ec.ECDSA(_DIGESTS[algorithm])))
+    return _mpint(r) + _mpint(s)
+
+
+def _mpint(number: int) -> bytes:
+    return _string(number.to_bytes(number.bit_length() // 8 + 1, "big"))

@@ -1,0 +1,89 @@
+"""The words in which every signature format answers: `Key`, `Verdict`, and what is asked of a letter.
+
+Here live plain values alone; judging is in `pbem/identity/__init__.py`, each format in a module of its own.
+Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Kind = Literal["valid", "none", "bad", "unknown key", "expired", "revoked", "refused"]
+"""`valid`: a pinned key signed `Verdict.signed`. `none`: the letter bears no signature at all. `bad`: it does,
+by a pinned key, but over other bytes, or it is damaged. `unknown key`: by a key that was not offered.
+`expired`, `revoked`: by an offered key that no longer counts. `refused`: never looked at further (two
+signatures, a certificate, another namespace, a weak algorithm, a format that is not understood)."""
+
+Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A public key as it is pinned to a player."""
+
+    format: Format
+    fingerprint: str
+    """In the format's own notation; for SSH as `ssh-keygen -l` prints it: `SHA256:…`."""
+    public: str
+    """The public key as text, one line for SSH, without the comment."""
+    comment: str = ""
+    state: Literal["pinned", "expired", "revoked"] = "pinned"
+    """As it stands at receipt of the letter; a signature's own date never counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Who signed this letter, and which bytes; anything but `valid` has signed nothing."""
+
+    kind: Kind
+    reason: str
+    """A sentence for the player."""
+    format: Format | None = None
+    key: str | None = None
+    """Fingerprint of the signer among the offered keys, in kinds `valid`, `expired` and `revoked`."""
+    signed: bytes = b""
+    """Exactly the bytes that the signature covers; commands are read from these alone. Empty unless `valid`."""
+
+
+class BadKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+    """What was sent is no public key that can be pinned; the message is a sentence for the player."""
+
+
+class BadSignature(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+    """A signature is refused before any key is tried; the message is a sentence for the player."""
+
+    def __init__(self, message: str, kind: Literal["bad", "refused"] = "refused") -> None:
+        super().__init__(message)
+        self.kind: Literal["bad", "refused"] = kind
+
+
+class Part(Protocol):
+    """One leaf of a letter, decoded."""
+
+    @property
+    def content_type(self) -> str:
+        """Type and subtype in lower case, such as `text/plain`."""
+
+    @property
+    def filename(self) -> str | None:
+        """Name of the attachment; None for a body part."""
+
+    @property
+    def content(self) -> bytes:
+        """The bytes after the transfer encoding was undone."""
+
+
+class Signable(Protocol):
+    """What is asked of a letter."""
+
+    @property
+    def text(self) -> str | None:
+        """The plain text body, decoded."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """All leaves, in the order of the letter."""
