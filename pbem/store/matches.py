@@ -1,0 +1,251 @@
+"""Matches at rest: terms, seats, transcript entries, papers, and the submissions of each turn.
+
+Only storage, in plain rows: what they mean is known to `pbem.match`. Whatever holds a secret (papers, submissions,
+letters) is sealed by the vault. Entries are appended at an expected head. Every call is part of the caller's
+transaction. Implements protocol.md, "Transcript" and "Commitments".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlite_utils import Database
+
+    from pbem.store.vault import Vault
+
+__all__ = ["MIGRATION", "EntryRow", "HeadMoved", "MatchRow", "Matches", "SeatRow", "SubmissionRow"]
+
+MIGRATION = """
+CREATE TABLE matches (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    phase TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    head TEXT NOT NULL,
+    resolve_at TEXT,
+    created TEXT NOT NULL
+) STRICT;
+CREATE INDEX matches_to_resolve ON matches(resolve_at) WHERE resolve_at IS NOT NULL;
+CREATE TABLE seats (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    token TEXT NOT NULL UNIQUE,
+    accepted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, seat)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX seats_of_a_player ON seats(player);
+CREATE TABLE entries (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seq INTEGER NOT NULL,
+    entry BLOB NOT NULL,
+    head TEXT NOT NULL,
+    signature BLOB NOT NULL,
+    PRIMARY KEY (match, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE papers (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    path TEXT NOT NULL,
+    game INTEGER NOT NULL,
+    seat INTEGER,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, path)
+) STRICT;
+CREATE TABLE submissions (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    game INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    seat INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    letter BLOB NOT NULL,
+    PRIMARY KEY (match, game, turn, seat)
+) STRICT;
+"""
+
+
+class HeadMoved(Exception):  # noqa: N818 - what it says of the transcript
+    """Somebody else appended to this transcript first: nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRow:
+    """A seat of a match: its player, the token of its Reply-To address, and whether it accepted."""
+
+    seat: int
+    player: str
+    token: str
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRow:
+    """A match as its row says: number, phase, terms as a JSON object, head, when to resolve, and its seats."""
+
+    number: int
+    phase: str
+    terms: dict[str, Any]
+    head: str
+    resolve_at: str | None
+    seats: tuple[SeatRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """A transcript entry: its canonical bytes, its head and the server's signature of the head."""
+
+    seq: int
+    entry: bytes
+    head: str
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRow:
+    """A submission of a game's turn (0: the setup) and seat: a JSON object, and the letter it came in."""
+
+    game: int
+    turn: int
+    seat: int
+    content: dict[str, Any]
+    letter: bytes
+
+
+class Matches:
+    """The matches of a store."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def create(self, terms: dict[str, Any], seats: Iterable[tuple[str, str, bool]], head: str, time: str) -> int:
+        """A new proposal; `seats` are player, token and whether accepted, in seat order. Its number."""
+        cursor = self._database.execute(
+            "INSERT INTO matches (phase, terms, head, created) VALUES ('proposed', ?, ?, ?)",
+            (json.dumps(terms), head, time),
+        )
+        number = int(cursor.lastrowid or 0)
+        for seat, (player, token, accepted) in enumerate(seats, start=1):
+            self._database.execute(
+                "INSERT INTO seats VALUES (?, ?, ?, ?, ?)", (number, seat, player, token, int(accepted))
+            )
+        return number
+
+    def row(self, number: int) -> MatchRow | None:
+        """The match of this number."""
+        query = "SELECT number, phase, terms, head, resolve_at FROM matches WHERE number = ?"
+        found = self._database.execute(query, (number,)).fetchone()
+        if not found:
+            return None
+        seats = self._database.execute(
+            "SELECT seat, player, token, accepted FROM seats WHERE match = ? ORDER BY seat", (number,)
+        )
+        return MatchRow(
+            found[0],
+            found[1],
+            json.loads(found[2]),
+            found[3],
+            found[4],
+            tuple(SeatRow(seat, player, token, bool(accepted)) for seat, player, token, accepted in seats),
+        )
+
+    def of_player(self, player: str) -> list[int]:
+        """The numbers of the player's matches, oldest first."""
+        query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
+        return [row[0] for row in self._database.execute(query, (player,))]
+
+    def by_token(self, token: str) -> int | None:
+        """The match that a Reply-To token belongs to."""
+        row = self._database.execute("SELECT match FROM seats WHERE token = ?", (token,)).fetchone()
+        return row[0] if row else None
+
+    def to_resolve(self, now: str) -> list[int]:
+        """The matches whose settling time is over."""
+        query = "SELECT number FROM matches WHERE resolve_at <= ? ORDER BY resolve_at, number"
+        return [row[0] for row in self._database.execute(query, (now,))]
+
+    def next_to_resolve(self) -> str | None:
+        """When the next settling time is over."""
+        row = self._database.execute("SELECT min(resolve_at) FROM matches WHERE resolve_at IS NOT NULL").fetchone()
+        return row[0] if row else None
+
+    def accept(self, number: int, seat: int) -> None:
+        """Note that a seat accepted the terms."""
+        self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))
+
+    def update(self, number: int, phase: str, resolve_at: str | None) -> None:
+        """Set a match's phase and the time at which its turn resolves."""
+        self._database.execute(
+            "UPDATE matches SET phase = ?, resolve_at = ? WHERE number = ?", (phase, resolve_at, number)
+        )
+
+    def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
+        """Append entries to a transcript whose head is as expected; raises `HeadMoved` when it is not."""
+        head = expected
+        for entry in entries:
+            self._database.execute(
+                "INSERT INTO entries VALUES (?, ?, ?, ?, ?)",
+                (number, entry.seq, entry.entry, entry.head, entry.signature),
+            )
+            head = entry.head
+        moved = self._database.execute(
+            "UPDATE matches SET head = ? WHERE number = ? AND head = ?", (head, number, expected)
+        )
+        if moved.rowcount != 1:
+            raise HeadMoved(str(number))
+
+    def entries(self, number: int) -> list[EntryRow]:
+        """The whole transcript, in order."""
+        query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? ORDER BY seq"
+        return [EntryRow(*row) for row in self._database.execute(query, (number,))]
+
+    def signature(self, number: int, head: str) -> EntryRow | None:
+        """The entry with this head."""
+        query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND head = ?"
+        row = self._database.execute(query, (number, head)).fetchone()
+        return EntryRow(*row) if row else None
+
+    def file(self, number: int, path: str, game: int, seat: int | None, content: bytes) -> None:
+        """Keep a paper of the match."""
+        sealed = self._vault.seal(content, f"paper {number} {path}")
+        self._database.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?)", (number, path, game, seat, sealed))
+
+    def paper(self, number: int, path: str) -> bytes | None:
+        """One paper of the match."""
+        query = "SELECT sealed FROM papers WHERE match = ? AND path = ?"
+        row = self._database.execute(query, (number, path)).fetchone()
+        return self._vault.open(row[0], f"paper {number} {path}") if row else None
+
+    def papers(self, number: int, games: int, game: int, seat: int | None) -> dict[str, bytes]:
+        """All papers of the first `games` games, and of the game `game` those that belong to the seat."""
+        query = "SELECT path, sealed FROM papers WHERE match = ? AND (game <= ? OR (game = ? AND seat = ?))"
+        rows = self._database.execute(query, (number, games, game, seat))
+        return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
+
+    def submit(self, number: int, row: SubmissionRow) -> None:
+        """Keep a submission; it takes the place of the seat's earlier one of that turn."""
+        context = f"submission {number} {row.game} {row.turn} {row.seat}"
+        self._database.execute(
+            "INSERT OR REPLACE INTO submissions VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                number,
+                row.game,
+                row.turn,
+                row.seat,
+                self._vault.seal(json.dumps(row.content).encode(), context),
+                self._vault.seal(row.letter, context),
+            ),
+        )
+
+    def submissions(self, number: int) -> list[SubmissionRow]:
+        """All submissions of the match, those of finished turns included."""
+        query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? ORDER BY game, turn, seat"
+        rows = []
+        for game, turn, seat, sealed, letter in self._database.execute(query, (number,)):
+            context = f"submission {number} {game} {turn} {seat}"
+            content = json.loads(self._vault.open(sealed, context))
+            rows.append(SubmissionRow(game, turn, seat, content, self._vault.open(letter, context)))
+        return rows

@@ -1,0 +1,146 @@
+"""Players, their keys, challenges that wait for an answer, and the signed texts that were already handled.
+
+Only storage: who may register what is decided at the desk. Every call is part of the caller's transaction.
+Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+__all__ = ["MIGRATION", "Challenge", "KeyRow", "PlayerRow", "Players"]
+
+MIGRATION = """
+CREATE TABLE players (
+    name TEXT PRIMARY KEY,
+    address TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    created TEXT NOT NULL
+) STRICT;
+CREATE TABLE keys (
+    fingerprint TEXT PRIMARY KEY,
+    player TEXT NOT NULL REFERENCES players(name),
+    format TEXT NOT NULL,
+    public TEXT NOT NULL,
+    added TEXT NOT NULL
+) STRICT;
+CREATE INDEX keys_of_a_player ON keys(player);
+CREATE TABLE challenges (
+    address TEXT PRIMARY KEY COLLATE NOCASE,
+    name TEXT NOT NULL,
+    format TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    public TEXT NOT NULL,
+    challenge TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT;
+CREATE TABLE handled (
+    player TEXT NOT NULL REFERENCES players(name),
+    signed TEXT NOT NULL,
+    received TEXT NOT NULL,
+    PRIMARY KEY (player, signed)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A public key as stored: its format, fingerprint and one line of text."""
+
+    format: str
+    fingerprint: str
+    public: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRow:
+    """A registered player: name, address of the mailbox, and keys, oldest first."""
+
+    name: str
+    address: str
+    keys: tuple[KeyRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A registration that waits for its challenge to come back signed."""
+
+    address: str
+    name: str
+    key: KeyRow
+    challenge: str
+
+
+class Players:
+    """The players of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def by_address(self, address: str) -> PlayerRow | None:
+        """The player whose mailbox this is; case does not matter."""
+        return self._player("SELECT name, address FROM players WHERE address = ?", address)
+
+    def by_name(self, name: str) -> PlayerRow | None:
+        """The player of this name."""
+        return self._player("SELECT name, address FROM players WHERE name = ?", name)
+
+    def _player(self, query: str, value: str) -> PlayerRow | None:
+        row = self._database.execute(query, (value,)).fetchone()
+        return PlayerRow(row[0], row[1], self.keys(row[0])) if row else None
+
+    def keys(self, player: str) -> tuple[KeyRow, ...]:
+        """The player's keys, oldest first."""
+        query = "SELECT format, fingerprint, public FROM keys WHERE player = ? ORDER BY added, fingerprint"
+        return tuple(KeyRow(*row) for row in self._database.execute(query, (player,)))
+
+    def owner(self, fingerprint: str) -> str | None:
+        """The name of the player who has this key."""
+        row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        return row[0] if row else None
+
+    def add(self, name: str, address: str, key: KeyRow, time: str) -> None:
+        """A new player with a first key."""
+        self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
+        self._database.execute(
+            "INSERT INTO keys (fingerprint, player, format, public, added) VALUES (?, ?, ?, ?, ?)",
+            (key.fingerprint, name, key.format, key.public, time),
+        )
+
+    def challenge(self, address: str) -> Challenge | None:
+        """The registration that waits for an answer from this address."""
+        query = "SELECT address, name, format, fingerprint, public, challenge FROM challenges WHERE address = ?"
+        row = self._database.execute(query, (address,)).fetchone()
+        return Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) if row else None
+
+    def await_answer(self, waiting: Challenge, time: str) -> None:
+        """Keep a challenge; a later one from the same address takes its place."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                waiting.address,
+                waiting.name,
+                waiting.key.format,
+                waiting.key.fingerprint,
+                waiting.key.public,
+                waiting.challenge,
+                time,
+            ),
+        )
+
+    def answered(self, address: str) -> None:
+        """Forget the challenge of this address."""
+        self._database.execute("DELETE FROM challenges WHERE address = ?", (address,))
+
+    def handled(self, player: str, signed: str) -> str | None:
+        """When a text with this hash, signed by the player, was handled; None when it is new."""
+        query = "SELECT received FROM handled WHERE player = ? AND signed = ?"
+        row = self._database.execute(query, (player, signed)).fetchone()
+        return row[0] if row else None
+
+    def handle(self, player: str, signed: str, time: str) -> None:
+        """Remember a signed text, so that it is never handled a second time."""
+        self._database.execute("INSERT INTO handled VALUES (?, ?, ?)", (player, signed, time))
