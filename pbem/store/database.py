@@ -1,0 +1,258 @@
+"""The SQLite file under the store: how it is opened, locked, brought up to date and written to.
+
+Here live `Database` (one connection), its one explicit transaction, the migrations' engine, the lock against a
+second daemon, and the errors that the rooms above may meet. Tables and their meaning live in the other modules.
+Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import sqlite_utils
+
+from pbem.store.schema import MIGRATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = [
+    "BusyError",
+    "Database",
+    "FullError",
+    "Lock",
+    "LockedError",
+    "StoreError",
+    "TooNewError",
+    "moment",
+    "stamp",
+]
+
+BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
+FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
+
+
+class StoreError(Exception):
+    """The store could not do its work, through no fault of the caller."""
+
+
+class BusyError(StoreError):
+    """Another connection held the write lock for too long; trying again later helps."""
+
+
+class FullError(StoreError):
+    """The disk is full or does not work; nothing was written."""
+
+
+class LockedError(StoreError):
+    """Another daemon works on this store."""
+
+
+class TooNewError(StoreError):
+    """The store was written by a later version of the software."""
+
+
+def stamp(time: datetime) -> str:
+    """A time as it is stored: UTC, fixed width, so that text order is time order; raises on naive times."""
+    if time.tzinfo is None:
+        raise ValueError("a stored time needs a time zone")
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def moment(text: str) -> datetime:
+    """The time of a stored stamp, in UTC."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+class Database:
+    """One connection to the store, made for one thread at a time; each thread that works opens its own.
+
+    Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept.
+    """
+
+    def __init__(self, path: Path | str, migrations: Sequence[str] = MIGRATIONS) -> None:
+        self.path = Path(path)
+        _create(self.path)
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        self._thread = threading.RLock()
+        try:
+            with _translated():
+                self.utils = sqlite_utils.Database(connection, execute_plugins=False)
+                self._prepare()
+                self._migrate(migrations)
+        except BaseException:
+            connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self.utils.close()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on this connection."""
+        return self.utils.conn.in_transaction
+
+    @property
+    def version(self) -> int:
+        """The number of migrations that this store has seen."""
+        return int(self.scalar("PRAGMA user_version"))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """One transaction: committed and on disk at the block's end, rolled back when the block raises.
+
+        Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written.
+        """
+        with self._thread:
+            if self.in_transaction:
+                raise RuntimeError("a transaction is already open")
+            with _translated():
+                self.utils.conn.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self
+                    self.utils.conn.execute("COMMIT")
+                except BaseException:
+                    # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
+                    if self.utils.conn.in_transaction:
+                        self.utils.conn.execute("ROLLBACK")
+                    raise
+
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+        """Run one statement: within the open transaction, or else as one of its own."""
+        with _translated():
+            return self.utils.conn.execute(sql, parameters)
+
+    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+        """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
+        if not self.in_transaction:
+            raise RuntimeError("this write belongs into a transaction")
+        return self.execute(sql, parameters)
+
+    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+        """All rows that a query gives, each by its columns' names."""
+        cursor = self.execute(sql, parameters)
+        names = [column[0] for column in cursor.description]
+        with _translated():
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
+        """The first row that a query gives, or None."""
+        found = self.rows(sql, parameters)
+        return found[0] if found else None
+
+    def scalar(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+        """The first column of the first row, or None."""
+        with _translated():
+            found = self.execute(sql, parameters).fetchone()
+        return None if found is None else found[0]
+
+    def meta(self, name: str) -> str | None:
+        """A fact about the store as a whole, or None."""
+        value: str | None = self.scalar("SELECT value FROM meta WHERE name = ?", (name,))
+        return value
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Keep a fact about the store as a whole, in the caller's transaction."""
+        self.write("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+    def _prepare(self) -> None:
+        self.execute("PRAGMA synchronous = FULL")
+        self.execute("PRAGMA foreign_keys = ON")
+        wanted = {"synchronous": FULL, "foreign_keys": 1}
+        if self.scalar("PRAGMA journal_mode = WAL") != "wal":
+            raise StoreError(f"{self.path}: this file system does not allow write-ahead logging")
+        # A pragma that SQLite does not like is silently ignored: ask, do not trust.
+        for name, value in wanted.items():
+            if self.scalar(f"PRAGMA {name}") != value:
+                raise StoreError(f"{self.path}: PRAGMA {name} could not be set")
+
+    def _migrate(self, migrations: Sequence[str]) -> None:
+        with self.transaction():
+            done = self.version
+            if done > len(migrations):
+                raise TooNewError(
+                    f"{self.path} has version {done}; this software knows {len(migrations)}: use the later one"
+                )
+            for script in migrations[done:]:
+                # Within a transaction sqlite-utils runs a script statement by statement; the sqlite3
+                # module's own executescript would commit first.
+                self.utils.executescript(script)
+            if done < len(migrations):
+                self.utils.conn.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+class Lock:
+    """The right to be the one daemon of a store, held until closed or until the process ends.
+
+    Raises `LockedError` when another process holds it.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        lock = Path(f"{path}.lock")
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(self._file, 20).decode("ascii", "replace").strip()
+            os.close(self._file)
+            raise LockedError(f"{path} is in use by another pbem (process {holder or 'unknown'})") from None
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"{os.getpid()}\n".encode())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the store free; the file stays, because removing it would race with the next holder."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _create(path: Path) -> None:
+    """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Tell apart what SQLite lumps together as OperationalError."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        if code in BUSY:
+            raise BusyError("the store is busy") from error
+        if code in BROKEN:
+            raise FullError("the store cannot be written") from error
+        raise

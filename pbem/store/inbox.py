@@ -1,0 +1,184 @@
+"""The inbox: every letter that was answered with 250, and what became of it.
+
+Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
+bytes go in and out, sealed by the vault because setups travel in them.
+Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbem.store.database import moment, stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+
+__all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
+
+ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The SMTP envelope: who sent ("" for the null sender) and the recipients as they were given."""
+
+    sender: str
+    recipients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A letter that is being worked on."""
+
+    id: int
+    envelope: Envelope
+    raw: bytes
+    received: datetime
+    attempts: int
+    """How often work on it was begun, this time included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stranded:
+    """A letter on which all attempts were spent; its bytes are left alone, since they may be the cause."""
+
+    id: int
+    envelope: Envelope
+    size: int
+    received: datetime
+
+
+class Inbox:
+    """The table of received letters on one connection."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
+        """Keep a letter, on disk when this returns; the same envelope and bytes again give the same row.
+
+        Raises `BusyError` and `FullError`; then nothing was stored.
+        """
+        fingerprint = self._fingerprint(envelope, raw)
+        with self._database.transaction():
+            known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
+            if known is not None:
+                return int(known)
+            cursor = self._database.write(
+                "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    fingerprint,
+                    envelope.sender,
+                    json.dumps(envelope.recipients),
+                    len(raw),
+                    self._vault.seal(raw, f"inbox {fingerprint}"),
+                    stamp(received),
+                ),
+            )
+            return int(cursor.lastrowid or 0)
+
+    def lease(self) -> InboxRow | None:
+        """The next waiting letter, or None; the attempt is counted, and committed, before this returns.
+
+        A letter on which three attempts were spent is not given again: see `stranded`. Those already tried
+        come after those never tried, so that one bad letter holds up no other.
+        """
+        with self._database.transaction():
+            row = self._database.row(
+                "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ? ORDER BY attempts, id LIMIT 1",
+                (ATTEMPTS,),
+            )
+            if row is None:
+                return None
+            self._database.write(
+                "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
+            )
+        return InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+
+    def release(self, row_id: int) -> None:
+        """Give a leased letter back after a failed attempt."""
+        self._database.execute("UPDATE inbox SET state = 'waiting' WHERE id = ? AND state = 'leased'", (row_id,))
+
+    def release_all(self) -> int:
+        """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
+        return self._database.execute("UPDATE inbox SET state = 'waiting' WHERE state = 'leased'").rowcount
+
+    def done(self, row_id: int, outcome: str) -> None:
+        """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.
+
+        The second call for a row fails on purpose: a letter has its effect exactly once.
+        """
+        self._settle(
+            row_id, "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased'", outcome
+        )
+
+    def stranded(self) -> list[Stranded]:
+        """The letters on which all attempts were spent and that wait to be set aside."""
+        rows = self._database.rows(
+            "SELECT id, sender, recipients, size, received FROM inbox"
+            " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
+            (ATTEMPTS,),
+        )
+        return [Stranded(row["id"], _envelope(row), row["size"], moment(row["received"])) for row in rows]
+
+    def set_aside(self, row_id: int, reference: str) -> None:
+        """Set a letter aside under the reference that the operator is told, in the caller's transaction."""
+        self._settle(
+            row_id,
+            "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state IN ('waiting', 'leased')",
+            reference,
+        )
+
+    def raw(self, row_id: int) -> bytes:
+        """The received bytes of a letter in any state; raises KeyError and `Sealed`."""
+        row = self._database.row("SELECT fingerprint, raw FROM inbox WHERE id = ?", (row_id,))
+        if row is None:
+            raise KeyError(row_id)
+        return self._raw(row)
+
+    def outcome(self, row_id: int) -> tuple[str, str | None]:
+        """The state of a letter, and its outcome when done or its reference when set aside; raises KeyError."""
+        row = self._database.row("SELECT state, outcome, reference FROM inbox WHERE id = ?", (row_id,))
+        if row is None:
+            raise KeyError(row_id)
+        return row["state"], row["outcome"] or row["reference"]
+
+    def count(self, state: str | None = None) -> int:
+        """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
+        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))
+
+    def sent_since(self, sender: str, since: datetime) -> int:
+        """How many letters of this envelope sender were stored since then."""
+        return int(
+            self._database.scalar(
+                "SELECT count(*) FROM inbox WHERE sender = ? AND received >= ?", (sender, stamp(since))
+            )
+        )
+
+    def knows(self, envelope: Envelope, raw: bytes) -> bool:
+        """Whether this very letter is already stored."""
+        fingerprint = self._fingerprint(envelope, raw)
+        return self._database.scalar("SELECT 1 FROM inbox WHERE fingerprint = ?", (fingerprint,)) is not None
+
+    def _settle(self, row_id: int, sql: str, value: str) -> None:
+        if self._database.write(sql, (value, row_id)).rowcount != 1:
+            raise RuntimeError(f"inbox row {row_id} is not in hand")
+
+    def _raw(self, row: dict[str, Any]) -> bytes:
+        return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")
+
+    def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
+        # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
+        head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
+        return self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
+
+
+def _envelope(row: dict[str, Any]) -> Envelope:
+    return Envelope(row["sender"], tuple(json.loads(row["recipients"])))

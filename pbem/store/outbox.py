@@ -1,0 +1,171 @@
+"""The outbox: letters to be sent, in fixed bytes under a fixed Message-ID, and what became of the sending.
+
+Here live the rows and their states: waiting -> leased -> delivered or failed, or waiting again. Nothing here
+composes or sends. Bytes are sealed by the vault, because reports carry what only one player may know.
+Implements reliability.md, promise 3 and case 29.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbem.store.database import moment, stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+
+__all__ = ["Failure", "Outbox", "OutboxRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A letter that is being sent."""
+
+    id: int
+    recipient: str
+    message_id: str
+    raw: bytes
+    created: datetime
+    attempts: int
+    """How often sending was begun, this time included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A letter that could not be delivered and of which nobody was told yet."""
+
+    id: int
+    recipient: str
+    message_id: str
+    created: datetime
+    settled: datetime
+    attempts: int
+    reply: str
+
+
+class Outbox:
+    """The table of letters to send on one connection."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> int:
+        """Keep a letter to send, in the caller's transaction; the same letter again gives the same row.
+
+        Raises ValueError when other bytes already stand under this recipient and Message-ID.
+        """
+        fingerprint = self._vault.digest(raw)
+        known = self._database.row(
+            "SELECT id, fingerprint FROM outbox WHERE message_id = ? AND recipient = ?", (message_id, recipient)
+        )
+        if known is not None:
+            if known["fingerprint"] != fingerprint:
+                raise ValueError(f"{message_id} was already given to another letter")
+            return int(known["id"])
+        cursor = self._database.write(
+            "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                recipient,
+                message_id,
+                fingerprint,
+                len(raw),
+                self._vault.seal(raw, f"outbox {message_id} {recipient}"),
+                stamp(created),
+                stamp(created),
+            ),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def lease(self, now: datetime) -> OutboxRow | None:
+        """The next letter whose time has come, or None; the attempt is counted and committed first."""
+        with self._database.transaction():
+            row = self._database.row(
+                "SELECT * FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT 1", (stamp(now),)
+            )
+            if row is None:
+                return None
+            self._database.write(
+                "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
+            )
+        return OutboxRow(
+            row["id"],
+            row["recipient"],
+            row["message_id"],
+            self._raw(row),
+            moment(row["created"]),
+            row["attempts"] + 1,
+        )
+
+    def delivered(self, row_id: int, reply: str, now: datetime) -> None:
+        """Note that the smarthost took a leased letter; committed at once unless a transaction is open."""
+        self._settle("delivered", row_id, reply, now)
+
+    def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
+        """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
+        if retry is None:
+            self._settle("failed", row_id, reply, now)
+        else:
+            self._database.execute(
+                "UPDATE outbox SET state = 'waiting', due = ?, reply = ? WHERE id = ? AND state = 'leased'",
+                (stamp(retry), reply, row_id),
+            )
+
+    def release_all(self) -> int:
+        """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
+        return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
+
+    def next_due(self) -> datetime | None:
+        """When the next waiting letter's time comes, or None when none waits."""
+        due = self._database.scalar("SELECT min(due) FROM outbox WHERE state = 'waiting'")
+        return None if due is None else moment(due)
+
+    def failures(self) -> list[Failure]:
+        """The letters given up of which nobody was told yet, oldest first."""
+        rows = self._database.rows("SELECT * FROM outbox WHERE state = 'failed' AND told = 0 ORDER BY id")
+        return [
+            Failure(
+                row["id"],
+                row["recipient"],
+                row["message_id"],
+                moment(row["created"]),
+                moment(row["settled"]),
+                row["attempts"],
+                row["reply"],
+            )
+            for row in rows
+        ]
+
+    def told(self, row_id: int) -> None:
+        """Note, in the caller's transaction, that those concerned were told of a failure."""
+        self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
+
+    def find(self, row_id: int) -> tuple[str, str, str] | None:
+        """Recipient, Message-ID and state of a letter by the number in its envelope sender (VERP), or None."""
+        row = self._database.row("SELECT recipient, message_id, state FROM outbox WHERE id = ?", (row_id,))
+        return None if row is None else (row["recipient"], row["message_id"], row["state"])
+
+    def raw(self, row_id: int) -> bytes:
+        """The bytes of a letter in any state; raises KeyError and `Sealed`."""
+        row = self._database.row("SELECT message_id, recipient, raw FROM outbox WHERE id = ?", (row_id,))
+        if row is None:
+            raise KeyError(row_id)
+        return self._raw(row)
+
+    def count(self, state: str | None = None) -> int:
+        """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
+        return int(self._database.scalar("SELECT count(*) FROM outbox WHERE ? IS NULL OR state = ?", (state, state)))
+
+    def _settle(self, state: str, row_id: int, reply: str, now: datetime) -> None:
+        self._database.execute(
+            "UPDATE outbox SET state = ?, reply = ?, settled = ? WHERE id = ? AND state = 'leased'",
+            (state, reply, stamp(now), row_id),
+        )
+
+    def _raw(self, row: dict[str, Any]) -> bytes:
+        return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")
