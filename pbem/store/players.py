@@ -10,40 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
+    from pbem.store.database import Database
 
-__all__ = ["MIGRATION", "Challenge", "KeyRow", "PlayerRow", "Players"]
-
-MIGRATION = """
-CREATE TABLE players (
-    name TEXT PRIMARY KEY,
-    address TEXT NOT NULL UNIQUE COLLATE NOCASE,
-    created TEXT NOT NULL
-) STRICT;
-CREATE TABLE keys (
-    fingerprint TEXT PRIMARY KEY,
-    player TEXT NOT NULL REFERENCES players(name),
-    format TEXT NOT NULL,
-    public TEXT NOT NULL,
-    added TEXT NOT NULL
-) STRICT;
-CREATE INDEX keys_of_a_player ON keys(player);
-CREATE TABLE challenges (
-    address TEXT PRIMARY KEY COLLATE NOCASE,
-    name TEXT NOT NULL,
-    format TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    public TEXT NOT NULL,
-    challenge TEXT NOT NULL,
-    created TEXT NOT NULL
-) STRICT;
-CREATE TABLE handled (
-    player TEXT NOT NULL REFERENCES players(name),
-    signed TEXT NOT NULL,
-    received TEXT NOT NULL,
-    PRIMARY KEY (player, signed)
-) STRICT, WITHOUT ROWID;
-"""
+__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players"]
 
 
 @dataclass(frozen=True, slots=True)
