@@ -1,0 +1,262 @@
+"""The configuration of a server: one TOML file, typed, every key with its default.
+
+Here live the shape of the file, the units of its values (durations, places to listen) and the messages for what
+is wrong in it. Nothing is opened or created here. `config/pbem.example.toml` documents every key; the limits'
+defaults are those of reliability.md, "Limits".
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+
+__all__ = [
+    "Clock",
+    "Config",
+    "ConfigError",
+    "Delivery",
+    "Duration",
+    "Limits",
+    "Listen",
+    "Listener",
+    "Log",
+    "Smarthost",
+    "load",
+]
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+DURATION = re.compile(r"([0-9]{1,9})([smhd])")
+# Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
+DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
+
+
+class ConfigError(Exception):
+    """The configuration file is missing or something in it is wrong; the message says where and what."""
+
+
+class Duration(timedelta):
+    """A length of time, written as a whole number and a unit: 60s, 10m, 6h, 5d."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The duration that a text names; raises ValueError."""
+        match = DURATION.fullmatch(text)
+        if match is None:
+            raise ValueError(f'"{text}" is no duration: write a number and one of s, m, h, d, such as "10m"')
+        return cls(**{UNITS[match[2]]: int(match[1])})
+
+
+class Listen:
+    """A place to listen at: host and port (0: any free one), a Unix socket, or nowhere at all."""
+
+    __slots__ = ("host", "path", "port")
+
+    def __init__(self, host: str = "", port: int = 0, path: Path | None = None) -> None:
+        self.host = host
+        self.port = port
+        self.path = path
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `host:port`, `[host]:port`, `unix:/path` or the empty text; raises ValueError."""
+        if not text:
+            return cls()
+        if text.startswith("unix:"):
+            return cls(path=Path(text.removeprefix("unix:")))
+        host, colon, port = text.rpartition(":")
+        if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+            raise ValueError(f'"{text}" is no place to listen: write host:port or unix:/path')
+        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+
+    def __bool__(self) -> bool:
+        return bool(self.host or self.path)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Listen) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            return f"unix:{self.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.host else ""
+
+    __repr__ = __str__
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What all tables have in common: unknown keys are errors, and nothing changes after loading."""
+
+
+class Listener(_Table, frozen=True):
+    """Where mail is taken in over one protocol."""
+
+    listen: Listen = Listen()
+
+
+class Smarthost(_Table, frozen=True):
+    """The mail server that takes outgoing letters."""
+
+    host: str = "127.0.0.1"
+    port: Port = 25
+    tls: Literal["none", "starttls", "implicit"] = "none"
+    user: str = ""
+    password_file: str = ""
+    timeout: Duration = Duration(seconds=60)
+
+
+class Delivery(_Table, frozen=True):
+    """How hard sending is tried; RFC 5321 4.5.4.1 asks for 4 to 5 days."""
+
+    concurrency: Count = 4
+    first_retry: Duration = Duration(seconds=60)
+    factor: Annotated[float, msgspec.Meta(ge=1)] = 2.0
+    longest_retry: Duration = Duration(hours=6)
+    give_up: Duration = Duration(days=5)
+
+
+class Limits(_Table, frozen=True):
+    """What one letter, one connection and one sender may ask of the server."""
+
+    message_bytes: Count = 256 * 1024
+    message_lines: Count = 5000
+    line_bytes: Count = 64 * 1024
+    headers: Count = 200
+    header_bytes: Count = 64 * 1024
+    received: Count = 50
+    parts: Count = 50
+    depth: Count = 10
+    recipients: Count = 10
+    connections: Count = 200
+    connections_per_address: Count = 10
+    messages_per_connection: Count = 100
+    session: Duration = Duration(minutes=10)
+    idle: Duration = Duration(seconds=60)
+    letters_per_day: Count = 200
+
+
+class Clock(_Table, frozen=True):
+    """The clock's defaults for what matches do not agree themselves."""
+
+    settle: Duration = Duration(minutes=10)
+
+
+class Log(_Table, frozen=True):
+    """What is logged, to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "text"] = "json"
+
+
+class Config(_Table, frozen=True):
+    """The whole file; paths are absolute once loaded."""
+
+    server: str
+    mailbox: str = "pbem"
+    address: str = ""
+    delimiter: str = "+"
+    operator: str = ""
+    store: Path = Path("pbem.sqlite")
+    keys: Path = Path("keys")
+    smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
+    lmtp: Listener = Listener()
+    smarthost: Smarthost = Smarthost()
+    delivery: Delivery = Delivery()
+    limits: Limits = Limits()
+    clock: Clock = Clock()
+    log: Log = Log()
+
+    def __post_init__(self) -> None:
+        if not DOMAIN.fullmatch(self.server):
+            raise ValueError(f'server = "{self.server}" is no host name in lower case')
+        if not MAILBOX.fullmatch(self.mailbox):
+            raise ValueError(f'mailbox = "{self.mailbox}" is no simple local part in lower case')
+        if self.delimiter not in {"+", "-", "=", "_"}:
+            raise ValueError(f'delimiter = "{self.delimiter}": one of + - = _ is possible')
+        local, _, domain = self.mail_address.rpartition("@")
+        if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
+            raise ValueError(f'address = "{self.address}" is no simple address in lower case')
+        if self.delimiter in local:
+            raise ValueError(f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself')
+        if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
+            raise ValueError(f'operator = "{self.operator}" is no address')
+
+    @property
+    def mail_address(self) -> str:
+        """The one address that everything is sent to and from."""
+        return self.address or f"{self.mailbox}@{self.server}"
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the key that signs transcript heads."""
+        return self.keys / "signing.key"
+
+    @property
+    def store_key(self) -> Path:
+        """The file of the key that seals the store."""
+        return self.keys / "store.key"
+
+
+def load(path: Path | str) -> Config:
+    """Read a configuration file; paths in it are relative to its folder. Raises `ConfigError`."""
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+        config = parse(table)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except (msgspec.ValidationError, ValueError) as error:
+        raise ConfigError(f"{path}: {_plain(str(error))}") from error
+    return _anchored(config, path.absolute().parent)
+
+
+def parse(table: dict[str, Any]) -> Config:
+    """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
+    return msgspec.convert(table, Config, dec_hook=_value)
+
+
+def _value(kind: type, text: Any) -> Any:
+    if not isinstance(text, str):
+        raise ValueError(f"a text in quotes is expected, not {text!r}")
+    if kind is Path:
+        return Path(text)
+    if kind is Duration:
+        return Duration.parse(text)
+    if kind is Listen:
+        return Listen.parse(text)
+    raise NotImplementedError(kind)
+
+
+def _plain(message: str) -> str:
+    """Msgspec's message in the words of the file: keys and tables, not fields and objects."""
+    message = message.replace("Object contains unknown field", "unknown key")
+    message = message.replace("Object missing required field", "missing key")
+    return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f" (at {found[1]})" if found[1] else "", message)
+
+
+def _anchored(config: Config, folder: Path) -> Config:
+    password = config.smarthost.password_file
+    return msgspec.structs.replace(
+        config,
+        store=folder / config.store,
+        keys=folder / config.keys,
+        smtp=_anchored_listener(config.smtp, folder),
+        lmtp=_anchored_listener(config.lmtp, folder),
+        smarthost=msgspec.structs.replace(config.smarthost, password_file=str(folder / password) if password else ""),
+    )
+
+
+def _anchored_listener(listener: Listener, folder: Path) -> Listener:
+    path = listener.listen.path
+    return listener if path is None else Listener(listen=Listen(path=folder / path))

@@ -1,0 +1,123 @@
+"""The configuration file: every key documented with its default, and clear words for what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pbem.config import Config, ConfigError, Duration, Limits, Listen, load, parse
+
+EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"
+REQUIRED = {"server"}
+
+
+def documented(table: dict[str, Any], prefix: str = "") -> set[str]:
+    """The dotted names of all keys in a TOML table."""
+    names: set[str] = set()
+    for key, value in table.items():
+        names |= documented(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key}
+    return names
+
+
+def existing(kind: type[msgspec.Struct], prefix: str = "") -> set[str]:
+    """The dotted names of all keys that the configuration knows."""
+    names: set[str] = set()
+    for field in msgspec.structs.fields(kind):
+        nested = isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
+        names |= existing(field.type, f"{prefix}{field.name}.") if nested else {prefix + field.name}
+    return names
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "pbem.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_example_documents_every_key_and_no_other() -> None:
+    assert documented(tomllib.loads(EXAMPLE.read_text("utf-8"))) == existing(Config)
+
+
+def test_the_example_shows_the_defaults() -> None:
+    assert parse(tomllib.loads(EXAMPLE.read_text("utf-8"))) == Config(server="play.example")
+
+
+def test_a_comment_stands_above_every_table_and_required_key() -> None:
+    lines = EXAMPLE.read_text("utf-8").splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("["):
+            assert lines[number + 1].startswith("#"), line
+        if line.partition(" ")[0] in REQUIRED:
+            assert lines[number - 1].startswith("#"), line
+
+
+def test_defaults_are_those_of_the_page() -> None:
+    limits = Limits()
+    assert (limits.message_bytes, limits.message_lines, limits.line_bytes) == (262144, 5000, 65536)
+    assert (limits.headers, limits.header_bytes, limits.received) == (200, 65536, 50)
+    assert (limits.parts, limits.depth, limits.recipients) == (50, 10, 10)
+    assert (limits.connections, limits.connections_per_address, limits.messages_per_connection) == (200, 10, 100)
+    assert (limits.session, limits.idle, limits.letters_per_day) == (timedelta(minutes=10), timedelta(minutes=1), 200)
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    text = 'server = "a.example"\nstore = "s/x.db"\n[lmtp]\nlisten = "unix:run/l"\n[smarthost]\npassword_file = "p"'
+    config = load(write(tmp_path, text))
+    assert config.store == tmp_path / "s/x.db"
+    assert config.store_key == tmp_path / "keys" / "store.key"
+    assert config.lmtp.listen.path == tmp_path / "run/l"
+    assert config.smarthost.password_file == str(tmp_path / "p")
+    assert config.mail_address == "pbem@a.example"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "missing key `server`"),
+        ('server = "a"\nstroe = "x"', "unknown key `stroe`"),
+        ('server = "a"\n[smtp]\nport = 25', "unknown key `port` (at smtp)"),
+        ('server = "a"\n[smtp]\nlisten = "25"', '"25" is no place to listen'),
+        ('server = "a"\n[smtp]\nlisten = "h:99999"', "is no place to listen"),
+        ('server = "a"\n[clock]\nsettle = 10', "a text in quotes is expected"),
+        ('server = "a"\n[clock]\nsettle = "ten"', '"ten" is no duration'),
+        ('server = "a"\n[limits]\nparts = 0', "(at limits.parts)"),
+        ('server = "A.example"', "no host name in lower case"),
+        ('server = "a\\r\\nb"', "no host name"),
+        ('server = "a"\nmailbox = "p b"', "no simple local part"),
+        ('server = "a"\ndelimiter = "."', "delimiter"),
+        ('server = "a"\nmailbox = "p-b"\ndelimiter = "-"', "stands in the mailbox"),
+        ('server = "a"\naddress = "x"', "no simple address"),
+        ('server = "a"\noperator = "x"', "no address"),
+        ("server = ", "Invalid value"),
+    ],
+)
+def test_faults_are_named_with_the_file(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1:0", "[::1]:2525", "localhost:25", "unix:/run/pbem", ""])
+def test_places_to_listen_read_and_write_alike(text: str) -> None:
+    assert str(Listen.parse(text)) == text
+
+
+def test_durations() -> None:
+    assert [Duration.parse(text) for text in ("60s", "10m", "6h", "5d")] == [
+        timedelta(seconds=60),
+        timedelta(minutes=10),
+        timedelta(hours=6),
+        timedelta(days=5),
+    ]
