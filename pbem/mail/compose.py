@@ -1,0 +1,245 @@
+"""Letters out: from a text and its headers to the fixed bytes that are stored and sent.
+
+Here live the building of messages (RFC 5322, MIME, RFC 3834 marks) and the templates' environment. What a letter
+says stands in `templates/`; who gets it is decided elsewhere. The same arguments give the same bytes: the
+boundary is made from the Message-ID, time and tokens are handed in. Nothing a stranger wrote can end a header:
+control characters are turned to blanks in texts, and refused in addresses and identifiers.
+Implements protocol.md, "Addresses and threads", and reliability.md, cases 14 and 27.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from base64 import encodebytes
+from dataclasses import dataclass
+from email.header import Header
+from email.utils import format_datetime, quote
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote as percent
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+__all__ = ["Attachment", "Composer", "Templates", "template_folder"]
+
+LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
+FOLD = 76  # where encoded headers are folded (RFC 2047 2)
+SUBJECT = 400  # characters; a longer one would not fit into a line when it has no blanks
+REFERENCES = 20  # a thread's root and its latest letters say enough
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# dot-atom on both sides (RFC 5322 3.4.1): no quoted local parts, no address literals, no control characters.
+ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
+MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
+MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
+PLAIN = re.compile(rb"[\t\n -~]*")
+
+Attachment = tuple[str, str, bytes]
+"""File name, media type, content."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entity:
+    """One MIME entity: its own headers, and its body with CRLF line ends."""
+
+    headers: tuple[str, ...]
+    body: bytes
+
+    def __bytes__(self) -> bytes:
+        return "".join(f"{line}\r\n" for line in self.headers).encode("ascii") + b"\r\n" + self.body
+
+
+class Templates:
+    """The letters' wording: one folder of jinja2 templates."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.environment = Environment(
+            loader=FileSystemLoader(folder or template_folder()),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
+        )
+
+    def render(self, name: str, **values: Any) -> str:
+        """The text of a template; raises jinja2's errors for a missing template or a missing value."""
+        return self.environment.get_template(name).render(values)
+
+
+def template_folder() -> Path:
+    """The folder of templates: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    installed = package / "templates"
+    return installed if installed.is_dir() else package.parent / "templates"
+
+
+class Composer:
+    """Builds the letters of one server, all from and to one mailbox."""
+
+    def __init__(  # noqa: PLR0913 - what a server is called, all of it from the configuration
+        self,
+        server: str,
+        mailbox: str,
+        templates: Templates,
+        *,
+        address: str = "",
+        delimiter: str = "+",
+        name: str = "pbem",
+    ) -> None:
+        self.server = server
+        self.address = _address(address or f"{mailbox}@{server}")
+        self.delimiter = delimiter
+        self.templates = templates
+        self._from = f"{name} <{self.address}>"
+
+    def sub_address(self, detail: str) -> str:
+        """The sub-address with this detail, such as "m17.token"; raises ValueError."""
+        local, _, domain = self.address.rpartition("@")
+        return _address(f"{local}{self.delimiter}{detail}@{domain}")
+
+    def message_id(self, token: str) -> str:
+        """The Message-ID made from a token; raises ValueError."""
+        return _message_id(f"<{token}@{self.server}>")
+
+    def compose(  # noqa: PLR0913 - a letter has as many headers
+        self,
+        to: str,
+        subject: str,
+        text: str,
+        *,
+        message_id: str,
+        date: datetime,
+        reply_to: str | None = None,
+        in_reply_to: str | None = None,
+        references: Sequence[str] = (),
+        attachments: Sequence[Attachment] = (),
+        html: str | None = None,
+    ) -> bytes:
+        """The bytes of a letter, with CRLF line ends, in seven bits.
+
+        Raises ValueError on an address or Message-ID that is none. Identifiers that come from others'
+        letters (`in_reply_to`, `references`) are left out when they are malformed.
+        """
+        answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
+        headers = [
+            f"From: {self._from}",
+            f"To: {_address(to)}",
+            _header("Subject", subject),
+            f"Date: {format_datetime(date)}",
+            f"Message-ID: {_message_id(message_id)}",
+        ]
+        if reply_to:
+            headers.append(f"Reply-To: {_address(reply_to)}")
+        if answer:
+            headers.append(f"In-Reply-To: {answer}")
+        if thread := _thread(references):
+            headers.append("References: " + "\r\n ".join(thread))
+        headers += [
+            # RFC 3834 5: so that no vacation program answers, nor another server like this one.
+            f"Auto-Submitted: {'auto-replied' if answer else 'auto-generated'}",
+            "X-Auto-Response-Suppress: All",
+            f"X-Loop: {self.address}",
+            "MIME-Version: 1.0",
+        ]
+        body = _body(text, html, attachments, message_id)
+        letter = _Entity((*headers, *body.headers), body.body)
+        return bytes(letter)
+
+
+def _address(text: str) -> str:
+    if not ADDRESS.fullmatch(text):
+        raise ValueError(f"{text!r} is no address")
+    return text
+
+
+def _message_id(text: str) -> str:
+    if not MESSAGE_ID.fullmatch(text):
+        raise ValueError(f"{text!r} is no Message-ID")
+    return text
+
+
+def _thread(references: Sequence[str]) -> list[str]:
+    """The well-formed references; of a long thread the root and the latest."""
+    good = [reference for reference in references if MESSAGE_ID.fullmatch(reference)]
+    return good if len(good) <= REFERENCES else [good[0], *good[1 - REFERENCES :]]
+
+
+def _header(name: str, value: str) -> str:
+    """One unstructured header, folded and in ASCII."""
+    value = CONTROL.sub(" ", value).encode("utf-8", "replace").decode().strip()[:SUBJECT]
+    # What merely looks like an encoded word must arrive as it was written.
+    charset = "us-ascii" if value.isascii() and "=?" not in value else "utf-8"
+    folded = Header(value, charset, maxlinelen=FOLD, header_name=name).encode(linesep="\r\n")
+    # A line of blanks alone would end nothing, but is obsolete syntax (RFC 5322 3.2.2).
+    lines = [line for line in folded.split("\r\n") if line.strip()]
+    return f"{name}: " + "\r\n".join(lines)
+
+
+def _body(text: str, html: str | None, attachments: Sequence[Attachment], seed: str) -> _Entity:
+    body = _text(text, "plain")
+    if html is not None:
+        body = _multipart("alternative", [body, _text(html, "html")], seed)
+    if attachments:
+        body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
+    return body
+
+
+def _text(text: str, kind: str) -> _Entity:
+    data = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    if PLAIN.fullmatch(data) and max(map(len, data.split(b"\n"))) <= LINE:
+        charset, encoding = "us-ascii", "7bit"
+    else:
+        charset, encoding = "utf-8", "quoted-printable"
+        data = binascii.b2a_qp(data, istext=True)
+    headers = (f'Content-Type: text/{kind}; charset="{charset}"', f"Content-Transfer-Encoding: {encoding}")
+    return _Entity(headers, data.replace(b"\n", b"\r\n"))
+
+
+def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
+    if not MEDIA_TYPE.fullmatch(media_type):
+        raise ValueError(f"{media_type!r} is no media type")
+    charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
+    return _Entity(
+        (
+            f"Content-Type: {media_type}{charset}",
+            "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
+            f"Content-Disposition: attachment;\r\n {_filename(filename)}",
+        ),
+        encodebytes(content).replace(b"\n", b"\r\n"),
+    )
+
+
+def _filename(name: str) -> str:
+    """The file name as a parameter: quoted, or by RFC 2231 when it is not ASCII."""
+    name = CONTROL.sub(" ", name).replace("/", "_").strip()[:100] or "attachment"
+    if name.isascii():
+        return f'filename="{quote(name)}"'
+    return f"filename*=utf-8''{percent(name, safe='', errors='replace')}"
+
+
+def _multipart(kind: str, parts: Sequence[_Entity], seed: str) -> _Entity:
+    boundary = _boundary(kind, parts, seed)
+    delimiter = f"--{boundary}".encode("ascii")
+    # The CRLF before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
+    body = b"".join(delimiter + b"\r\n" + bytes(part) + b"\r\n" for part in parts) + delimiter + b"--\r\n"
+    return _Entity((f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"',), body)
+
+
+def _boundary(kind: str, parts: Sequence[_Entity], seed: str) -> str:
+    """A boundary that no part contains: the same for the same letter."""
+    number = 0
+    while True:
+        digest = hashlib.sha256(f"{kind} {number} {seed}".encode()).hexdigest()[:32]
+        boundary = f"=_{digest}"  # "=_" cannot occur in quoted-printable or base64 (RFC 2045 6.7)
+        if not any(boundary.encode() in part.body for part in parts):
+            return boundary
+        number += 1
