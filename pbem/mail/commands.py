@@ -1,0 +1,635 @@
+"""The command language of letters: text in, commands with their arguments and blocks out.
+
+Here live the table of commands, from which parsing and help both come, and its reader. No rules, no
+decisions: whether a command may be obeyed is for the desk. `parse` never raises; what is wrong with a
+command stands in its faults. Implements protocol.md, "Commands" and "Identity" (the signed forms).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from pbem.games import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Wrong = tuple[str | None, str]
+"""A token as written, and what is wrong with it."""
+
+__all__ = ["COMMANDS", "Arguments", "Command", "Form", "Reading", "clean", "parse"]
+
+MAX_UNKNOWN = 5
+"""So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
+
+FIELDS = ("server", "player", "prev", "rev", "challenge")
+"""Header fields of the signed forms, each with one word as its value."""
+
+_WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
+_RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
+
+ARMOR = "-----BEGIN SSH SIGNATURE-----"
+_ARMOR_END = "-----END SSH SIGNATURE-----"
+
+
+class Arguments(TypedDict, total=False):
+    """What stands between the name of a command and its block; only what was given is there."""
+
+    match: str
+    """As `m17`, lower case."""
+    turn: int
+    game: int
+    all: bool
+    final: bool
+    name: str
+    """A player's name, lower case."""
+    rules: str
+    """Name of a game, lower case."""
+    topic: str
+    which: Literal["open", "mine"]
+    hash: str
+    """Lower case."""
+    players: tuple[str, ...]
+    key: str
+    """A public key line, the pieces that a mail program made of it joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a letter."""
+
+    name: str
+    echo: str
+    """As written, quotes and invisible characters taken out."""
+    line: int
+    """1-based line of the text that was parsed."""
+    arguments: Arguments = field(default_factory=Arguments)
+    fields: dict[str, str] = field(default_factory=dict)
+    """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge`."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The `option: value` lines of `new`, names in lower case."""
+    block: str | None = None
+    """The block's own text, line ends as written; None where the command has none or it is not closed."""
+    block_line: int = 0
+    """1-based line of the text that was parsed where the block's own text begins."""
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def match(self) -> str | None:
+        """Name of the match, `m17`, where one was given."""
+        return self.arguments.get("match")
+
+    @property
+    def rev(self) -> int | None:
+        """The revision in the signed form, where there is one without fault."""
+        rev = self.fields.get("rev", "")
+        return int(rev) if _REV.fullmatch(rev) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found in a letter."""
+
+    commands: list[Command]
+    ignored: list[str]
+    """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
+    optout: bool = False
+    """`stop` was the very first word: the sender wants no more mail, except about running matches."""
+
+
+_MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
+_HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
+_REV = re.compile(r"[1-9][0-9]{0,8}")
+_KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
+_SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
+_LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
+_LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
+_COMMENT = re.compile(r"#[^\n]*")
+_SECRET = re.compile(r"\b(orders|setup|preview)\s+m\d", re.I)
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
+_BLANK = re.compile(r"[^\S\n]")
+
+
+def clean(text: str) -> str:
+    """Bring line ends to LF and every other white space to a blank, and take out what cannot be seen."""
+    return _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
+
+
+class _Words:
+    """A cursor over the words of a text whose quotes are taken out."""
+
+    def __init__(self, numbered: list[tuple[int, str]]) -> None:
+        self.text = "\n".join(line for _, line in numbered)
+        self._numbers = [number for number, _ in numbered]
+        self._line_starts = [0]
+        for _, line in numbered:
+            self._line_starts.append(self._line_starts[-1] + len(line) + 1)
+        self._words = [(word.start(), word.end()) for word in re.finditer(r"\S+", self.text)]
+        self._starts = [start for start, _ in self._words]
+        self.at = 0
+
+    def word(self, ahead: int = 0) -> str:
+        """The word at the cursor as written, "" after the last."""
+        at = self.at + ahead
+        return self.text[slice(*self._words[at])] if at < len(self._words) else ""
+
+    def low(self, ahead: int = 0) -> str:
+        return self.word(ahead).lower()
+
+    def bare(self, ahead: int = 0) -> str:
+        """The word without the punctuation that people put after arguments."""
+        return self.word(ahead).rstrip(",;.:")
+
+    def take(self) -> str:
+        self.at += 1
+        return self.word(-1)
+
+    @property
+    def more(self) -> bool:
+        return self.at < len(self._words)
+
+    @property
+    def start(self) -> int:
+        """Offset of the word at the cursor."""
+        return self._starts[self.at] if self.more else len(self.text)
+
+    @property
+    def passed(self) -> int:
+        """Offset behind the word before the cursor."""
+        return self._words[self.at - 1][1] if self.at else 0
+
+    def same_line(self) -> bool:
+        """Whether the word at the cursor stands on the line of the word before it."""
+        return self.more and "\n" not in self.text[self.passed : self.start]
+
+    def move_to(self, offset: int) -> None:
+        self.at = bisect_left(self._starts, offset)
+
+    def take_line(self) -> None:
+        while self.same_line():
+            self.at += 1
+
+    def line(self, offset: int) -> int:
+        """1-based line, in the text as it came, of an offset."""
+        at = min(bisect_left(self._line_starts, offset + 1), len(self._numbers))
+        return self._numbers[at - 1] if self._numbers else 1
+
+
+def _match(words: _Words, given: Arguments) -> str | None:
+    if not _MATCH.fullmatch(words.bare()):
+        return "name the match, such as m17"
+    given["match"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _number(words: _Words, keyword: str) -> int | None:
+    if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
+        return None
+    number = int(words.bare(1))
+    words.at += 2
+    return number
+
+
+def _turn(words: _Words, given: Arguments) -> str | None:
+    number = _number(words, "turn")
+    if number is None:
+        return "name the turn, such as turn 5"
+    given["turn"] = number
+    return None
+
+
+def _turn_or_all(words: _Words, given: Arguments) -> str | None:
+    at_all = 1 if words.low() == "turn" else 0
+    if words.low(at_all) == "all":
+        given["all"] = True
+        words.at += at_all + 1
+        return None
+    return _turn(words, given) if words.low() == "turn" else None
+
+
+def _game(words: _Words, given: Arguments) -> str | None:
+    if words.low() != "game":
+        return None
+    number = _number(words, "game")
+    if number is None:
+        return "after game comes its number, such as game 2"
+    given["game"] = number
+    return None
+
+
+def _final(words: _Words, given: Arguments) -> str | None:
+    if words.low() == "final":
+        given["final"] = True
+        words.take()
+    return None
+
+
+def _rules(words: _Words, given: Arguments) -> str | None:
+    if not _NAME.fullmatch(words.bare()):
+        return "name the game, such as spaceships"
+    given["rules"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _name(words: _Words, given: Arguments) -> str | None:
+    if not _NAME.fullmatch(words.bare()) or words.bare().lower() in _RESERVED:
+        return "give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"
+    given["name"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _topic(words: _Words, given: Arguments) -> str | None:
+    # The one argument that must stand on the line of its command: any word could be a topic.
+    if words.same_line():
+        given["topic"] = words.bare().lower()
+        words.take()
+    return None
+
+
+def _which(words: _Words, given: Arguments) -> str | None:
+    which = _WHICH.get(words.bare().lower())
+    if which is not None:
+        given["which"] = which
+        words.take()
+    return None
+
+
+def _hash(words: _Words, given: Arguments) -> str | None:
+    if _HASH.fullmatch(words.bare()):
+        given["hash"] = words.bare().lower()
+        words.take()
+    return None
+
+
+def _players(words: _Words, given: Arguments) -> str | None:
+    if words.low() != "with":
+        return None
+    words.take()
+    players = []
+    while words.more and not words.word().endswith(":") and not _END.fullmatch(words.bare()):
+        players += [name for name in words.take().split(",") if name]
+    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name for name in players)
+    return None if players else "after with come the opponents' names"
+
+
+def _key(words: _Words, given: Arguments) -> str | None:
+    if not _KEY_TYPE.fullmatch(words.word()):
+        return None
+    kind = words.take()
+    blob = _joined_key(words, kind)
+    comment = []
+    while words.same_line() and words.low() != "end":
+        comment.append(words.take())
+    if not comment and "@" in words.word():  # a comment that was wrapped away from its key
+        comment.append(words.take())
+    given["key"] = " ".join([kind, blob, *comment])
+    return None
+
+
+def _joined_key(words: _Words, kind: str) -> str:
+    """Join the pieces of a wrapped key: its own lengths say where it ends."""
+    blob = ""
+    for ahead in range(64):
+        if not _BASE64.fullmatch(words.word(ahead)):
+            break
+        blob += words.word(ahead)
+        if _is_whole(blob, strings=2 if kind.lower() == "ssh-ed25519" else 3):
+            words.at += ahead + 1
+            return blob
+    return words.take() if words.same_line() else ""
+
+
+def _is_whole(blob: str, strings: int) -> bool:
+    """Whether base64 text holds exactly so many RFC 4251 strings."""
+    try:
+        data = base64.b64decode(blob, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    at = 0
+    for _ in range(strings):
+        at += 4 + int.from_bytes(data[at : at + 4], "big")
+    return at == len(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One argument of a command: how help writes it, and how it is read."""
+
+    usage: str
+    read: Callable[[_Words, Arguments], str | None]
+    """Take the argument from the words; return None, or what is missing."""
+
+
+_MATCH_SLOT = Slot("m17", _match)
+_TURN_SLOT = Slot("turn 5", _turn)
+_GAME_SLOT = Slot("[game 2]", _game)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One row of the table of commands."""
+
+    name: str
+    help: str
+    """One sentence: what the command does."""
+    slots: tuple[Slot, ...] = ()
+    body: Literal["text", "options", "press", "fields"] | None = None
+    """How the block up to `end` is read; None: the command has no block."""
+    signed: bool = False
+    """Whether a match that demands keys wants this command signed."""
+    level: Literal["anyone", "mailbox", "key"] = "mailbox"
+    """The least proof of identity with which it is ever obeyed."""
+    opens: re.Pattern[str] | None = None
+    """What must follow the name, or the line is prose that happens to begin with that word."""
+
+    @property
+    def block(self) -> bool:
+        """Whether the command goes on up to `end`."""
+        return self.body is not None
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether the header fields of the signed forms may stand in it."""
+        return self.block or self.signed
+
+    @property
+    def usage(self) -> str:
+        """The line that help shows."""
+        words = [self.name, *(slot.usage for slot in self.slots), *(["… end"] if self.block else [])]
+        return " ".join(words)
+
+
+# Judged over the two words that follow.
+_A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
+_A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| \S+:| end\S?)?$", re.I)
+_A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
+
+COMMANDS: dict[str, Form] = {
+    form.name: form
+    for form in (
+        Form("help", "Explain a command, or list them all.", (Slot("[topic]", _topic),), level="anyone"),
+        Form("games", "List the games that are played here.", level="anyone"),
+        Form("rules", "Mail the rules of a game.", (Slot("GAME", _rules),), level="anyone"),
+        Form(
+            "register",
+            "Open an account for your address; paste your SSH public key after it, and send back the answer signed.",
+            (Slot("NAME", _name), Slot("[ssh-ed25519 AAAA…]", _key)),
+            level="anyone",
+        ),
+        Form(
+            "confirm",
+            "Prove that a key is yours: the form from the answer to register, signed with that key.",
+            (Slot("NAME", _name),),
+            body="fields",
+            signed=True,
+            level="key",
+            opens=_A_CHALLENGE,
+        ),
+        Form("whoami", "Show your account, its addresses and keys."),
+        Form(
+            "new",
+            "Propose a match, with lines `option: value`; without opponents it stands in the open list.",
+            (Slot("GAME", _rules), Slot("[with PLAYER...]", _players)),
+            body="options",
+            signed=True,
+            opens=_A_GAME,
+        ),
+        Form("list", "List the open proposals, or your own matches.", (Slot("[open|mine]", _which),), level="anyone"),
+        Form(
+            "accept",
+            "Agree to a proposed match; the hash is that of its agreed rules.",
+            (_MATCH_SLOT, Slot("[hash]", _hash)),
+            signed=True,
+        ),
+        Form("decline", "Turn a proposed match down.", (_MATCH_SLOT,), signed=True),
+        Form(
+            "setup",
+            "Hand in your secret setup of the next game, replacing an earlier one.",
+            (_MATCH_SLOT, _GAME_SLOT),
+            body="text",
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "orders",
+            "Hand in all your orders of this turn, replacing earlier ones; final: do not wait for second thoughts.",
+            (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
+            body="text",
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form("clear", "Withdraw your stored orders of this turn.", (_MATCH_SLOT,), signed=True),
+        Form("status", "Show what is stored and what is awaited.", (_MATCH_SLOT,)),
+        Form(
+            "preview",
+            "Judge orders without storing them.",
+            (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
+            body="text",
+            opens=_A_MATCH,
+        ),
+        Form(
+            "report",
+            "Send reports again: the last one, one turn's, or all.",
+            (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
+        ),
+        Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
+        Form("press", "Send a message to the other players.", (_MATCH_SLOT,), body="press", opens=_A_MATCH),
+        Form("resign", "Give the game up.", (_MATCH_SLOT,), signed=True),
+    )
+}
+
+
+def parse(text: str) -> Reading:
+    """Read the commands of a text; never raises."""
+    kept, skipped, signature = _split(clean(text))
+    words = _Words(kept)
+    commands: list[Command] = []
+    unknown = 0
+    optout = words.low() == "stop"
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN:
+        form = _known(words)
+        if form is not None:
+            commands.append(_command(words, form))
+            continue
+        start = words.start
+        # A stray `end` or a comment is ignored without being held against the letter.
+        unknown += not (_END.match(words.word()) or words.word().startswith("#"))
+        words.take()
+        words.take_line()
+        skipped.append((words.line(start), words.text[start : words.passed]))
+    if words.more:
+        skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
+    skipped.sort(key=lambda found: found[0])
+    return Reading(commands, [*(run for _, run in skipped), *signature], optout)
+
+
+def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
+    """Part the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
+    text, armor, after = text.partition(ARMOR)
+    after = after.partition(_ARMOR_END)[2].strip() if armor else ""
+    kept: list[tuple[int, str]] = []
+    quotes: list[tuple[int, str]] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.rstrip() == "--":
+            rest = "\n".join(lines[number - 1 :]).strip()
+            return kept, quotes, [part for part in (rest, after) if part]
+        if not line.lstrip().startswith(">"):
+            kept.append((number, line))
+        elif quotes and quotes[-1][0] + quotes[-1][1].count("\n") + 1 == number:
+            quotes[-1] = (quotes[-1][0], f"{quotes[-1][1]}\n{line}")
+        else:
+            quotes.append((number, line))
+    return kept, quotes, [after] if after else []
+
+
+def _known(words: _Words) -> Form | None:
+    form = COMMANDS.get(words.low())
+    if form is None or form.opens is None:
+        return form
+    follows = " ".join(word for ahead in (1, 2) if (word := words.word(ahead)))
+    return form if form.opens.match(follows) else None
+
+
+def _command(words: _Words, form: Form) -> Command:
+    start = words.start
+    words.take()
+    given: Arguments = {}
+    wrong = _read_slots(words, form, given)
+    fields = _read_fields(words, form, given, wrong)
+    options: dict[str, str] = {}
+    block: str | None = None
+    block_line = words.line(words.start) if form.block else 0
+    if form.block:
+        block = _take_block(words, form, wrong)
+        options = _read_block(form, block, fields, wrong)
+    elif wrong:
+        words.take_line()
+    elif words.low() == "end" and (fields or form.name == "register"):
+        words.take()
+    line = words.line(start)
+    faults = tuple(Fault(form.name, token, message, line) for token, message in wrong)
+    echo = words.text[start : words.passed]
+    return Command(form.name, echo, line, given, fields, options, block, block_line, faults)
+
+
+def _read_slots(words: _Words, form: Form, given: Arguments) -> list[_Wrong]:
+    for slot in form.slots:
+        token = words.word() if words.same_line() else None
+        missing = slot.read(words, given)
+        if missing is not None:
+            return [(token, f"`{form.name}`: {missing}.")]
+    return []
+
+
+def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong]) -> dict[str, str]:
+    """Take the header fields of a signed form, in any order, `final` among them."""
+    fields: dict[str, str] = {}
+    if not form.has_fields or (form.body == "press" and not _opens_signed_press(words)):
+        return fields
+    while True:
+        name = words.low()
+        if name == "final" and any(slot.read is _final for slot in form.slots):
+            _final(words, given)
+            continue
+        if name not in FIELDS:
+            return fields
+        words.take()
+        value = words.low()
+        if not value or value in FIELDS or _END.fullmatch(value):
+            wrong.append((name, f"`{name}` has no value."))
+            continue
+        words.take()
+        if name in fields:
+            wrong.append((name, f"`{name}` stands twice."))
+        elif name == "rev" and not _REV.fullmatch(value):
+            wrong.append((value, "`rev` is a number from 1."))
+        fields.setdefault(name, value)
+
+
+def _opens_signed_press(words: _Words) -> bool:
+    """Whether a message begins with fields: `server` alone may well be its first word."""
+    return words.low() in FIELDS and words.low(2) in FIELDS
+
+
+def _take_block(words: _Words, form: Form, wrong: list[_Wrong]) -> str | None:
+    """Take the words up to `end`, and return the text between."""
+    start = words.start
+    closing = _press_end(words) if form.body == "press" else _text_end(words)
+    if closing is None:
+        words.move_to(len(words.text))
+        # What follows may be meant as the block's text: obeying commands found there would be guessing.
+        wrong.append((None, f"`{form.name}` is not closed: write `end` after it. Nothing behind it was read."))
+        return None
+    words.move_to(closing[1])
+    return words.text[start : closing[0]].strip()
+
+
+def _text_end(words: _Words) -> tuple[int, int] | None:
+    """Where the first `end` outside of a comment stands."""
+    return next((found.span(1) for found in _SCAN.finditer(words.text, words.start) if found[1]), None)
+
+
+def _press_end(words: _Words) -> tuple[int, int] | None:
+    """Where a message ends: at the last word of its first line, at a line `end`, or at the very last word."""
+    text, start = words.text, words.start
+    line_end = text.find("\n", start)
+    if words.passed and words.same_line():
+        found = _LAST_END.search(text[start : len(text) if line_end < 0 else line_end])
+        if found is not None:
+            return start + found.start(1), start + found.end(1)
+    else:
+        start = text.rfind("\n", 0, start) + 1
+    alone = _LINE_OF_END.search(text, start)
+    if alone is not None:
+        return alone.span(1)
+    found = _LAST_END.search(text[start:])
+    return None if found is None else (start + found.start(1), start + found.end(1))
+
+
+def _read_block(form: Form, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> dict[str, str]:
+    """Judge the shape of a block's text; return the options of `new`."""
+    if block is None:
+        return {}
+    if form.body == "options":
+        return _read_options(block, wrong)
+    if form.body == "press" and _SECRET.search(block):
+        # An `end` was forgotten, and the next command's secrets would go to the opponent.
+        wrong.append((None, "The message holds the beginning of another command: close it with a line `end`."))
+    if form.body == "fields":
+        wrong.extend((None, f"`{name}` is missing.") for name in ("server", "challenge") if name not in fields)
+        if _COMMENT.sub("", block).strip():
+            wrong.append((block.split()[0], "Nothing but `server` and `challenge` may stand here."))
+    return {}
+
+
+def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:
+    """Read `option: value` pairs: a word that ends in a colon begins the next one."""
+    values: dict[str, list[str]] = {}
+    last: list[str] | None = None
+    for word in _COMMENT.sub("", block).split():
+        if word.endswith(":") and len(word) > 1:
+            name = word[:-1].lower()
+            if name in values:
+                wrong.append((word, f"`{name}` stands twice."))
+            last = values.setdefault(name, [])
+        elif last is not None:
+            last.append(word)
+        else:
+            wrong.append((word, "Options are written `option: value`."))
+    wrong.extend((f"{name}:", f"`{name}` has no value.") for name, value in values.items() if not value)
+    return {name: " ".join(value) for name, value in values.items()}
