@@ -29,7 +29,20 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pbem.identity.verdict import BadKey, BadSignature, Key
 
-__all__ = ["BEGIN", "END", "PrivateKey", "Signature", "fingerprint", "load", "parse", "read", "sign", "verify"]
+__all__ = [
+    "BEGIN",
+    "END",
+    "PrivateKey",
+    "Signature",
+    "UnusableKey",
+    "fingerprint",
+    "load",
+    "parse",
+    "public",
+    "read",
+    "sign",
+    "verify",
+]
 
 BEGIN = "-----BEGIN SSH SIGNATURE-----"
 END = "-----END SSH SIGNATURE-----"
@@ -246,21 +259,29 @@ def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
         key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
 
 
+class UnusableKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+    """A private key is of a sort that cannot sign here, whatever its passphrase."""
+
+
 def load(data: bytes, passphrase: str | None = None) -> PrivateKey:
     """Load a private key file, OpenSSH's own format or PEM.
 
-    Raises TypeError when a passphrase is wanted (or given without need), ValueError when it is wrong or the
-    key is none that can sign here.
+    Raises TypeError when a passphrase is wanted (or given without need), UnusableKey, and ValueError when the
+    passphrase is wrong or the file damaged.
     """
     password = None if passphrase is None else passphrase.encode()
     loader = load_ssh_private_key if b"BEGIN OPENSSH PRIVATE KEY" in data else load_pem_private_key
     try:
         key = loader(data, password)
     except UnsupportedAlgorithm as error:
-        raise ValueError("This sort of private key cannot be used here.") from error
+        # OpenSSH's encrypted keys among them, where the package bcrypt is not installed.
+        raise UnusableKey("This sort of private key cannot be used here.") from error
     if not isinstance(key, PrivateKey):
-        raise ValueError("This sort of private key cannot be used here.")
-    parse(public(key))
+        raise UnusableKey("This sort of private key cannot be used here.")
+    try:
+        parse(public(key))
+    except BadKey as error:
+        raise UnusableKey(str(error)) from error
     return key
 
 
