@@ -1,0 +1,443 @@
+"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is known.
+
+Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
+lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used for what
+it does in linear time under compat32 (parameters of one short header); the tree is cut here, once, so that what
+is verified and what is read cannot be two different readings of one letter.
+Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28.
+"""
+
+from __future__ import annotations
+
+import binascii
+import codecs
+import re
+from dataclasses import dataclass
+from email.message import Message
+from email.policy import compat32
+from typing import TYPE_CHECKING, Any
+
+from pbem.config import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read"]
+
+PARAMETERS = 2000  # octets of a header whose parameters are read: the email package's splitter is quadratic
+ADDRESS_BYTES = 254  # the longest address that fits into an SMTP path (RFC 5321 4.5.3.1.3)
+FROM_BYTES = 2000  # a display name and one address; what is longer is no honest From
+
+HEADER = re.compile(rb"([!-9;-~]+)([ \t]*):(.*)", re.DOTALL)
+MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
+ADDRESSES = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
+ADDRESS = re.compile(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+    r"@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
+)
+ENCODED_WORD = re.compile(r"=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,20})?\?([BbQq])\?([!->@-~ ]*)\?=")
+BETWEEN_WORDS = re.compile(r"(\?=)[ \t\r\n]+(?==\?)")
+# Codecs that map bytes to text in linear time; the others of Python's (punycode, unicode_escape, hex …) do not.
+CHARSETS = re.compile(
+    r"utf-(8|8-sig|16|16-le|16-be|32|32-le|32-be)|ascii|latin_1|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|mac-\w+"
+    r"|gb2312|gbk|gb18030|big5|big5hkscs|shift_jis\w*|euc_\w+|hz|johab|tis-620|kz1048|ptcp154"
+)
+VACATION = re.compile(
+    r"\s*(?:auto(?:matic)?[ -]?(?:reply|response|answer)|auto(?:mated)?:|out of (?:the )?office|on vacation"
+    r"|automatische antwort|abwesenheit|abwesend|r[eé]ponse automatique|absence|risposta automatica"
+    r"|respuesta autom[aá]tica|automatisch antwoord|undeliver(?:ed|able)|delivery status notification"
+    r"|mail delivery failed|returned mail|failure notice)\b",
+    re.IGNORECASE,
+)
+
+
+class Unreadable(Exception):  # noqa: N818 - said of a letter, not of the program
+    """A letter beyond the limits; `letter` has its headers when at least those could be read."""
+
+    def __init__(self, reason: str, letter: Letter | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.letter = letter
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One MIME entity, the whole letter or a part of it, at any depth."""
+
+    raw: bytes
+    """The very bytes received, own headers included, without the line end that belongs to the delimiter."""
+    body: bytes
+    """The end of `raw` that follows the empty line, still encoded."""
+    headers: tuple[tuple[str, str], ...]
+    content_type: str
+    """Type and subtype in lower case; text/plain when absent or malformed."""
+    parameters: Mapping[str, str]
+    """Those of Content-Type, by lower-case names."""
+    disposition: str
+    filename: str | None
+    encoding: str
+    children: tuple[Part, ...] = ()
+
+    @property
+    def is_multipart(self) -> bool:
+        """Whether this is a container, with or without parts in it."""
+        return self.content_type.startswith("multipart/")
+
+    @property
+    def content(self) -> bytes:
+        """The body with its transfer encoding undone; damaged encodings give what can be read of them."""
+        return _unencoded(self.body, self.encoding)
+
+    @property
+    def text(self) -> str:
+        """The content as text, each line end one line feed, without a byte order mark."""
+        text = decoded(self.content, self.parameters.get("charset", ""))
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+    def walk(self) -> Iterator[Part]:
+        """The part itself and all below it, in the order in which they stand."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def values(self, name: str) -> list[str]:
+        """The values of all headers of this name, unfolded, encoded words left as they are."""
+        return [value for key, value in self.headers if key == name.lower()]
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A received letter, decoded as far as it can be; nothing in it is true because it is written there."""
+
+    raw: bytes
+    root: Part
+    sender: str | None
+    """The one address of the one From (its domain in lower case); None when there is a `from_defect`."""
+    from_defect: str | None
+    message_id: str | None
+    in_reply_to: tuple[str, ...]
+    references: tuple[str, ...]
+    subject: str
+    recipients: tuple[str, ...]
+    """All addresses in To, Cc, Delivered-To and X-Original-To, in lower case."""
+    hops: int
+    """Number of Received headers."""
+    text: str | None
+    """The first text/plain part that is no attachment."""
+    html_only: bool
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The leaf parts in the order in which they stand."""
+        return tuple(part for part in self.root.walk() if not part.children)
+
+    def values(self, name: str) -> list[str]:
+        """The values of all headers of this name."""
+        return self.root.values(name)
+
+
+def read(raw: bytes, limits: Limits | None = None) -> Letter:
+    """Read a letter; raises `Unreadable` beyond the limits, and nothing else on any bytes whatever."""
+    limits = limits or Limits()
+    _measure(raw, limits)
+    head = _letter(raw, _entity(raw))
+    try:
+        root = _tree(raw, limits, 1, [0])
+    except Unreadable as error:
+        raise Unreadable(error.reason, head) from None
+    return _letter(raw, root)
+
+
+def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
+    """Why a letter is to be taken for a machine's (RFC 3834 2), each reason in short; empty for a person's."""
+    reasons = {
+        "null sender": envelope_sender in {"", "<>"},
+        "Auto-Submitted": any(_word(value) != "no" for value in letter.values("auto-submitted")),
+        "Precedence": any(_word(value) in {"bulk", "list", "junk"} for value in letter.values("precedence")),
+        "mailing list": any(letter.values(name) for name in ("list-id", "list-post", "list-unsubscribe")),
+        "report": letter.root.content_type in {"multipart/report", "message/delivery-status"},
+        "answering machine": any(letter.values(name) for name in ("x-autoreply", "x-autorespond", "x-auto-reply")),
+        "own loop mark": any(address.lower() in value.lower() for value in letter.values("x-loop")),
+        "own Message-ID": (letter.message_id or "").lower().endswith(f"@{server}>"),
+        "daemon": (letter.sender or envelope_sender).partition("@")[0].lower() in {"mailer-daemon", "postmaster"},
+        "too many hops": letter.hops > hops,
+        "vacation subject": VACATION.match(letter.subject) is not None,
+    }
+    return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """Bytes as text, whatever they claim to be: an unknown or lying charset costs letters, never an exception."""
+    name = _codec(charset) if charset else None
+    if name in {None, "ascii", "utf-8"}:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            return data.decode("utf-8" if name == "utf-8" else "cp1252", errors="replace")
+    assert name is not None
+    try:
+        return data.decode(name, errors="replace")
+    except (UnicodeError, ValueError):
+        return data.decode("cp1252", errors="replace")
+
+
+def _measure(raw: bytes, limits: Limits) -> None:
+    if len(raw) > limits.message_bytes:
+        raise Unreadable(f"more than {limits.message_bytes} octets")
+    if raw.count(b"\n") > limits.message_lines:
+        raise Unreadable(f"more than {limits.message_lines} lines")
+    if max(map(len, raw.split(b"\n"))) > limits.line_bytes:
+        raise Unreadable(f"a line of more than {limits.line_bytes} octets")
+    head = raw[: _body_start(raw)]
+    if len(head) > limits.header_bytes:
+        raise Unreadable(f"more than {limits.header_bytes} octets of headers")
+    if len(_fields(head)) > limits.headers:
+        raise Unreadable(f"more than {limits.headers} headers")
+
+
+def _tree(raw: bytes, limits: Limits, depth: int, count: list[int]) -> Part:
+    """Cut an entity into its parts; `count` is the number of those cut so far."""
+    count[0] += 1
+    if count[0] > limits.parts:
+        raise Unreadable(f"more than {limits.parts} parts")
+    part = _entity(raw)
+    boundary = part.parameters.get("boundary", "").rstrip(" ")
+    if not part.is_multipart or not boundary:
+        return part
+    if depth >= limits.depth:
+        raise Unreadable(f"parts nested deeper than {limits.depth}")
+    if len(part.raw) - len(part.body) > limits.header_bytes:
+        raise Unreadable(f"more than {limits.header_bytes} octets of headers")
+    pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
+    children = tuple(_tree(piece, limits, depth + 1, count) for piece in pieces)
+    return Part(
+        part.raw,
+        part.body,
+        part.headers,
+        part.content_type,
+        part.parameters,
+        part.disposition,
+        part.filename,
+        part.encoding,
+        children,
+    )
+
+
+def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
+    """The bytes between the delimiter lines (RFC 2046 5.1.1); without a closing one the last runs to the end."""
+    delimiter = b"--" + boundary
+    pieces: list[bytes] = []
+    start = -1
+    position = 0
+    while position < len(body):
+        end = body.find(b"\n", position) + 1 or len(body)
+        if body.startswith(delimiter, position):
+            rest = body[position + len(delimiter) : end].rstrip(b" \t\r\n")
+            if rest in {b"", b"--"}:
+                if start >= 0:
+                    pieces.append(_without_line_end(body[start:position]))
+                if rest or len(pieces) > most:
+                    return pieces
+                start = end
+        position = end
+    if start >= 0:
+        pieces.append(body[start:])
+    return pieces
+
+
+def _without_line_end(piece: bytes) -> bytes:
+    """Less the one line end that belongs to the delimiter after it."""
+    return piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n")
+
+
+def _body_start(raw: bytes) -> int:
+    """Where the body begins: after the first empty line, or at the first line that can be no header."""
+    position = 0
+    while position < len(raw):
+        end = raw.find(b"\n", position) + 1 or len(raw)
+        line = raw[position:end]
+        if not line.rstrip(b"\r\n"):
+            return end
+        folded = line[:1] in b" \t" and position > 0
+        if not folded and not HEADER.match(line) and not (position == 0 and line.startswith(b"From ")):
+            return position
+        position = end
+    return len(raw)
+
+
+def _fields(head: bytes) -> list[tuple[str, str, bool]]:
+    """The headers of a header block: lower-case name, unfolded value, and whether blanks precede the colon."""
+    lines: list[list[bytes]] = []
+    for line in head.split(b"\n"):
+        if line[:1] in {b" ", b"\t"} and lines:
+            lines[-1].append(line.rstrip(b"\r"))
+        elif HEADER.match(line):
+            lines.append([line.rstrip(b"\r")])
+    fields = []
+    for pieces in lines:
+        match = HEADER.match(b"".join(pieces))
+        assert match is not None
+        value = match[3].decode("utf-8", "replace").strip(" \t\r")
+        fields.append((match[1].decode("ascii").lower(), value, bool(match[2])))
+    return fields
+
+
+def _entity(raw: bytes) -> Part:
+    start = _body_start(raw)
+    headers = tuple((name, value) for name, value, _ in _fields(raw[:start]))
+    kind, parameters = _parametrised(_first(headers, "content-type"))
+    disposition, details = _parametrised(_first(headers, "content-disposition"))
+    filename = details.get("filename") or parameters.get("name")
+    return Part(
+        raw,
+        raw[start:],
+        headers,
+        kind if re.fullmatch(r"[!-.0-~]+/[!-.0-~]+", kind) else "text/plain",
+        parameters,
+        disposition,
+        _words(filename) if filename else None,
+        _word(_first(headers, "content-transfer-encoding")),
+    )
+
+
+def _letter(raw: bytes, root: Part) -> Letter:
+    sender, defect = _from(_fields(raw[: len(raw) - len(root.body)]))
+    addressed = ("to", "cc", "delivered-to", "x-original-to")
+    recipients = [
+        address for name in addressed for value in root.values(name) for address in ADDRESSES.findall(value)
+    ]
+    texts = [part for part in root.walk() if not part.children and part.disposition != "attachment"]
+    plain = next((part for part in texts if part.content_type == "text/plain"), None)
+    html = any(part.content_type == "text/html" for part in texts)
+    ids = MESSAGE_ID.findall(_first(root.headers, "message-id"))
+    return Letter(
+        raw=raw,
+        root=root,
+        sender=sender,
+        from_defect=defect,
+        message_id=ids[0] if ids else None,
+        in_reply_to=tuple(MESSAGE_ID.findall(_first(root.headers, "in-reply-to"))),
+        references=tuple(MESSAGE_ID.findall(_first(root.headers, "references"))),
+        subject=_words(_first(root.headers, "subject")),
+        recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
+        hops=len(root.values("received")),
+        text=None if plain is None else plain.text,
+        html_only=plain is None and html,
+    )
+
+
+def _first(headers: tuple[tuple[str, str], ...], name: str) -> str:
+    return next((value for key, value in headers if key == name), "")
+
+
+def _word(value: str) -> str:
+    """The first word of a structured header, in lower case, without parameters or comments."""
+    return re.split(r"[;(\s]", value.strip(), maxsplit=1)[0].lower()
+
+
+def _parametrised(value: str) -> tuple[str, dict[str, str]]:
+    """The leading word of a header such as Content-Type, and its parameters, RFC 2231 undone."""
+    value = value[:PARAMETERS]
+    header = Message(policy=compat32)
+    header["Content-Type"] = value
+    parameters: dict[str, str] = {}
+    try:
+        pairs: list[Any] = header.get_params([], "Content-Type")[1:]
+    except (ValueError, LookupError, TypeError):  # what the email package makes of hostile RFC 2231 numbering
+        pairs = []
+    for name, content in pairs:
+        if isinstance(content, tuple):
+            charset, _, text = content
+            parameters.setdefault(name.lower(), decoded(text.encode("latin-1", "replace"), charset or ""))
+        else:
+            parameters.setdefault(name.lower(), content)
+    return _word(value), parameters
+
+
+def _codec(charset: str) -> str | None:
+    try:
+        name = codecs.lookup(charset[:40]).name
+    except (LookupError, ValueError):
+        return None
+    return name if CHARSETS.fullmatch(name) else None
+
+
+def _words(value: str) -> str:
+    """A header's text with its encoded words decoded (RFC 2047), on one line."""
+    joined = BETWEEN_WORDS.sub(r"\1", value)
+    text = ENCODED_WORD.sub(lambda match: decoded(_unword(match[3], match[2]), match[1]), joined)
+    return " ".join(text.split())
+
+
+def _unword(text: str, encoding: str) -> bytes:
+    data = text.encode("ascii")
+    return binascii.a2b_qp(data, header=True) if encoding in "qQ" else _base64(data)
+
+
+def _unencoded(body: bytes, encoding: str) -> bytes:
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(body)
+    return _base64(body) if encoding == "base64" else body
+
+
+def _base64(data: bytes) -> bytes:
+    """What can be read of base64: foreign octets and a cut end are ignored (RFC 2045 6.8)."""
+    letters = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
+    letters = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
+    return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
+
+
+def _from(fields: list[tuple[str, str, bool]]) -> tuple[str | None, str | None]:
+    """The one address of the one From, or else what is wrong with it."""
+    found = [(value, spaced) for name, value, spaced in fields if name == "from"]
+    if len(found) != 1:
+        return None, "no From" if not found else "more than one From"
+    value, spaced = found[0]
+    if spaced:
+        return None, "blanks before the colon of From"  # obsolete syntax that other readers skip
+    if len(value) > FROM_BYTES:
+        return None, "From too long"
+    return _mailbox(value)
+
+
+def _mailbox(value: str) -> tuple[str | None, str | None]:
+    """The address of `phrase <address>` or `address`; anything else, such as a second one, is a defect."""
+    bare = _without_comments(value)
+    if bare is None:
+        return None, "unbalanced quotes or comments in From"
+    if any(character in bare for character in ",;:"):
+        return None, "From with more than one address"
+    phrase, angle, rest = bare.partition("<")
+    address = phrase.strip()
+    if angle:
+        address, closed, after = rest.partition(">")
+        if not closed or after.strip() or "<" in address or "@" in phrase:
+            return None, "malformed From"
+    if len(address) > ADDRESS_BYTES or address.startswith("=?") or not ADDRESS.fullmatch(address):
+        return None, "no plain address in From"
+    local, _, domain = address.rpartition("@")
+    return f"{local}@{domain.lower()}", None
+
+
+def _without_comments(value: str) -> str | None:
+    """The text less its comments, with each quoted string replaced by an inert word; None when they do not end."""
+    kept: list[str] = []
+    depth = 0
+    quoted = False
+    characters = iter(value)
+    for character in characters:
+        if character == "\\" and (quoted or depth):
+            next(characters, None)
+        elif quoted:
+            quoted = character != '"'
+        elif character == "(":
+            depth += 1
+            kept.append(" ")
+        elif depth:
+            depth -= character == ")"
+        elif character == '"':
+            quoted = True
+            kept.append('"')
+        else:
+            kept.append(character)
+    return None if quoted or depth else "".join(kept)
