@@ -1,0 +1,436 @@
+"""The Spaceships part of a report letter, and the letters that teach the game, against golden texts.
+
+`GOLDEN=write pytest tests/letters/test_spaceships_templates.py` writes the golden texts anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden" / "spaceships"
+NAMES = {1: "Ann", 2: "Bob"}
+CELLS = [c + r + n for c in "ROYGB" for r in "vwxyz" for n in "12345"]
+
+ENV = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(ROOT / "templates"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+REPORTS: list[dict[str, Any]] = [
+    {"seat": 1, "kind": "beam", "cell": "Gx1", "result": "hit"},
+    {"seat": 1, "kind": "beam", "cell": "Gx2", "result": "duplicate hit"},
+    {"seat": 1, "kind": "beam", "cell": "Gx3", "result": "miss"},
+    {
+        "seat": 1,
+        "kind": "strike",
+        "cell": "Yv2",
+        "result": "hit",
+        "explosions": ["Yv1", "Yv2", "Yv3"],
+        "destroyed": {"ship": "MD", "cells": ["Yv1", "Yv2", "Yv3"]},
+        "flashcube": [
+            {"cell": "Yv1", "ship": None},
+            {"cell": "Yv2", "ship": "KC", "destroyed": False},
+            {"cell": "Yv3", "ship": "KC", "destroyed": True},
+        ],
+    },
+    {"seat": 1, "kind": "strike", "cell": "Yv2", "result": "duplicate hit", "explosions": ["Yv1", "Yv2", "Yv3"]},
+    {"seat": 1, "kind": "scan", "cell": "Rv2", "result": "ship"},
+    {"seat": 1, "kind": "scan", "cell": "Rv3", "result": "none"},
+    {"seat": 1, "kind": "scan", "cell": "Rw2", "result": "destroyed"},
+    {"seat": 1, "kind": "kamikaze death", "cell": "Bv4"},
+    {
+        "seat": 1,
+        "kind": "kamikaze death",
+        "cell": "Rz5",
+        "destroyed": {"ship": "AG2", "cells": ["Rz4", "Rz5"]},
+        "flashcube": [{"cell": "Rz4", "ship": None}, {"cell": "Rz5", "ship": "LS", "destroyed": False}],
+    },
+    {"seat": 2, "kind": "strike", "cell": "Gx2", "result": "hit"},
+    {"seat": 2, "kind": "strike", "cell": "Bz5", "result": "miss"},
+    {
+        "seat": 2,
+        "kind": "beam",
+        "cell": "Ow2",
+        "result": "hit",
+        "destroyed": {"ship": "DS", "cells": ["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"]},
+        "flashcube": [
+            {"cell": cell, "ship": "LG12", "destroyed": True}
+            for cell in ("Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2")
+        ],
+    },
+]
+
+VIEW: dict[str, Any] = {
+    "turn": 5,
+    "over": False,
+    "first": 1,
+    "own": {
+        "ships": [
+            {
+                "ship": "DS",
+                "cells": ["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"],
+                "destroyed": ["Ow2"],
+                "fired": [],
+                "burnt_out": True,
+            },
+            {
+                "ship": "KC",
+                "cells": ["Gx1", "Gx2", "Gx3", "Gy1", "Gy2", "Gy3"],
+                "destroyed": ["Gx1", "Gx2"],
+                "fired": [],
+                "burnt_out": False,
+            },
+            {"ship": "FS", "cells": ["Bv4", "Bv5", "Bw4", "Bw5"], "destroyed": [], "fired": [], "burnt_out": False},
+            {
+                "ship": "MD",
+                "cells": ["Yz1", "Yz2", "Yz3"],
+                "destroyed": ["Yz3"],
+                "fired": ["Yz1", "Yz3"],
+                "burnt_out": False,
+            },
+            {"ship": "LS", "cells": ["Rz5"], "destroyed": ["Rz5"], "fired": [], "burnt_out": False},
+        ],
+        "misses": ["Rx3", "Ox3", "Yx3", "Bz5"],
+        "fresh": ["Yx3", "Gx2", "Bz5"],
+        "score": 18,
+    },
+    "known": {
+        "2": {
+            "empty": ["Rv1", "Rv3", "Yx3", "Yx4", "Gz5", "Bz5"],
+            "ship": ["Rv2", "Bx2"],
+            "destroyed": ["Rw2", "Rx2", "Yv1", "Yv2", "Yv3", "Gx1", "Gx2"],
+            "named": {"Rv2": "KC", "Rw2": "KC", "Yv1": "MD", "Yv2": "MD", "Yv3": "MD"},
+            "ships": [{"ship": "MD", "cells": ["Yv1", "Yv2", "Yv3"]}],
+            "fresh": ["Yx3", "Yx4", "Gx2"],
+        }
+    },
+    "entitled": {
+        "conventional": [{"ship": "DS", "strikes": 1}, {"ship": "KC", "strikes": 2}],
+        "missiles": [{"ship": "MD", "cells": ["Yz2"]}],
+        "kamikazes": [{"ship": "FS", "cells": ["Bv4", "Bv5", "Bw4"]}],
+        "beams": [{"ship": "DS", "directions": 7}],
+        "scans": 2,
+    },
+}
+
+NOTHING_KNOWN = {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}
+
+
+def ship(code: str, *cells: str) -> dict[str, Any]:
+    return {"ship": code, "cells": list(cells), "destroyed": [], "fired": [], "burnt_out": False}
+
+
+FIRST_TURN = {
+    "turn": 1,
+    "over": False,
+    "first": 2,
+    "own": {
+        "ships": [
+            ship("DS1", "Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"),
+            ship("DS2", "Gv1", "Gv2", "Gw1", "Gw2", "Bv1", "Bv2", "Bw1", "Bw2"),
+            ship("PC", "Yz1", "Yz2", "Yz3", "Yz4"),
+            ship("HS", "Rz5", "Oz5"),
+            ship("AG1", "Rx1", "Rx2"),
+            ship("AG2", "Rx4", "Rx5"),
+            ship("AG3", "Bz4", "Bz5"),
+            ship("LG", "By5"),
+        ],
+        "misses": [],
+        "fresh": [],
+        "score": 29,
+    },
+    "known": {"1": NOTHING_KNOWN},
+    "entitled": {
+        "conventional": [
+            {"ship": name, "strikes": strikes}
+            for name, strikes in {"DS1": 1, "DS2": 1, "PC": 2, "HS": 1, "AG1": 1, "AG2": 1, "AG3": 1}.items()
+        ],
+        "missiles": [
+            {"ship": "AG1", "cells": ["Rx1", "Rx2"]},
+            {"ship": "AG2", "cells": ["Rx4", "Rx5"]},
+            {"ship": "AG3", "cells": ["Bz4", "Bz5"]},
+            {"ship": "LG", "cells": ["By5"]},
+        ],
+        "kamikazes": [],
+        "beams": [{"ship": "DS1", "directions": 13}, {"ship": "DS2", "directions": 13}],
+        "scans": 1,
+    },
+}
+
+PUBLIC = {
+    "turn": 9,
+    "over": True,
+    "first": 1,
+    "own": None,
+    "known": {
+        "2": VIEW["known"]["2"],
+        "1": {
+            "empty": ["Ox1"],
+            "ship": ["Gy1", "Gy2"],
+            "destroyed": ["Bx1", "Gx1"],
+            "named": {"Gx1": "KC2"},
+            "ships": [{"ship": "LG3", "cells": ["Bx1"]}],
+            "fresh": ["Ox1"],
+        },
+    },
+    "entitled": None,
+}
+
+
+def entitled_to(**some: Any) -> dict[str, Any]:
+    nothing = {"conventional": [], "missiles": [], "kamikazes": [], "beams": [], "scans": 0}
+    return {**PUBLIC, "over": False, "entitled": nothing | some}
+
+
+def call(template: str, macro: str, *args: Any) -> str:
+    module = ENV.get_template(f"spaceships/{template}.txt").module
+    return str(getattr(module, macro)(*args))
+
+
+def report(reports: list[dict[str, Any]], seat: int | None, view: dict[str, Any], names: dict[int, str]) -> str:
+    parts = (
+        call("events", "events", reports, seat, names),
+        call("position", "position", view, names),
+        call("entitled", "entitled", view),
+    )
+    return "\n\n\n".join(part for part in parts if part) + "\n"
+
+
+HELP_OPTIONS: dict[str, tuple[dict[str, Any], int]] = {
+    "standard": ({}, 1),
+    "standard-none-due": ({"first": "1", "additional": [0, 7]}, 1),
+    "standard-additional": ({"additional": [0, 7]}, 2),
+    "cost": ({"fleet": "cost:30"}, 1),
+    "restricted": (
+        {
+            "fleet": "cost:30",
+            "allowed": {"KC": 2, "LG": 5},
+            "additional": [3, 7],
+            "additional_allowed": {"AG": 9},
+        },
+        1,
+    ),
+    "nothing-additional-allowed": ({"additional": [3, 0], "additional_allowed": {}}, 1),
+}
+
+LETTERS = {
+    "report-seat-1": lambda: report(REPORTS, 1, VIEW, NAMES),
+    "report-public": lambda: report(REPORTS, None, PUBLIC, NAMES),
+    "first-turn": lambda: (
+        call("position", "position", FIRST_TURN, NAMES) + "\n\n\n" + call("entitled", "entitled", FIRST_TURN) + "\n"
+    ),
+    "events-seat-2": lambda: call("events", "events", REPORTS, 2, NAMES) + "\n",
+    "events-second-first": lambda: call("events", "events", REPORTS[10:12], 1, NAMES) + "\n",
+    "rules": lambda: ENV.get_template("spaceships/rules.txt").render(),
+} | {
+    f"setup-help-{name}": lambda args=args: call("setup_help", "setup_help", *args) + "\n"
+    for name, args in HELP_OPTIONS.items()
+}
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS))
+def test_golden(name: str) -> None:
+    text = LETTERS[name]()
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS))
+def test_reads_well_in_a_terminal(name: str) -> None:
+    text = LETTERS[name]()
+    assert text.isascii()
+    assert max(len(line) for line in text.split("\n")) <= 76
+    assert not re.search(r"[ \t]$", text, re.MULTILINE)
+    assert not text.startswith("\n")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert "\n\n\n\n" not in text
+
+
+def leaves(thing: Any) -> list[str]:
+    if isinstance(thing, dict):
+        return [leaf for value in thing.values() for leaf in leaves(value)]
+    if isinstance(thing, list):
+        return [leaf for value in thing for leaf in leaves(value)]
+    return [thing] if isinstance(thing, str) else []
+
+
+@pytest.mark.parametrize("one", REPORTS, ids=lambda one: f"{one['kind']} {one['cell']}")
+@pytest.mark.parametrize("seat", [1, 2, None])
+def test_every_field_of_a_report_is_told(one: dict[str, Any], seat: int | None) -> None:
+    words = {"kamikaze death": "kamikaze", "none": "no ship"}
+    text = " ".join(call("events", "events", [one], seat, NAMES).split())
+    for leaf in leaves(one):
+        assert words.get(leaf, leaf) in text
+    assert ("destroyed " in text) >= ("destroyed" in one)
+    assert ("exploded in" in text) == ("explosions" in one)
+    assert ("flashcube" in text) == ("flashcube" in one)
+
+
+def test_flashcube_data_names_whose_space_it_shows() -> None:
+    mine = call("events", "events", [REPORTS[3]], 1, NAMES)
+    assert "flashcube, your space: Yv1 empty, Yv2 KC, Yv3 KC destroyed" in mine
+    assert "flashcube, Ann's space" in call("events", "events", [REPORTS[3]], 2, NAMES)
+    assert "flashcube, Bob's space" in call("events", "events", [REPORTS[9]], 1, NAMES)
+    assert "flashcube, your space" in call("events", "events", [REPORTS[9]], 2, NAMES)
+
+
+@pytest.mark.parametrize(("number", "seat", "own"), [(3, 1, False), (3, 2, True), (9, 1, True), (9, 2, False)])
+def test_the_loser_of_a_ship_reads_that_it_is_theirs(number: int, seat: int, own: bool) -> None:
+    text = call("events", "events", [REPORTS[number]], seat, NAMES)
+    assert ("destroyed your " in text) is own
+
+
+def test_the_one_who_did_nothing_is_named() -> None:
+    assert call("events", "events", [], None, NAMES) == "Ann\n  nothing\n\nBob\n  nothing"
+    assert call("events", "events", REPORTS[:1], 2, NAMES).endswith("\n\nYou\n  nothing")
+
+
+def drawn(text: str) -> list[dict[str, str]]:
+    """Symbol and mark of every cell, read back from the grids of a position."""
+    rows = [line.ljust(76) for line in text.split("\n") if re.match(r"  [v-z] \S", line)]
+    assert len(rows) % 5 == 0
+    spaces = []
+    for top in range(0, len(rows), 5):
+        space = {}
+        for row, letter in zip(rows[top : top + 5], "vwxyz", strict=True):
+            for sheet, colour in enumerate("ROYGB"):
+                assert row[sheet * 15 + 2] == letter
+                for number in range(5):
+                    at = sheet * 15 + 4 + number * 2
+                    space[f"{colour}{letter}{number + 1}"] = row[at : at + 2].rstrip()
+        spaces.append(space)
+    return spaces
+
+
+def test_grids_show_every_cell() -> None:
+    own, known = drawn(call("position", "position", VIEW, NAMES))
+    expected = dict.fromkeys(CELLS, ".")
+    expected |= dict.fromkeys(["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1"], "D") | {"Ow2": "d"}
+    expected |= dict.fromkeys(["Gx3", "Gy1", "Gy2", "Gy3"], "K") | {"Gx1": "k", "Gx2": "k!"}
+    expected |= dict.fromkeys(["Bv4", "Bv5", "Bw4", "Bw5"], "F")
+    expected |= {"Yz1": "M-", "Yz2": "M", "Yz3": "m", "Rz5": "s"}
+    expected |= {"Rx3": "o", "Ox3": "o", "Yx3": "o!", "Bz5": "o!"}
+    assert own == expected
+    expected = dict.fromkeys(CELLS, ".")
+    expected |= {"Rv1": "o", "Rv3": "o", "Yx3": "o!", "Yx4": "o!", "Gz5": "o", "Bz5": "o"}
+    expected |= {"Rv2": "K", "Rw2": "k", "Bx2": "#", "Rx2": "X", "Gx1": "X", "Gx2": "X!"}
+    expected |= dict.fromkeys(["Yv1", "Yv2", "Yv3"], "m")
+    assert known == expected
+
+
+def test_the_public_sees_both_spaces_in_seat_order() -> None:
+    text = call("position", "position", PUBLIC, NAMES)
+    assert text.index("Ann's space") < text.index("Bob's space")
+    first, second = drawn(text)
+    assert (first["Gx1"], first["Bx1"], first["Ox1"], first["Gy1"]) == ("k", "g", "o!", "#")
+    assert second["Bx2"] == "#"
+    assert "you" not in text.lower()
+
+
+@pytest.mark.parametrize("view", [VIEW, FIRST_TURN, PUBLIC])
+def test_a_legend_explains_the_symbols_that_are_drawn_and_no_others(view: dict[str, Any]) -> None:
+    text = call("position", "position", view, NAMES)
+    legends = re.split(r"\n  z .*\n", text)[1:]
+    for space, legend in zip(drawn(text), legends, strict=True):
+        block = legend.strip("\n").split("\n\n")[0]
+        symbols = {mark for symbol in space.values() for mark in symbol}
+        shown = set()
+        for line in block.split("\n"):
+            for at in (2, 26, 50):
+                item = line[at : at + 24].strip()
+                if item and not item.startswith("small letter"):
+                    assert item[1] == " "
+                    shown.add(item[0])
+        assert shown <= symbols
+        assert {s.lower() for s in symbols} == {s.lower() for s in shown}
+        ships = {s for s in symbols if s.isalpha() and s.islower() and s != "o"}
+        assert ("small letter: destroyed" in block) is bool(ships)
+
+
+def test_a_known_ship_of_which_every_cell_stands() -> None:
+    view = deepcopy(VIEW)
+    view["known"]["2"] = NOTHING_KNOWN | {"ship": ["Rv2"], "named": {"Rv2": "LS"}}
+    assert "\n  LS    standing Rv2" in call("position", "position", view, NAMES)
+
+
+def test_long_lists_stay_within_the_column() -> None:
+    view = deepcopy(VIEW)
+    view["known"]["2"] = NOTHING_KNOWN | {"destroyed": CELLS[:60], "ship": CELLS[60:]}
+    view["entitled"]["missiles"] = [{"ship": f"LG{n}", "cells": [cell]} for n, cell in enumerate(CELLS, 1)]
+    view["entitled"]["conventional"] = [{"ship": f"HS{n}", "strikes": 1} for n in range(1, 60)]
+    for seat in (1, 2, None):
+        names = {1: "Ann", 2: "Somebody with a name of which one line has too little room " * 2}
+        text = report(REPORTS, seat, view, names)
+        assert max(len(line) for line in text.split("\n")) <= 76
+        assert not re.search(r"[ \t]$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("view", "text"),
+    [
+        (PUBLIC, "The game is over."),
+        ({**PUBLIC, "over": False}, ""),
+        (
+            entitled_to(scans=1),
+            (
+                "In turn 9 you may order any or all of:\n\n   1 scan\n\nWritten, say:  sGx3\n\n"
+                "You have no strike left: the game ends with this turn."
+            ),
+        ),
+        (
+            entitled_to(kamikazes=[{"ship": "KC", "cells": ["Gx1"]}]),
+            (
+                "In turn 9 you may order any or all of:\n\n   1 kamikaze strike         KC from Gx1\n\n"
+                "Written, say:  kGx1 Gx3\n\n"
+                "You have no conventional and no missile strike: the game ends with this turn\n"
+                "unless you order a kamikaze strike."
+            ),
+        ),
+        (
+            entitled_to(),
+            (
+                "In turn 9 there is nothing that you may order.\n\n"
+                "You have no strike left: the game ends with this turn."
+            ),
+        ),
+    ],
+)
+def test_entitlements_of_special_positions(view: dict[str, Any], text: str) -> None:
+    assert call("entitled", "entitled", view) == text
+
+
+def test_the_rules_letter_prints_every_ruling_whole() -> None:
+    rulings = (ROOT / "templates/spaceships/rulings.txt").read_text()
+    letter = ENV.get_template("spaceships/rules.txt").render()
+    assert " ".join(rulings.split()) in " ".join(letter.split())
+
+
+def test_the_example_setup_is_a_standard_fleet() -> None:
+    def box(word: str) -> set[str]:
+        one, other = (word.split("-") * 2)[:2]
+        axes = [
+            axis[min(map(axis.index, ends)) : max(map(axis.index, ends)) + 1]
+            for axis, *ends in zip(("ROYGB", "vwxyz", "12345"), one, other, strict=True)
+        ]
+        return {c + r + n for c in axes[0] for r in axes[1] for n in axes[2]}
+
+    ships = {}
+    for line in (ROOT / "templates/spaceships/example_setup.txt").read_text().splitlines():
+        code, *words = line.split()
+        ships[code] = set().union(*map(box, words))
+    assert {code: len(cells) for code, cells in ships.items()} == {"DS": 8, "KC": 6, "FS": 4, "MD": 3, "HS": 2}
+    assert len(set().union(*ships.values())) == 23
