@@ -1,0 +1,417 @@
+"""Taking letters in by SMTP and LMTP: the one module that knows aiosmtpd, and tames it.
+
+Here live the listeners, the sessions with their limits, and the replies. A letter is handed on as envelope and
+bytes to `accept`, which stores it; "250" is said after that returned, and nothing is read or decided here. What
+aiosmtpd 1.4.6 leaves open is closed below: DATA is read here (bounded memory, all of LMTP's replies), an
+exception is never shown to a client, and connections, commands and time are counted.
+Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, AnyStr, NoReturn
+
+import structlog
+from aiosmtpd.lmtp import LMTP
+from aiosmtpd.smtp import SMTP
+
+from pbem.store.database import BusyError, FullError
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.config import Limits, Listen
+
+__all__ = ["Accept", "Intake", "Place", "Refusal"]
+
+Accept = Callable[[Envelope, bytes], Awaitable[None]]
+"""Stores one letter; returns when it is on disk, and raises when it is not."""
+
+COMMAND_BYTES = 512  # RFC 5321 4.5.3.1.4
+MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152 2)
+IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session
+FAULTS = 20  # refused commands in one session: a lost client gives up earlier, a scanner does not
+DRAIN = 128  # times the message limit: how much of an oversized message is still read before hanging up
+CHUNK = 64 * 1024
+LINGER = 2.0  # seconds that a closing connection gets to take our last reply
+HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
+
+TOO_BIG = "552 5.3.4 message too big"  # RFC 5321 4.5.3.1.9
+TOO_MANY_LINES = "552 5.3.4 message has too many lines"
+LINE_TOO_LONG = "500 5.5.2 line too long"  # RFC 5321 4.5.3.1.10
+
+log = structlog.get_logger()
+
+
+class Refusal(Exception):  # noqa: N818 - RFC 5321's word is reply; this one refuses
+    """Raised by `accept` to answer a letter with a 4xx or 5xx reply of its own; nothing was stored."""
+
+    def __init__(self, reply: str) -> None:
+        super().__init__(reply)
+        self.reply = reply
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a listener really listens: host and the port that was bound, or the path of a Unix socket."""
+
+    protocol: str
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+
+class Intake:
+    """The listeners of one server and all of their sessions."""
+
+    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+        self,
+        server: str,
+        address: str,
+        accept: Accept,
+        *,
+        limits: Limits,
+        delimiter: str = "+",
+        reference: Callable[[], str],
+    ) -> None:
+        self.server = server
+        self.limits = limits
+        self.accept = accept
+        self.reference = reference
+        self._local, _, self._domain = address.lower().rpartition("@")
+        self._delimiter = delimiter
+        self._servers: list[asyncio.Server] = []
+        self._paths: list[Path] = []
+        self.sessions: set[_Session] = set()
+        self.per_address: Counter[str] = Counter()
+        self._storing: set[asyncio.Future[None]] = set()
+
+    async def listen(self, protocol: str, place: Listen) -> Place:
+        """Open a listener for "smtp" or "lmtp"; raises OSError when the place is taken."""
+        kind = _LmtpSession if protocol == "lmtp" else _SmtpSession
+        loop = asyncio.get_running_loop()
+
+        def session() -> asyncio.Protocol:
+            return kind(self, loop)
+
+        if place.path is not None:
+            if place.path.is_socket():
+                place.path.unlink()  # left behind by a kill: the store's lock says that nobody uses it
+            server = await loop.create_unix_server(session, place.path)
+            self._servers.append(server)
+            self._paths.append(place.path)
+            return Place(protocol, path=str(place.path))
+        server = await loop.create_server(session, place.host, place.port)
+        self._servers.append(server)
+        host, port = server.sockets[0].getsockname()[:2]
+        return Place(protocol, host=host, port=port)
+
+    async def close(self) -> None:
+        """Stop listening, let letters that are being stored get their reply, and end all sessions."""
+        for server in self._servers:
+            server.close()
+        if self._storing:
+            await asyncio.wait(self._storing)
+        for session in list(self.sessions):
+            session.dismiss("421 4.3.2 the server is going down")
+        await asyncio.gather(*(session.ended for session in self.sessions))
+        for path in self._paths:
+            path.unlink(missing_ok=True)
+
+    def knows(self, recipient: str) -> bool:
+        """Whether letters for this address are taken in: the mailbox, its sub-addresses and postmaster."""
+        local, _, domain = recipient.lower().rpartition("@")
+        if domain not in {self._domain, self.server}:
+            return False
+        detail = local.removeprefix(self._local + self._delimiter)
+        return local in {self._local, "postmaster"} or detail not in {local, ""}
+
+    def admits(self, session: _Session) -> bool:
+        """Whether the caps on connections leave room for this one, itself counted."""
+        return (
+            len(self.sessions) <= self.limits.connections
+            # Whoever comes through a Unix socket is our own mail server, and has no address.
+            and (not session.address or self.per_address[session.address] <= self.limits.connections_per_address)
+        )
+
+    async def store(self, envelope: Envelope, raw: bytes) -> str:
+        """Store a letter and give the reply.
+
+        A client that hangs up cancels its session, never the storing: the letter is stored whole, and the
+        client's retry is recognised.
+        """
+        storing = asyncio.ensure_future(self._store(envelope, raw))
+        self._storing.add(storing)
+        storing.add_done_callback(self._storing.discard)
+        return await asyncio.shield(storing)
+
+    async def _store(self, envelope: Envelope, raw: bytes) -> Any:
+        try:
+            await self.accept(envelope, raw)
+        except Refusal as refusal:
+            return refusal.reply
+        except BusyError:
+            return self.trouble("451 4.3.0 busy, come again", None)
+        except FullError as error:
+            return self.trouble("452 4.3.1 no room, come again", error)  # RFC 3463 3.4: mail system full
+        except Exception as error:
+            return self.trouble("451 4.3.0 local trouble, come again", error)
+        log.info("letter stored", octets=len(raw), recipients=len(envelope.recipients))
+        return "250 2.0.0 stored"
+
+    def trouble(self, reply: str, error: BaseException | None) -> str:
+        """Log our own fault under a new reference, and give the reply that names it and nothing else."""
+        reference = self.reference()
+        log.error("intake trouble", reference=reference, reply=reply[:3], exc_info=error)
+        return f"{reply} (reference {reference})"
+
+
+class _Sizes(dict[str, int]):
+    """Command length limits of one session; aiosmtpd's own table is shared by all and grows."""
+
+    def __missing__(self, command: str) -> int:
+        return COMMAND_BYTES + (MAIL_PARAMETERS if command == "MAIL" else 0)
+
+    def __setitem__(self, command: str, size: int) -> None:
+        """Nothing: aiosmtpd adds to MAIL's limit at each EHLO."""
+
+
+class _Handler:
+    """aiosmtpd's hooks for one intake."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+
+    async def handle_RCPT(  # noqa: N802 - named and called by aiosmtpd
+        self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
+    ) -> str:
+        del server, session
+        if not self._intake.knows(address):
+            return "550 5.1.1 no such mailbox here"
+        if len(envelope.rcpt_tos) >= self._intake.limits.recipients:
+            return "452 4.5.3 too many recipients"  # RFC 5321 4.5.3.1.10
+        envelope.rcpt_tos.append(address)
+        envelope.rcpt_options.extend(options)
+        return "250 2.1.5 known"
+
+    async def handle_exception(self, error: Exception) -> str:
+        return self._intake.trouble("451 4.3.0 local trouble", error)
+
+
+class _Session(SMTP):
+    """One connection, with what aiosmtpd lacks; `ended` is done when it is over."""
+
+    def __init__(self, intake: Intake, loop: asyncio.AbstractEventLoop) -> None:
+        limits = intake.limits
+        self.command_size_limits = _Sizes()
+        super().__init__(
+            _Handler(intake),
+            data_size_limit=limits.message_bytes,
+            enable_SMTPUTF8=False,  # our addresses are ASCII; without it nothing else reaches a header
+            hostname=intake.server,
+            ident="pbem",
+            timeout=limits.idle.total_seconds(),
+            command_call_limit={
+                "*": IDLE_COMMANDS,
+                "MAIL": limits.messages_per_connection,
+                "DATA": limits.messages_per_connection,
+                "RSET": limits.messages_per_connection + IDLE_COMMANDS,
+                "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
+            },
+            loop=loop,
+        )
+        self._intake = intake
+        self._faults = 0
+        self._storing = False
+        self._deadline: asyncio.TimerHandle | None = None
+        self.address = ""
+        self.ended: asyncio.Future[None] = loop.create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._intake.sessions.add(self)
+        self._intake.per_address[self.address] += 1
+        self._deadline = self.loop.call_later(
+            self._intake.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
+        )
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._intake.sessions.discard(self)
+        self._intake.per_address[self.address] -= 1
+        if not self._intake.per_address[self.address]:
+            del self._intake.per_address[self.address]
+        super().connection_lost(error)
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def dismiss(self, reply: str) -> None:
+        """End the session with a 421, but never between a letter's final dot and its reply.
+
+        RFC 5321 4.2.5: what was answered with a 4xx must not be delivered, and the letter is being stored.
+        """
+        transport = self.transport
+        if not isinstance(transport, asyncio.Transport) or transport.is_closing():
+            return
+        if self._storing:
+            self.loop.call_later(1, self.dismiss, reply)
+            return
+        transport.write(f"{reply}\r\n".encode("ascii"))
+        transport.close()
+        # A client that does not read keeps the transport from closing: it had its chance.
+        self.loop.call_later(LINGER, transport.abort)
+
+    def _hang_up(self, reply: str) -> NoReturn:
+        """End the session at once: of what the client already sent, nothing more is looked at."""
+        self.dismiss(reply)
+        raise ConnectionResetError
+
+    def _timeout_cb(self) -> None:
+        self.dismiss("421 4.4.2 idle too long")
+
+    async def _handle_client(self) -> None:
+        try:
+            if not self._intake.admits(self):
+                log.warning("connection refused: too many", peer=self.address)
+                self.dismiss("421 4.7.0 too many connections")
+                return
+            await super()._handle_client()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return  # the client went away; there is nobody to answer
+
+    async def push(self, status: AnyStr) -> None:
+        """Send a reply; a session that earned too many refusals is ended."""
+        await super().push(status)
+        if status[:1] in {"5", b"5"}:
+            self._faults += 1
+            if self._faults == FAULTS:
+                log.warning("connection ended: too many faults", peer=self.address)
+                self._hang_up("421 4.7.0 too many faults")
+
+    async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """RCPT; `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
+        if arg is not None and arg.lower().replace(" ", "") == "to:<postmaster>":
+            arg = f"TO:<postmaster@{self._intake.server}>"
+        await super().smtp_RCPT(arg)
+
+    async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """DATA, read here: aiosmtpd keeps all of an endless line, and gives one reply to LMTP's recipients."""
+        if await self.check_helo_needed():
+            return
+        envelope = self.envelope
+        assert envelope is not None
+        if not envelope.rcpt_tos:
+            await self.push("503 5.5.1 need RCPT first")
+            return
+        if arg:
+            await self.push("501 5.5.4 DATA takes no argument")
+            return
+        await self.push("354 end with a dot on a line of its own")
+        raw, refusal, hang_up = await self._read()
+        sender = "" if envelope.mail_from == "<>" else envelope.mail_from or ""
+        reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos)), raw)
+        self.envelope = self._create_envelope()
+        await self.push("\r\n".join([reply] * self._replies(len(envelope.rcpt_tos))))
+        if hang_up:
+            self._hang_up("421 4.7.0 out of step")
+
+    def _replies(self, recipients: int) -> int:
+        """How many replies the final dot gets."""
+        del recipients
+        return 1
+
+    async def _store(self, envelope: Envelope, raw: bytes) -> str:
+        self._storing = True
+        try:
+            return await self._intake.store(envelope, raw)
+        finally:
+            self._storing = False
+            if self.transport is not None:
+                self._reset_timeout()
+
+    async def _read(self) -> tuple[bytes, str, bool]:
+        """The message with its dots unstuffed, or the reply that refuses it; and whether to hang up after.
+
+        Only CRLF "." CRLF ends a message (RFC 5321 4.1.1.4): a bare CR or LF is just another octet.
+        """
+        lines: list[bytes] = []
+        size = 0
+        while True:
+            line = await self._line()
+            if line is None:
+                return b"", *await self._drain(LINE_TOO_LONG, b"")
+            if line == b".\r\n":
+                return b"".join(lines), "", False
+            self._reset_timeout()
+            lines.append(line.removeprefix(b"."))
+            size += len(lines[-1])
+            if size > self._intake.limits.message_bytes:
+                return b"", *await self._drain(TOO_BIG, b"\r\n")
+            if len(lines) > self._intake.limits.message_lines:
+                return b"", *await self._drain(TOO_MANY_LINES, b"\r\n")
+
+    async def _line(self) -> bytes | None:
+        """The next line with its CRLF, or None as soon as it is too long."""
+        line = b""
+        while True:
+            try:
+                line += await self._reader.readuntil(b"\r\n")
+            except asyncio.LimitOverrunError as error:
+                line += await self._reader.read(error.consumed)
+            if len(line) > self._intake.limits.line_bytes + 2:
+                return None
+            if line.endswith(b"\r\n"):
+                return line
+
+    async def _drain(self, reply: str, seen: bytes) -> tuple[str, bool]:
+        """Read a refused message to its end, keeping nothing; hang up when there seems to be none.
+
+        What a client sent after the end without waiting for the reply is lost with the message, so that
+        such a session ends too.
+        """
+        end = b"\r\n.\r\n"
+        left = DRAIN * self._intake.limits.message_bytes
+        while left > 0:
+            chunk = await self._reader.read(CHUNK)
+            if not chunk:
+                raise ConnectionResetError
+            left -= len(chunk)
+            window = seen + chunk
+            found = window.find(end)
+            if found >= 0:
+                return reply, found + len(end) < len(window)
+            seen = window[1 - len(end) :]
+        return reply, True
+
+
+def _drop(method: str) -> Callable[[_Session, str | None], Awaitable[None]]:
+    async def drop(self: _Session, arg: str | None) -> None:
+        del arg
+        log.warning("connection ended: HTTP", method=method, peer=self.address)
+        self._hang_up("421 4.7.0 this is a mail server")
+
+    return drop
+
+
+for _method in HTTP:
+    # A browser can be made to post SMTP commands to us: the first line ends it.
+    setattr(_Session, f"smtp_{_method}", _drop(_method))
+
+
+class _SmtpSession(_Session):
+    """A session that speaks SMTP."""
+
+
+class _LmtpSession(_Session, LMTP):
+    """A session that speaks LMTP: LHLO, and a reply for each recipient (RFC 2033 4.2)."""
+
+    def _replies(self, recipients: int) -> int:
+        return recipients
