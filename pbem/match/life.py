@@ -18,7 +18,7 @@ from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from pbem.match.terms import Terms
 
@@ -104,10 +104,11 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that a seat is to be told: the kind names the letter's template."""
+    """Something that a seat is to be told: the kind names the letter's template, the match is as it was then."""
 
     kind: str
     seat: int
+    match: Match = field(repr=False)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -383,7 +384,7 @@ class Step:
         return entry
 
     def _tell(self, kind: str, **facts: Any) -> None:
-        self.notices.extend(Notice(kind, seat, facts) for seat in self.match.seats)
+        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
     def _ask_for_setups(self, options: Options) -> None:
         match = self.match
@@ -464,7 +465,8 @@ class Step:
             prev=self.match.head,
         )
         for seat, content in files.items():
-            self.notices.append(Notice("turn", seat, {"turn": match.turn, "file": content}))
+            facts = {"turn": match.turn, "reports": match.show(seat, tuple(reports)), "file": content}
+            self.notices.append(Notice("turn", seat, self.match, facts))
         self._go_on()
 
     def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:
@@ -564,9 +566,3 @@ class _NoOrders:
 
 
 _NONE = _NoOrders()
-
-
-def pending(match: Match) -> Iterator[tuple[int, int, Submission]]:
-    """What waits outside the transcript: turn (0 for setups), seat and submission."""
-    yield from ((0, seat, submission) for seat, submission in match.setups.items())
-    yield from ((match.turn, seat, submission) for seat, submission in match.orders.items())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
@@ -44,7 +45,8 @@ class Source(Protocol):
     def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
-        `kind` is "setup", "orders" or "resign", `paper` the opening or receipt that names the letter.
+        `kind` is "setup", "orders", "resign game" or "resign match"; `paper` is the opening or receipt that names
+        the letter.
         """
 
 
@@ -144,7 +146,8 @@ class _Walk:
             if digest(content) != self.entry.body["commitments"][str(seat)]:
                 raise self.untrue(path, "does not open the commitment")
             openings[seat] = self.read(path, Opening.read, content)
-        step = self.at_work(iter([openings[seat].salt for seat in self.match.seats]))
+        salts = [openings[seat].salt for seat in self.match.seats]
+        step = self.at_work(chain(salts, self.later_salts(1)))
         for seat, opening in openings.items():
             letter = f"letters/game-{self.match.game}-setup-seat-{seat}.eml"
             form, signed = self.signed("setup", seat, letter, opening)
@@ -164,7 +167,8 @@ class _Walk:
             if digest(content) != body["orders"][str(seat)]:
                 raise self.untrue(path, "is not the receipt that the transcript names")
             receipts[seat] = self.read(path, Receipt.read, content)
-        step = self.at_work(iter([*(receipt.salt for receipt in receipts.values()), *self.report_salts(name, body)]))
+        salts = [*(receipt.salt for receipt in receipts.values()), *self.report_salts(name, body)]
+        step = self.at_work(chain(salts, self.later_salts(self.match.turn + 1)))
         for seat, receipt in receipts.items():
             letter = f"letters/{name}-seat-{seat}.eml"
             form, signed = self.signed("orders", seat, letter, receipt)
@@ -181,15 +185,25 @@ class _Walk:
                 raise self.untrue(path, "is not the report that the transcript names")
             yield self.read(path, lambda text: str(json.loads(text)["salt"]), content)
 
+    def later_salts(self, turn: int) -> Iterator[str]:
+        """The salts of the turns from this one on: asked for only when such a turn asked nobody for orders."""
+        while True:
+            name = f"game-{self.match.game}-turn-{turn}"
+            for seat in (*self.match.seats, None):
+                path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
+                yield str(json.loads(self.file(path))["salt"])
+            turn += 1
+
     def resigned(self) -> Step:
         seat = self.entry.body["seat"]
         path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:
             raise self.untrue(path, "is not the letter that the transcript names")
-        form = self.form("resign", seat, path, letter, None)
+        whole_match = self.entry.body["match"] is True
+        self.form("resign match" if whole_match else "resign game", seat, path, letter, None)
         step = self.at_work(iter(()))
-        step.resign(seat, Signed(letter, "", ""), whole_match=form.game is None)
+        step.resign(seat, Signed(letter, "", ""), whole_match=whole_match)
         return step
 
     def at_work(self, salts: Iterator[str]) -> Step:

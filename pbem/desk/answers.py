@@ -1,0 +1,443 @@
+"""One answer a command: who may give it, what it does to a match, and what is said in return.
+
+Each command has a method of its name. It raises `Refused` when nothing is to change, and returns an `Answer`
+otherwise; what a match makes of it goes through `Step` and the archive, and its letters through the clerk. Nothing
+here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pbem.desk.clerk import Out
+from pbem.desk.forms import form
+from pbem.games import GAMES, Fault, Refused, rules
+from pbem.identity import BadKey, ssh
+from pbem.mail.commands import COMMANDS
+from pbem.match.life import Match, Player, Signed, Step
+from pbem.match.papers import Opening
+from pbem.match.terms import OPTIONS, Terms
+from pbem.match.transcript import BEFORE, digest
+from pbem.store.database import stamp
+from pbem.store.players import Challenge, KeyRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, timedelta
+
+    from pbem.desk.archive import Archive
+    from pbem.desk.clerk import Clerk
+    from pbem.identity import Verdict
+    from pbem.mail.commands import Command
+    from pbem.mail.compose import Attachment
+    from pbem.mail.letter import Letter
+    from pbem.match.life import Submission, World
+    from pbem.store.matches import MatchRow
+    from pbem.store.players import PlayerRow, Players
+
+__all__ = ["Answer", "Answers", "Caller"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
+
+    address: str
+    player: PlayerRow | None
+    verdict: Verdict
+    letter: Letter
+    match: int | None
+    """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
+    now: datetime
+
+    @property
+    def signed(self) -> Signed:
+        """The letter as a signed one."""
+        return Signed(self.letter.raw, "key", self.verdict.key or "")
+
+
+@dataclass(slots=True)
+class Answer:
+    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
+
+    template: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    attachments: list[Attachment] = field(default_factory=list)
+    match: tuple[Match, MatchRow, int] | None = None
+    """The match, its row and the seat, when the answer belongs into that thread."""
+    letters: list[Out] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Seated:
+    """A caller at the table: the match, its row and number, and the seat."""
+
+    match: Match
+    row: MatchRow
+    seat: int
+
+    @property
+    def place(self) -> tuple[Match, MatchRow, int]:
+        return self.match, self.row, self.seat
+
+
+class Answers:
+    """The answers of a server; `world` gives the world at a time."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
+        self,
+        server: str,
+        players: Players,
+        archive: Archive,
+        clerk: Clerk,
+        world: Callable[[datetime], World],
+        settle: timedelta,
+    ) -> None:
+        self._server = server
+        self._players = players
+        self._archive = archive
+        self._clerk = clerk
+        self._world = world
+        self._settle = settle
+
+    def answer(self, caller: Caller, command: Command) -> Answer:
+        """The answer to one command; raises `Refused`."""
+        if command.faults:
+            raise Refused(*command.faults)
+        form = COMMANDS[command.name]
+        if form.level != "anyone" and command.name != "confirm" and caller.player is None:
+            raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
+        if form.signed and caller.verdict.kind != "valid":
+            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+        method: Callable[[Caller, Command], Answer] = getattr(self, f"_{command.name}")
+        return method(caller, command)
+
+    # For anyone.
+
+    def _help(self, _caller: Caller, command: Command) -> Answer:
+        topic = command.arguments.get("topic")
+        if topic in COMMANDS:
+            return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
+        if topic == "signing":
+            return Answer("help_signing")
+        if topic is not None:
+            raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
+        return Answer("help", {"commands": COMMANDS.values()})
+
+    def _games(self, _caller: Caller, _command: Command) -> Answer:
+        return Answer("games", {"games": self._titles()})
+
+    @staticmethod
+    def _titles() -> dict[str, str]:
+        return {name: rules(name).title for name in GAMES}
+
+    def _rules(self, _caller: Caller, command: Command) -> Answer:
+        game = command.arguments["rules"]
+        if game not in GAMES:
+            raise Refused(Fault("rules", game, f"no such game; there are: {', '.join(GAMES)}"))
+        out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
+        return Answer("rules", {"title": rules(game).title}, letters=[out])
+
+    def _register(self, caller: Caller, command: Command) -> Answer:
+        name = command.arguments["name"]
+        if caller.player is not None:
+            raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
+        taken = self._players.by_name(name)
+        if taken is not None:
+            raise Refused(Fault("register", name, "this name is taken; choose another"))
+        line = command.arguments.get("key") or _attached_key(caller.letter)
+        if line is None:
+            raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
+        try:
+            key = ssh.parse(line)
+        except BadKey as error:
+            raise Refused(Fault("register", None, str(error))) from error
+        if self._players.owner(key.fingerprint):
+            raise Refused(Fault("register", key.fingerprint, "this key is already registered"))
+        challenge = self._world(caller.now).salt()
+        waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
+        self._players.await_answer(waiting, stamp(caller.now))
+        return Answer("register", {"name": name, "fingerprint": key.fingerprint, "challenge": challenge})
+
+    def _confirm(self, caller: Caller, command: Command) -> Answer:
+        waiting = self._players.challenge(caller.address)
+        name = command.arguments["name"]
+        if caller.player is not None and caller.player.name == name:
+            return Answer("whoami", {"player": caller.player})
+        if waiting is None:
+            raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
+        wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
+        given = {"confirm": name, **command.fields}
+        faults = [
+            Fault("confirm", f"{key} {given.get(key, '')}", f"the form said `{key} {value}`")
+            for key, value in wanted.items()
+            if given.get(key) != value
+        ]
+        if self._players.by_name(name):
+            faults.append(Fault("confirm", name, "this name was taken meanwhile; register another"))
+        if self._players.owner(waiting.key.fingerprint):
+            faults.append(Fault("confirm", None, "this key was registered meanwhile"))
+        if faults:
+            raise Refused(*faults)
+        self._players.add(name, caller.address, waiting.key, stamp(caller.now))
+        self._players.answered(caller.address)
+        return Answer("confirm", {"name": name, "games": self._titles()})
+
+    def _list(self, caller: Caller, command: Command) -> Answer:
+        if command.arguments.get("which") == "open" or caller.player is None:
+            return Answer("list", {"matches": [], "which": "open"})
+        loaded = [self._archive.load(number) for number in self._archive.matches.of_player(caller.player.name)]
+        rows = [_summary(match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
+        return Answer("list", {"matches": rows, "which": "mine"})
+
+    # For players.
+
+    def _whoami(self, caller: Caller, _command: Command) -> Answer:
+        assert caller.player is not None
+        return Answer("whoami", {"player": caller.player})
+
+    def _new(self, caller: Caller, command: Command) -> Answer:
+        assert caller.player is not None
+        names = (caller.player.name, *command.arguments.get("players", ()))
+        unknown = [
+            Fault("new", name, f"no player is called {name}") for name in names[1:] if not self._players.by_name(name)
+        ]
+        if len(names) == 1:
+            unknown.append(Fault("new", None, "name your opponent: `new spaceships with bob ... end`"))
+        faults = list(unknown)
+        try:
+            terms = Terms.propose(command.arguments["rules"], command.options, names, self._settle)
+        except Refused as refused:
+            faults += refused.faults
+        if faults:
+            raise Refused(*faults)
+        world = self._world(caller.now)
+        seats = [(name, world.random(8).hex(), name == caller.player.name) for name in names]
+        number = self._archive.matches.create(terms.document(), seats, BEFORE, stamp(caller.now))
+        seated = self._seated(number, caller.player.name)
+        for seat in seated.match.seats:
+            if seat != seated.seat:
+                self._write_to(seated, seat, "proposal", f"{caller.player.name} proposes a match to you", caller.now)
+        return Answer("new", self._facts(seated), match=seated.place)
+
+    def _accept(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match = seated.match
+        if match.phase != "proposed":
+            raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
+        given = command.arguments.get("hash")
+        if given is None:
+            raise Refused(Fault("accept", None, f"repeat the hash of the agreed rules: `accept {match.id} <hash>`"))
+        if given != match.rules_hash:
+            raise Refused(Fault("accept", given, f"the hash of what was proposed is {match.rules_hash}"))
+        self._archive.matches.accept(seated.row.number, seated.seat)
+        agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
+        if len(agreed) == len(match.seats):
+            step = Step(match, self._world(caller.now))
+            step.agree(tuple(self._player(name) for name in match.terms.players))
+            self._commit(seated, step, caller.now)
+        return Answer("accept", self._facts(seated), match=seated.place)
+
+    def _player(self, name: str) -> Player:
+        keys = [
+            {"format": key.format, "fingerprint": key.fingerprint, "key": key.public}
+            for key in self._players.keys(name)
+        ]
+        return Player(name, tuple(keys))
+
+    def _decline(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match = seated.match
+        if match.phase != "proposed":
+            raise Refused(Fault("decline", match.id, f"this match is {match.phase}; `resign {match.id}` ends it"))
+        self._archive.matches.update(seated.row.number, "declined", None)
+        self._archive.forget()
+        for seat in match.seats:
+            if seat != seated.seat:
+                self._write_to(seated, seat, "declined", "declined", caller.now, by=match.name(seated.seat))
+        return Answer("decline", self._facts(seated), match=seated.place)
+
+    def _setup(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        step = Step(seated.match, self._world(caller.now))
+        submission = step.setup(seated.seat, form(command), caller.signed)
+        opening = Opening.read(submission.paper)
+        name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
+        facts = {
+            "setup": submission.text,
+            "file_name": name,
+            "commitment": digest(submission.paper.encode()),
+            "rev": submission.rev,
+        }
+        self._submit(seated, step, submission, caller.now)
+        attachments = [(name, "text/plain", submission.paper.encode())]
+        return Answer("setup", facts | self._facts(seated), attachments, seated.place)
+
+    def _orders(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        turn = seated.match.turn
+        step = Step(seated.match, self._world(caller.now))
+        submission = step.order(seated.seat, form(command), caller.signed)
+        name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
+        facts = {
+            "orders": submission.text,
+            "turn": turn,
+            "rev": submission.rev,
+            "final": submission.final,
+            "file_name": name,
+            "receipt": digest(submission.paper.encode()),
+        }
+        self._submit(seated, step, submission, caller.now)
+        attachments = [(name, "text/plain", submission.paper.encode())]
+        return Answer("orders", facts | self._facts(seated), attachments, seated.place)
+
+    def _clear(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        given = command.arguments.get("turn")
+        if given is not None and given != seated.match.turn:
+            raise Refused(Fault("clear", f"turn {given}", "that turn is not the one being played"))
+        step = Step(seated.match, self._world(caller.now))
+        submission = step.clear(seated.seat)
+        where = step.match.setups if step.match.phase == "setup" else step.match.orders
+        self._submit(seated, step, where[seated.seat], caller.now)
+        return Answer("clear", {"withdrawn": submission.text} | self._facts(seated), match=seated.place)
+
+    def _status(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match, seat = seated.match, seated.seat
+        standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
+        facts = {"standing": standing if standing and standing.standing else None, "view": match.view(seat)}
+        return Answer("status", facts | self._facts(seated), match=seated.place)
+
+    def _preview(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match = seated.match
+        if match.position is None or match.phase != "playing":
+            raise Refused(Fault("preview", None, "no turn is being played"))
+        if command.arguments["turn"] != match.turn:
+            raise Refused(Fault("preview", f"turn {command.arguments['turn']}", f"turn {match.turn} is being played"))
+        orders = match.rules.order(match.position, seated.seat, command.block or "")
+        return Answer("preview", {"orders": orders.text} | self._facts(seated), match=seated.place)
+
+    def _report(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match = seated.match
+        game = command.arguments.get("game", match.game)
+        last = (
+            len(match.played)
+            if game == match.game
+            else (match.games[game - 1].turns if game <= len(match.games) else 0)
+        )
+        wanted = [command.arguments.get("turn", last)]
+        if command.arguments.get("all"):
+            wanted = list(range(1, last + 1))
+        letters = [self._clerk.old_turn(match, seated.row, seated.seat, game, turn) for turn in wanted]
+        found = [letter for letter in letters if letter is not None]
+        if not found:
+            raise Refused(Fault("report", None, f"there is no report of that turn of game {game} yet"))
+        return Answer("report", {"count": len(found)} | self._facts(seated), match=seated.place, letters=found)
+
+    def _transcript(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        if not seated.match.seq:
+            raise Refused(Fault("transcript", seated.match.id, "the transcript begins when everybody has accepted"))
+        content, name = self._clerk.bundle(seated.match, seated.row, seated.seat)
+        attachments = [(name, "application/zip", content)]
+        return Answer("transcript", {"file_name": name} | self._facts(seated), attachments, seated.place)
+
+    def _press(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        if caller.verdict.kind != "valid" and caller.match != seated.row.number:
+            raise Refused(Fault("press", None, "sign it, or answer a letter of this match"))
+        text = (command.block or "").strip()
+        if not text:
+            raise Refused(Fault("press", None, "the message is empty"))
+        for seat in seated.match.seats:
+            if seat != seated.seat:
+                by = seated.match.name(seated.seat)
+                self._write_to(seated, seat, "press", f"{by} writes to you", caller.now, by=by, text=text)
+        return Answer("press", self._facts(seated), match=seated.place)
+
+    def _resign(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        match = seated.match
+        whole, game = command.arguments.get("whole", False), command.arguments.get("game")
+        if not whole and game != match.game:
+            raise Refused(
+                Fault(
+                    "resign", None, f"say what: `resign {match.id} game {match.game}`, or `resign {match.id} match`"
+                )
+            )
+        step = Step(match, self._world(caller.now))
+        step.resign(seated.seat, caller.signed, whole_match=whole)
+        by = match.name(seated.seat)
+        what = "the whole match" if whole else f"game {match.game} of match"
+        for seat in match.seats:
+            if seat != seated.seat:
+                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what)
+        self._commit(seated, step, caller.now)
+        return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
+
+    # What answers have in common.
+
+    def _table(self, caller: Caller, command: Command) -> _Seated:
+        """The match that a command names and the caller's seat; a match of others does not exist for the caller."""
+        assert caller.player is not None
+        name = command.match or ""
+        try:
+            return self._seated(int(name.removeprefix("m") or 0), caller.player.name)
+        except KeyError:
+            raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
+
+    def _seated(self, number: int, player: str) -> _Seated:
+        loaded = self._archive.load(number)
+        seat = loaded[0].seat_of(player) if loaded else None
+        if loaded is None or seat is None:
+            raise KeyError(number)
+        return _Seated(loaded[0], loaded[1], seat)
+
+    def _submit(self, seated: _Seated, step: Step, submission: Submission, now: datetime) -> None:
+        self._archive.submit(seated.row.number, seated.match, seated.seat, submission)
+        step.advance()
+        self._commit(seated, step, now)
+
+    def _commit(self, seated: _Seated, step: Step, now: datetime) -> None:
+        """Write what a step led to, and tell everybody; the seat then looks at the match as it became."""
+        self._archive.save(seated.row.number, seated.match, step)
+        self._clerk.tell(step.notices, step.match, seated.row, now)
+        seated.match = step.match
+
+    def _facts(self, seated: _Seated) -> dict[str, Any]:
+        return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}
+
+    def _write_to(self, seated: _Seated, seat: int, template: str, subject: str, now: datetime, **facts: Any) -> None:
+        player = self._players.by_name(seated.row.seats[seat - 1].player)
+        if player is None:
+            return
+        match = seated.match
+        out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
+        m = self._clerk.facts(match, seated.row, seat, match)
+        out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
+        self._clerk.send(player.address, out, now)
+
+
+def _summary(match: Match, seat: int) -> dict[str, Any]:
+    return {
+        "id": match.id,
+        "title": match.rules.title,
+        "names": match.terms.players,
+        "phase": match.phase,
+        "game": match.game,
+        "turn": match.turn,
+        "totals": match.totals,
+        "asked": match.phase in ("setup", "playing") and match.asked(seat),
+    }
+
+
+def _attached_key(letter: Letter) -> str | None:
+    """The public key that came as an attachment, such as `id_ed25519.pub`."""
+    for part in letter.parts:
+        if part.filename and part.filename.endswith(".pub"):
+            return part.content.decode("utf-8", "replace").strip()
+    return None

@@ -1,0 +1,137 @@
+"""Matches from the store and back: a cold match is retraced from its transcript, a warm one is kept by its head.
+
+Here is known how a `Match` lies in rows. Every call is part of the desk's transaction; after one that failed, the
+desk forgets what was warm. Implements design.md, "The rules interface": only orders are stored, never states.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pbem.match.life import Form, Match, Step, Submission
+from pbem.match.retrace import retrace
+from pbem.match.terms import Terms
+from pbem.match.transcript import Entry, statement
+from pbem.store.database import moment, stamp
+from pbem.store.matches import EntryRow, SubmissionRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.match.papers import Opening, Receipt
+    from pbem.store.matches import Matches, MatchRow
+
+__all__ = ["Archive"]
+
+WARM = 256
+"""How many matches are kept as they stand; the others are retraced when a letter comes."""
+
+
+class Archive:
+    """The matches of a server; `sign` makes the server's signature of a statement."""
+
+    def __init__(self, matches: Matches, server: str, sign: Callable[[bytes], bytes]) -> None:
+        self.matches = matches
+        self._server = server
+        self._sign = sign
+        self._warm: OrderedDict[int, Match] = OrderedDict()
+
+    def forget(self) -> None:
+        """Keep nothing warm: what was changed may not have been committed."""
+        self._warm.clear()
+
+    def load(self, number: int) -> tuple[Match, MatchRow] | None:
+        """The match of this number, and its row; None when there is none."""
+        row = self.matches.row(number)
+        if row is None:
+            return None
+        match = self._warm.get(number)
+        if match is None or match.head != row.head or match.phase != row.phase:
+            match = self._restore(row)
+        self._keep(number, match)
+        return match, row
+
+    def _keep(self, number: int, match: Match) -> None:
+        self._warm[number] = match
+        self._warm.move_to_end(number)
+        if len(self._warm) > WARM:
+            self._warm.popitem(last=False)
+
+    def _restore(self, row: MatchRow) -> Match:
+        if row.phase in ("proposed", "declined"):
+            return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
+        entries = [Entry.read(entry.entry) for entry in self.matches.entries(row.number)]
+        rows = self.matches.submissions(row.number)
+        match = retrace(entries, _Rows(row.number, self.matches, {(r.game, r.turn, r.seat): r for r in rows}))
+        waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
+        if match.phase == "setup":
+            match = replace(match, setups=waiting)
+        elif match.phase == "playing":
+            match = replace(match, orders=waiting)
+        return replace(match, resolve_at=moment(row.resolve_at) if row.resolve_at else None)
+
+    def save(self, number: int, before: Match, step: Step) -> None:
+        """Write what a step led to: entries with the server's signatures, papers, the row."""
+        match = step.match
+        for paper in step.papers:
+            self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
+        rows = [
+            EntryRow(
+                entry.seq,
+                entry.canonical(),
+                entry.head,
+                self._sign(statement(self._server, match.id, entry.seq, entry.head)),
+            )
+            for entry in step.entries
+        ]
+        self.matches.append(number, before.head, rows)
+        self.matches.update(number, match.phase, stamp(match.resolve_at) if match.resolve_at else None)
+        self._keep(number, match)
+
+    def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:
+        """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then."""
+        content = {
+            "rev": submission.rev,
+            "text": submission.text,
+            "paper": submission.paper,
+            "final": submission.final,
+            "standing": submission.standing,
+        }
+        self.matches.submit(number, SubmissionRow(match.game, match.turn, seat, content, submission.letter))
+
+
+class _Rows:
+    """The rows of the store as a source for retracing: our own, already judged when they came."""
+
+    def __init__(self, number: int, matches: Matches, rows: Mapping[tuple[int, int, int], SubmissionRow]) -> None:
+        self._number = number
+        self._matches = matches
+        self._rows = rows
+
+    def paper(self, path: str) -> bytes | None:
+        return self._matches.paper(self._number, path)
+
+    def form(self, match: Match, kind: str, seat: int, _letter: bytes, paper: Opening | Receipt | None) -> Form:
+        if paper is None:
+            return Form(match.server, match.name(seat), match.prev, 1)
+        turn = match.turn if kind == "orders" else 0
+        content = self._rows[match.game, turn, seat].content
+        return Form(
+            match.server,
+            match.name(seat),
+            match.prev,
+            content["rev"],
+            game=match.game,
+            turn=match.turn,
+            final=content["final"],
+            text=content["text"],
+        )
+
+
+def _submission(row: SubmissionRow) -> Submission:
+    content = row.content
+    return Submission(
+        content["rev"], content["text"], content["paper"], row.letter, content["final"], content["standing"]
+    )

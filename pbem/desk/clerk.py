@@ -1,0 +1,230 @@
+"""The clerk writes letters: what a seat may know of a match goes into a template, and the letter into the outbox.
+
+What is told to whom was decided before; how it reads stands in `templates/`. Views and reports come through
+`Match.view` and `Match.show` alone, so a letter cannot say more than the game lets its reader know. Implements
+protocol.md, "Addresses and threads" and "Secrets".
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pbem.match import bundle
+from pbem.match.transcript import Entry, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from pbem.desk.archive import Archive
+    from pbem.mail.compose import Attachment, Composer
+    from pbem.match.life import Ended, Match, Notice
+    from pbem.store.matches import MatchRow
+    from pbem.store.outbox import Outbox
+    from pbem.store.players import Players
+
+__all__ = ["Clerk", "Out"]
+
+
+@dataclass(slots=True)
+class Out:
+    """A letter being written: subject and text, what is attached, and its place in a thread."""
+
+    subject: str
+    text: str
+    attachments: list[Attachment] = field(default_factory=list)
+    reply_to: str | None = None
+    references: Sequence[str] = ()
+    in_reply_to: str | None = None
+
+
+class Clerk:
+    """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
+
+    def __init__(
+        self,
+        composer: Composer,
+        outbox: Outbox,
+        players: Players,
+        archive: Archive,
+        random: Callable[[int], bytes],
+    ) -> None:
+        self._composer = composer
+        self._outbox = outbox
+        self._players = players
+        self._archive = archive
+        self._random = random
+
+    def render(self, template: str, **facts: Any) -> str:
+        """The text of a template."""
+        return self._composer.templates.render(template, server=self._composer.server, **facts)
+
+    def send(self, address: str, out: Out, now: datetime) -> None:
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
+        message_id = self._composer.message_id(self._random(16).hex())
+        raw = self._composer.compose(
+            address,
+            out.subject,
+            out.text,
+            message_id=message_id,
+            date=now,
+            reply_to=out.reply_to,
+            in_reply_to=out.in_reply_to,
+            references=out.references,
+            attachments=out.attachments,
+        )
+        self._outbox.put(address, message_id, raw, now)
+
+    def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
+        """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
+        for notice in notices:
+            player = self._players.by_name(row.seats[notice.seat - 1].player)
+            if player is not None:
+                self.send(player.address, self.notice(notice, latest, row), now)
+
+    def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
+        """The letter of a notice."""
+        match, seat = notice.match, notice.seat
+        facts = dict(notice.facts)
+        out = self.thread(match, row, seat, _subject(notice))
+        if notice.kind == "turn":
+            facts |= self.turn_facts(match, seat, facts, out)
+        elif notice.kind == "begin":
+            facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+        elif notice.kind == "ended":
+            facts |= self._reveal(match, row, facts, out)
+        elif notice.kind == "closed":
+            facts["outcome"] = _outcome_of_match(match)
+        out.text = self.render(f"letters/{notice.kind}.txt", m=self.facts(match, row, seat, latest), **facts)
+        return out
+
+    def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
+        """An empty letter in the thread of a match, with the seat's own Reply-To."""
+        return Out(
+            f"[pbem {match.id}] {subject}",
+            "",
+            reply_to=self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}"),
+            references=[self._composer.message_id(f"{match.id}.thread")],
+        )
+
+    def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
+        """What every letter of a match may say to this seat: the `m` of the templates."""
+        signed = self._archive.matches.signature(row.number, latest.head)
+        submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
+        return {
+            "id": match.id,
+            "title": match.rules.title,
+            "game_name": match.terms.game,
+            "game": match.game,
+            "turn": match.turn,
+            "kind": match.terms.kind,
+            "phase": match.phase,
+            "terms": match.terms,
+            "settling": _duration(match.terms.settle),
+            "options": dict(match.options.changed) if match.options else {},
+            "names": dict(enumerate(match.terms.players, start=1)),
+            "me": seat,
+            "asked": match.phase in ("setup", "playing") and match.asked(seat),
+            "rev": submission.rev + 1 if submission else 1,
+            "prev": match.prev,
+            "finished": match.games,
+            "totals": match.totals,
+            "rules_hash": match.rules_hash,
+            "server": match.server,
+            "address": self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}"),
+            "head": latest.head,
+            "seq": signed.seq if signed else 0,
+            "signature": signed.signature.hex() if signed else "",
+        }
+
+    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
+        """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
+        name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
+        out.attachments.append((name, "application/json", facts["file"]))
+        return {
+            "view": match.view(seat),
+            "over": match.position is None or match.position.result is not None,
+            "file_name": name,
+            "file_hash": digest(facts["file"]),
+        }
+
+    def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
+        name = f"{match.id}-game-{match.game}.pbem.zip"
+        content, _ = self.bundle(match, row, None)
+        out.attachments.append((name, "application/zip", content))
+        return {
+            "outcome": _outcome_of_game(match, facts["ended"]),
+            "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
+            "bundle_name": name,
+        }
+
+    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[bytes, str]:
+        """The bundle of a match: all of its finished games, and of the running one what this seat may see."""
+        rows = self._archive.matches.entries(row.number)
+        running = match.game if match.phase == "playing" else 0
+        papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
+        entries = [Entry.read(entry.entry) for entry in rows]
+        content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
+        return content, f"{match.id}.pbem.zip"
+
+    def old_turn(self, match: Match, row: MatchRow, seat: int, game: int, turn: int) -> Out | None:
+        """The report of a past turn again, from the file that was mailed; None when there was none."""
+        path = f"reports/game-{game}-turn-{turn}-seat-{seat}.json"
+        file = self._archive.matches.paper(row.number, path)
+        if file is None:
+            return None
+        out = self.thread(match, row, seat, f"{match.rules.title}, game {game}, turn {turn}, again")
+        name = f"{match.id}-game-{game}-turn-{turn}.json"
+        out.attachments.append((name, "application/json", file))
+        out.text = self.render(
+            "letters/again.txt",
+            m=self.facts(match, row, seat, match),
+            game=game,
+            turn=turn,
+            reports=json.loads(file)["reports"],
+            file_name=name,
+            file_hash=digest(file),
+        )
+        return out
+
+
+_SUBJECTS = {
+    "setup": "{title}, game {game}, your setup is asked for",
+    "begin": "{title}, game {game}, turn 1",
+    "turn": "{title}, game {game}, turn {turn}",
+    "ended": "{title}, game {game}, the end, and what was secret",
+    "closed": "{title}, the match is closed",
+}
+
+
+def _subject(notice: Notice) -> str:
+    facts = {"title": notice.match.rules.title, "game": notice.match.game, **notice.facts}
+    return _SUBJECTS[notice.kind].format(**facts)
+
+
+def _commitments(match: Match) -> dict[int, str]:
+    return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+
+
+def _duration(seconds: int) -> str:
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds and seconds % size == 0:
+            count = seconds // size
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return "none"
+
+
+def _outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:
+    return {
+        "winner": match.name(ended.winner) if ended.winner else None,
+        "reason": ended.reason,
+        "turns": ended.turns,
+    }
+
+
+def _outcome_of_match(match: Match) -> dict[str, Any]:
+    outcome = match.outcome or {}
+    winner = outcome.get("winner")
+    return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}

@@ -1,0 +1,84 @@
+"""What a signed letter said: from raw bytes to the form that a match understands, at the desk and at verification.
+
+Here the rooms meet that may not know each other: reading (mail), signatures (identity) and the life of a match.
+No store, no effect. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem import identity
+from pbem.identity import Key
+from pbem.mail import commands
+from pbem.mail.letter import Unreadable, read
+from pbem.match.life import Form
+from pbem.match.papers import Receipt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.mail.commands import Command
+    from pbem.match.life import Match
+    from pbem.match.papers import Opening
+
+__all__ = ["Letters", "form"]
+
+
+def form(command: Command) -> Form:
+    """The form that a command holds: what it says of its place, and its block."""
+    given = command.arguments
+    return Form(
+        server=command.fields.get("server"),
+        player=command.fields.get("player"),
+        prev=command.fields.get("prev"),
+        rev=command.rev,
+        game=given.get("game"),
+        turn=given.get("turn"),
+        final=given.get("final", False),
+        text=command.block or "",
+    )
+
+
+@dataclass(slots=True)
+class Letters:
+    """The letters of a bundle as a source for retracing: each signature is checked, nothing is trusted."""
+
+    papers: Mapping[str, bytes]
+
+    def paper(self, path: str) -> bytes | None:
+        """The file of this path in the bundle."""
+        return self.papers.get(path)
+
+    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
+        """What the letter said, once its signature proved to be the player's; raises ValueError when it is not so."""
+        keys = [Key("ssh", key["fingerprint"], key["public"]) for key in match.players[seat - 1].keys]
+        try:
+            verdict = identity.judge(read(letter), keys, match.server)
+        except Unreadable as error:
+            raise ValueError(f"cannot be read: {error}") from error
+        if verdict.kind != "valid":
+            raise ValueError(f"the signature of {match.name(seat)} does not hold: {verdict.reason}")
+        if isinstance(paper, Receipt) and (paper.level, paper.key) != ("key", verdict.key):
+            raise ValueError("the receipt names another level or key")
+        reading = commands.parse(verdict.signed.decode("utf-8", "replace"))
+        found = [command for command in reading.commands if _fits(command, match, kind) and not command.faults]
+        if isinstance(paper, Receipt):
+            found = [command for command in found if command.rev == paper.rev]
+        if not found:
+            raise ValueError(f"holds no `{kind}` for this place")
+        return form(found[-1])
+
+
+def _fits(command: Command, match: Match, kind: str) -> bool:
+    """Whether the command is of this kind and meant for the place at which the match stands."""
+    if command.match != match.id:
+        return False
+    given = command.arguments
+    if kind == "setup":
+        return command.name == "setup" and given.get("game") == match.game
+    if kind == "orders":
+        return command.name == "orders" and given.get("turn") == match.turn
+    wanted = None if kind == "resign match" else match.game
+    return command.name == "resign" and given.get("game") == wanted

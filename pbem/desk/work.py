@@ -1,0 +1,276 @@
+"""The desk at work: the next letter from the inbox becomes effect, answers and reports in one transaction.
+
+Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
+letter tried again, three times in all, then set aside. Automatic mail is stored and never answered. Implements
+design.md, "The way of a letter", and reliability.md, promises 1 to 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pbem import identity
+from pbem.desk.answers import Answer, Answers, Caller
+from pbem.desk.archive import Archive
+from pbem.desk.clerk import Clerk, Out
+from pbem.games import Refused
+from pbem.identity import Key, Verdict
+from pbem.mail import commands
+from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.match.life import Step, World
+from pbem.match.transcript import digest
+from pbem.store.database import StoreError, moment, stamp
+from pbem.store.inbox import Inbox
+from pbem.store.matches import Matches
+from pbem.store.outbox import Outbox
+from pbem.store.players import Players
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pbem.config import Config
+    from pbem.mail.commands import Command, Reading
+    from pbem.mail.compose import Composer
+    from pbem.store.database import Database
+    from pbem.store.inbox import InboxRow
+    from pbem.store.players import PlayerRow
+    from pbem.store.vault import Vault
+
+__all__ = ["Desk"]
+
+CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+"""Commands that a second letter with the same signed text must not carry out again."""
+
+_NOTICES = timedelta(days=1)
+"""How often a player is told, at the most, that somebody's letter in the player's name was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Identified:
+    """The bytes that commands are read from, and what is known of who wrote them."""
+
+    verdict: Verdict
+    text: str
+
+
+class Desk:
+    """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the outside world, all of it handed in
+        self,
+        config: Config,
+        database: Database,
+        vault: Vault,
+        signing_key: Ed25519PrivateKey,
+        composer: Composer,
+        random: Callable[[int], bytes],
+    ) -> None:
+        self._config = config
+        self._database = database
+        self._inbox = Inbox(database, vault)
+        self._players = Players(database)
+        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
+        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._random = random
+        self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._answers = Answers(
+            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
+        )
+        self._log: Any = structlog.get_logger("desk")
+
+    def _world(self, now: datetime) -> World:
+        return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
+
+    def handle_next(self, now: datetime) -> bool:
+        """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        row = self._inbox.lease()
+        if row is None:
+            self._set_aside(now)
+            return False
+        try:
+            with self._database.transaction():
+                outcome = self._handle(row, now)
+                self._inbox.done(row.id, outcome)
+        except StoreError:
+            self._archive.forget()
+            raise
+        except Exception as error:
+            self._archive.forget()
+            reference = self._random(6).hex()
+            self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
+            self._inbox.release(row.id)
+        else:
+            self._log.info("letter handled", inbox=row.id, outcome=outcome)
+        return True
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
+        for number in self._archive.matches.to_resolve(stamp(now)):
+            try:
+                with self._database.transaction():
+                    self._advance(number, now)
+            except BaseException:
+                self._archive.forget()
+                raise
+        due = self._archive.matches.next_to_resolve()
+        return moment(due) if due else None
+
+    def _advance(self, number: int, now: datetime) -> None:
+        loaded = self._archive.load(number)
+        assert loaded is not None
+        match, row = loaded
+        step = Step(match, self._world(now))
+        step.advance()
+        self._archive.save(number, match, step)
+        self._clerk.tell(step.notices, step.match, row, now)
+
+    def _set_aside(self, now: datetime) -> None:
+        """Set letters aside on which all attempts were spent, and tell the operator."""
+        for stranded in self._inbox.stranded():
+            reference = self._random(6).hex()
+            with self._database.transaction():
+                self._inbox.set_aside(stranded.id, reference)
+                if self._config.operator:
+                    text = self._clerk.render("letters/operator.txt", letter=stranded, reference=reference)
+                    self._clerk.send(self._config.operator, Out("[pbem] A letter was set aside", text), now)
+            self._log.error("letter set aside", inbox=stranded.id, reference=reference)
+
+    def _handle(self, row: InboxRow, now: datetime) -> str:
+        """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
+        try:
+            letter = read(row.raw, self._config.limits)
+        except Unreadable as error:
+            if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
+                return "unreadable"
+            text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
+            self._reply(error.letter, error.letter.sender, Out("", text), now)
+            return "unreadable, answered"
+        reasons = self._automatic(letter, row)
+        if reasons:
+            return "automatic: " + ", ".join(reasons)
+        if letter.sender is None:
+            return f"no sender: {letter.from_defect}"
+        return self._identify(letter, letter.sender, row, now)
+
+    def _automatic(self, letter: Letter, row: InboxRow) -> tuple[str, ...]:
+        return automatic(
+            letter,
+            row.envelope.sender,
+            address=self._config.mail_address,
+            server=self._config.server,
+            hops=self._config.limits.received,
+        )
+
+    def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
+        player = self._players.by_address(sender)
+        verdict = identity.judge(letter, self._keys(sender, player), self._config.server)
+        if verdict.kind == "none":
+            identified = _Identified(verdict, letter.text or "")
+        elif verdict.kind == "valid":
+            identified = _Identified(verdict, verdict.signed.decode("utf-8", "replace"))
+        else:
+            return self._refuse_signature(letter, sender, player, verdict, now)
+        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row), now)
+        reading = commands.parse(identified.text)
+        return self._carry_out(caller, reading, identified)
+
+    def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
+        """The keys that a letter from this address may be signed with: no others are tried."""
+        rows = list(player.keys) if player else []
+        if player is None and (waiting := self._players.challenge(sender)):
+            rows.append(waiting.key)
+        return [Key("ssh", key.fingerprint, key.public) for key in rows]
+
+    def _refuse_signature(
+        self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
+    ) -> str:
+        """Nothing is done and nothing told, but for one notice a day to the registered address."""
+        outcome = f"signature {verdict.kind}"
+        if player is not None:
+            mark = f"notice {player.name}"
+            last = self._database.meta(mark)
+            if last and moment(last) > now - _NOTICES:
+                return outcome
+            self._database.set_meta(mark, stamp(now))
+        keys = [key.fingerprint for key in self._keys(sender, player)]
+        text = self._clerk.render(
+            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now
+        )
+        self._reply(letter, player.address if player else sender, Out("", text), now)
+        return f"{outcome}, noticed"
+
+    def _routed(self, letter: Letter, row: InboxRow) -> int | None:
+        """The match of the Reply-To token that the letter was sent to, by envelope or header."""
+        for address in (*row.envelope.recipients, *letter.recipients):
+            _, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
+            _, _, token = detail.partition(".")
+            if token and (number := self._archive.matches.by_token(token)):
+                return number
+        return None
+
+    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
+        again = self._handled_before(caller, reading, identified)
+        answers = [(command, self._answer(caller, command, again)) for command in reading.commands]
+        self._write(caller, reading, answers)
+        return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+
+    def _handled_before(self, caller: Caller, reading: Reading, identified: _Identified) -> str | None:
+        """When this very signed text was handled already; it is remembered from now on."""
+        if identified.verdict.kind != "valid" or caller.player is None:
+            return None
+        if not any(command.name in CHANGES for command in reading.commands):
+            return None
+        signed = digest(identified.verdict.signed)
+        before = self._players.handled(caller.player.name, signed)
+        if before is None:
+            self._players.handle(caller.player.name, signed, stamp(caller.now))
+        return before
+
+    def _answer(self, caller: Caller, command: Command, again: str | None) -> Answer:
+        if again is not None and command.name in CHANGES:
+            return Answer("again", {"name": command.name, "when": moment(again)})
+        try:
+            return self._answers.answer(caller, command)
+        except Refused as refused:
+            shift = max(command.block_line - command.line, 0)
+            return Answer("refused", {"faults": refused.faults, "shift": shift, "command": command})
+
+    def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
+        """One letter with every command echoed and its answer beneath; letters of their own before it."""
+        out = Out("", "")
+        for _, answer in answers:
+            if answer.match is not None:
+                out = self._clerk.thread(*answer.match, "")
+                break
+        told = []
+        for command, answer in answers:
+            for letter in answer.letters:
+                self._clerk.send(caller.address, letter, caller.now)
+            out.attachments += answer.attachments
+            text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
+            told.append({"echo": command.echo, "text": text.strip("\n")})
+        out.text = self._clerk.render(
+            "letters/answer.txt", answers=told, ignored=_told_of_ignored(reading), stopped=reading.optout
+        )
+        self._reply(caller.letter, caller.address, out, caller.now)
+
+    def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
+        subject = letter.subject.strip() or "your letter"
+        out.subject = subject if subject.lower().startswith("re:") else f"Re: {subject}"
+        out.in_reply_to = letter.message_id
+        out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
+        self._clerk.send(address, out, now)
+
+
+def _told_of_ignored(reading: Reading) -> list[str]:
+    """The first lines of what was ignored: enough to recognise it."""
+    lines = [line for run in reading.ignored for line in run.splitlines() if line.strip()]
+    told = [line.strip()[:70] for line in lines[:10]]
+    return [*told, f"... and {len(lines) - 10} more lines"] if len(lines) > 10 else told

@@ -1,0 +1,350 @@
+"""The game record: one whole game in the open, read from TOML, written in one canonical form, and replayed.
+
+Game-blind: what setups and orders mean is asked of `pbem.games` alone, whatever the number of seats and whether turns
+alternate. No mail, no database: `pbem replay` imports little more than this. Implements record-format.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pbem.games import GAMES, Refused, Report, Rules, Setup, State, rules
+
+__all__ = ["Illegal", "NotARecord", "Record", "RecordedResult", "Replay", "Turn", "read", "replay", "write"]
+
+REASONS = ("rules", "agreement", "resignation", "forfeit", "abandoned")
+
+_KEYS = (
+    "record",
+    "game",
+    "rules",
+    "note",
+    "match",
+    "round",
+    "previous",
+    "options",
+    "seat",
+    "turn",
+    "result",
+    "extra",
+)
+
+
+class NotARecord(ValueError):  # noqa: N818 - what it says of the file
+    """The text is no record at all: no TOML, no `record`, or a game nobody taught us."""
+
+
+class Illegal(ValueError):  # noqa: N818 - the rule book's word
+    """The record is refused: turn (0 for setups), seat or None, the order as written or None, the message."""
+
+    def __init__(self, turn: int, seat: int | None, order: str | None, message: str, rule: str | None = None) -> None:
+        super().__init__(message)
+        self.turn = turn
+        self.seat = seat
+        self.order = order
+        self.message = message
+        self.rule = rule
+        """The ruling that the first named fault breaks, if it is one of the game's."""
+        self.game: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The orders of one turn by seat, as written."""
+
+    orders: Mapping[int, str]
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """What the record says of the end: winner (0 for a draw), scores in seat order, reason."""
+
+    winner: int
+    scores: tuple[int, ...]
+    reason: str = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One game: names and setups in seat order, turns in order, options other than default."""
+
+    game: str
+    seats: tuple[tuple[str, str], ...]
+    turns: tuple[Turn, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    rules: int = 1
+    note: str | None = None
+    match: str | None = None
+    round: int | None = None
+    previous: str | None = None
+    result: RecordedResult | None = None
+    extra: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A record that was played: the reports of each turn, the last position, and the result."""
+
+    turns: tuple[tuple[Report, ...], ...]
+    state: State
+    result: dict[str, Any]
+    """`over`, `winner`, `scores` and `reason`, as `pbem replay --json` prints them."""
+
+
+def read(text: str) -> Record:
+    """The record of a text; raises `NotARecord`, or `Illegal` (turn 0, no seat) for keys that may not be there."""
+    table = _table(text)
+    try:
+        return _record(table)
+    except Illegal as illegal:
+        illegal.game = table["game"]
+        raise
+
+
+def _table(text: str) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise NotARecord(f"not TOML: {error}") from error
+    if "record" not in table:
+        raise NotARecord("no record: the key `record` is missing")
+    game = table.get("game")
+    if not isinstance(game, str) or game not in GAMES:
+        raise NotARecord("no record of a known game")
+    return table
+
+
+def _record(table: dict[str, Any]) -> Record:
+    _known(table, _KEYS, "the record")
+    if type(table["record"]) is not int or table["record"] != 1:
+        raise _fault("`record` is 1, the version of the format")
+    edition = _typed(table, "rules", int, 1)
+    if edition not in rules(table["game"]).editions:
+        raise _fault(f"there is no edition {edition} of the rulings of {table['game']}")
+    number = _typed(table, "round", int, None)
+    if number is not None and number < 1:
+        raise _fault("`round` is a number from 1")
+    return Record(
+        game=table["game"],
+        seats=tuple(_seat(seat) for seat in _tables(table, "seat")),
+        turns=tuple(_turn(number, turn) for number, turn in enumerate(_tables(table, "turn"), start=1)),
+        options=_typed(table, "options", dict, {}),
+        rules=edition,
+        note=_typed(table, "note", str, None),
+        match=_typed(table, "match", str, None),
+        round=number,
+        previous=_typed(table, "previous", str, None),
+        result=_recorded_result(table),
+        extra=_typed(table, "extra", dict, None),
+    )
+
+
+def _fault(message: str) -> Illegal:
+    return Illegal(0, None, None, message)
+
+
+def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            raise Illegal(0, None, key, f"{where} has no key {key!r}")
+
+
+def _typed(table: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
+    value = table.get(key, default)
+    # bool is an int to Python, not to TOML.
+    if value is not default and type(value) is not kind:
+        raise _fault(f"`{key}` is not a {_KINDS[kind]}")
+    return value
+
+
+_KINDS = {int: "whole number", str: "text", dict: "table", list: "list"}
+
+
+def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    found: list[Any] = _typed(table, key, list, [])
+    if not all(isinstance(item, dict) for item in found):
+        raise _fault(f"`[[{key}]]` is a list of tables")
+    return found
+
+
+def _seat(table: dict[str, Any]) -> tuple[str, str]:
+    _known(table, ("name", "setup"), "a seat")
+    if "setup" not in table:
+        raise _fault("a seat has no `setup`")
+    return _typed(table, "name", str, ""), _typed(table, "setup", str, "")
+
+
+def _turn(number: int, table: dict[str, Any]) -> Turn:
+    orders = {}
+    for key, text in table.items():
+        if key == "note":
+            continue
+        if not re.fullmatch(r"[1-9][0-9]?", key):
+            raise Illegal(0, None, key, f"turn {number} has no key {key!r}")
+        if not isinstance(text, str):
+            raise _fault(f"the orders of seat {key} in turn {number} are not a text")
+        orders[int(key)] = text
+    return Turn(orders, _typed(table, "note", str, None))
+
+
+def _recorded_result(table: Mapping[str, Any]) -> RecordedResult | None:
+    if "result" not in table:
+        return None
+    found = _typed(table, "result", dict, {})
+    _known(found, ("winner", "scores", "reason"), "the result")
+    reason = _typed(found, "reason", str, "rules")
+    if reason not in REASONS:
+        raise _fault(f"`reason` is one of: {', '.join(REASONS)}")
+    if "winner" not in found or "scores" not in found:
+        raise _fault("the result needs `winner` and `scores`")
+    scores = _typed(found, "scores", list, [])
+    if not all(type(score) is int for score in scores):
+        raise _fault("`scores` are whole numbers")
+    return RecordedResult(_typed(found, "winner", int, 0), tuple(scores), reason)
+
+
+def write(record: Record) -> str:
+    """The canonical form of a record, byte for byte the same for the same game."""
+    lines = ["record = 1", f"game = {_quoted(record.game)}", f"rules = {record.rules}"]
+    for key in ("note", "match", "round", "previous"):
+        value = getattr(record, key)
+        if value is not None:
+            lines.append(f"{key} = {_value(value)}")
+    if record.options:
+        lines += ["", "[options]", *(f"{_key(key)} = {_value(value)}" for key, value in record.options.items())]
+    for name, setup in record.seats:
+        lines += ["", "[[seat]]", f"name = {_quoted(name)}", f"setup = {_block(setup)}"]
+    for turn in record.turns:
+        lines += ["", "[[turn]]", *(f"{seat} = {_quoted(text)}" for seat, text in sorted(turn.orders.items()))]
+        if turn.note is not None:
+            lines.append(f"note = {_quoted(turn.note)}")
+    if record.result is not None:
+        result = record.result
+        lines += ["", "[result]", f"winner = {result.winner}", f"scores = {_value(list(result.scores))}"]
+        lines.append(f"reason = {_quoted(result.reason)}")
+    text = "\n".join(lines) + "\n"
+    if record.extra is not None:
+        import tomli_w  # noqa: PLC0415 - only a record with [extra] pays for it
+
+        text += "\n" + (tomli_w.dumps({"extra": record.extra}) if record.extra else "[extra]\n")
+    return text
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _quoted(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_value(inner) for inner in value) + "]"
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    """A basic string: JSON's escapes are TOML's, but for DEL, which TOML wants escaped too."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _block(text: str) -> str:
+    """A text of several lines as they stand, or a basic string for what has but one."""
+    if "\n" not in text:
+        return _quoted(text)
+    lines = (_quoted(line)[1:-1] for line in text.split("\n"))
+    return '"""\n' + "\n".join(lines) + '"""'
+
+
+def replay(record: Record) -> Replay:
+    """Play a record through the rules; raises `Illegal` naming turn, seat and order."""
+    try:
+        return _Player(record).replay()
+    except Illegal as illegal:
+        illegal.game = record.game
+        raise
+
+
+class _Player:
+    """A record being played."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.rules: Rules = rules(record.game)
+
+    def replay(self) -> Replay:
+        state = self.begin()
+        turns = []
+        for number, turn in enumerate(self.record.turns, start=1):
+            if state.result is not None:
+                raise Illegal(number, None, None, "the game was over before this turn")
+            state, reports = self.play(state, number, turn)
+            turns.append(tuple(reports))
+        return Replay(tuple(turns), state, self.result(state, len(turns)))
+
+    def begin(self) -> State:
+        seats = self.record.seats
+        try:
+            if len(seats) not in self.rules.seats:
+                raise _fault(f"{self.rules.title} is not played by {len(seats)}")
+            options = self.rules.options(self.record.options, len(seats))
+        except Refused as refused:
+            raise _illegal(0, None, refused) from refused
+        setups: list[Setup] = []
+        for seat, (_, text) in enumerate(seats, start=1):
+            try:
+                setups.append(self.rules.setup(options, seat, text))
+            except Refused as refused:
+                raise _illegal(0, seat, refused) from refused
+        return self.rules.begin(options, setups)
+
+    def play(self, state: State, number: int, turn: Turn) -> tuple[State, list[Report]]:
+        orders = {}
+        for seat in sorted({*state.due, *turn.orders}):
+            if seat not in state.due:
+                raise Illegal(number, seat if seat <= len(self.record.seats) else None, None, "not this seat's turn")
+            if seat not in turn.orders:
+                raise Illegal(number, seat, None, "no orders of this seat")
+            try:
+                orders[seat] = self.rules.order(state, seat, turn.orders[seat])
+            except Refused as refused:
+                raise _illegal(number, seat, refused) from refused
+        return self.rules.turn(state, orders)
+
+    def result(self, state: State, last: int) -> dict[str, Any]:
+        """The result, once the recorded one, if any, agrees."""
+        found, recorded = state.result, self.record.result
+        if recorded is None or recorded.reason == "rules":
+            if recorded is not None and found is None:
+                raise Illegal(last, None, None, "the rules have not ended the game")
+            if found is None:
+                return {"over": False, "winner": None, "scores": list(state.scores), "reason": None}
+            if recorded is not None and (recorded.winner, recorded.scores) != (found.winner, tuple(found.scores)):
+                raise Illegal(last, None, None, f"the result is winner {found.winner}, scores {list(found.scores)}")
+            return {"over": True, "winner": found.winner, "scores": list(found.scores), "reason": found.reason}
+        if found is not None:
+            raise Illegal(last, None, None, "the rules had ended the game before")
+        if not 0 <= recorded.winner <= len(self.record.seats):
+            raise Illegal(last, None, None, "the winner is no seat of this game")
+        if recorded.scores != tuple(state.scores):
+            raise Illegal(last, None, None, f"the scores of the position are {list(state.scores)}")
+        return {
+            "over": True,
+            "winner": recorded.winner,
+            "scores": list(recorded.scores),
+            "reason": recorded.reason,
+        }
+
+
+def _illegal(turn: int, seat: int | None, refused: Refused) -> Illegal:
+    first = refused.faults[0]
+    return Illegal(turn, seat, first.token, first.message, first.rule)
