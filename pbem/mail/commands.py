@@ -45,6 +45,8 @@ class Arguments(TypedDict, total=False):
     turn: int
     game: int
     all: bool
+    whole: bool
+    """The whole match, not one game of it."""
     final: bool
     name: str
     """A player's name, lower case."""
@@ -210,9 +212,21 @@ def _turn(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _turn_or_none(words: _Words, given: Arguments) -> str | None:
+    return _turn(words, given) if words.low() == "turn" else None
+
+
+def _whole(words: _Words, given: Arguments) -> str | None:
+    if words.bare().lower() == "match":
+        given["whole"] = True
+        words.take()
+        return None
+    return _game(words, given)
+
+
 def _turn_or_all(words: _Words, given: Arguments) -> str | None:
     at_all = 1 if words.low() == "turn" else 0
-    if words.low(at_all) == "all":
+    if words.bare(at_all).lower() == "all":
         given["all"] = True
         words.at += at_all + 1
         return None
@@ -375,7 +389,7 @@ class Form:
 
 # Judged over the two words that follow.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
-_A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| \S+:| end\S?)?$", re.I)
+_A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
 
 COMMANDS: dict[str, Form] = {
@@ -432,7 +446,12 @@ COMMANDS: dict[str, Form] = {
             signed=True,
             opens=_A_MATCH,
         ),
-        Form("clear", "Withdraw your stored orders of this turn.", (_MATCH_SLOT,), signed=True),
+        Form(
+            "clear",
+            "Withdraw your stored orders of this turn, or your setup before the game begins.",
+            (_MATCH_SLOT, Slot("[turn 5]", _turn_or_none)),
+            signed=True,
+        ),
         Form("status", "Show what is stored and what is awaited.", (_MATCH_SLOT,)),
         Form(
             "preview",
@@ -448,7 +467,12 @@ COMMANDS: dict[str, Form] = {
         ),
         Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
         Form("press", "Send a message to the other players.", (_MATCH_SLOT,), body="press", opens=_A_MATCH),
-        Form("resign", "Give the game up.", (_MATCH_SLOT,), signed=True),
+        Form(
+            "resign",
+            "Give the game up, or the whole match.",
+            (_MATCH_SLOT, Slot("game 2|match", _whole)),
+            signed=True,
+        ),
     )
 }
 
@@ -482,19 +506,20 @@ def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], lis
     text, armor, after = text.partition(ARMOR)
     after = after.partition(_ARMOR_END)[2].strip() if armor else ""
     kept: list[tuple[int, str]] = []
-    quotes: list[tuple[int, str]] = []
+    quotes: list[tuple[int, list[str]]] = []
+    tail = [after] if after else []
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if line.rstrip() == "--":
-            rest = "\n".join(lines[number - 1 :]).strip()
-            return kept, quotes, [part for part in (rest, after) if part]
+            tail.insert(0, "\n".join(lines[number - 1 :]).strip())
+            break
         if not line.lstrip().startswith(">"):
             kept.append((number, line))
-        elif quotes and quotes[-1][0] + quotes[-1][1].count("\n") + 1 == number:
-            quotes[-1] = (quotes[-1][0], f"{quotes[-1][1]}\n{line}")
+        elif quotes and quotes[-1][0] + len(quotes[-1][1]) == number:
+            quotes[-1][1].append(line)
         else:
-            quotes.append((number, line))
-    return kept, quotes, [after] if after else []
+            quotes.append((number, [line]))
+    return kept, [(number, "\n".join(run)) for number, run in quotes], tail
 
 
 def _known(words: _Words) -> Form | None:
