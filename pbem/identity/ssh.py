@@ -280,7 +280,7 @@ def load(data: bytes, passphrase: str | None = None) -> PrivateKey:
         raise UnusableKey("This sort of private key cannot be used here.")
     try:
         parse(public(key))
-    except BadKey as error:
+    except ValueError as error:
         raise UnusableKey(str(error)) from error
     return key
 

@@ -1,0 +1,250 @@
+"""One verdict over a letter: the samples, what mail programs do to a form, and what must never pass."""
+
+from __future__ import annotations
+
+import email
+import os
+import textwrap
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.identity import Key, Verdict, judge, readings, ssh
+
+SIGNED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed"
+SERVER = "play.example"
+SAMPLES = "pbem-order@play.example"  # the samples' own namespace
+
+
+@dataclass(frozen=True)
+class Leaf:
+    filename: str | None
+    content: bytes
+    content_type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Mail:
+    text: str | None = None
+    parts: tuple[Leaf, ...] = field(default=())
+
+
+def opened(path: Path) -> Mail:
+    message = email.message_from_bytes(path.read_bytes())
+    leaves = tuple(
+        Leaf(part.get_filename(), part.get_payload(decode=True), part.get_content_type())  # type: ignore[arg-type]
+        for part in message.walk()
+        if not part.is_multipart()
+    )
+    plain = next((leaf for leaf in leaves if leaf.content_type == "text/plain" and not leaf.filename), None)
+    return Mail(plain.content.decode() if plain else None, leaves)
+
+
+def pinned(*names: str) -> list[Key]:
+    return [ssh.parse((SIGNED / f"keys/ssh-{name}.pub").read_text()) for name in names]
+
+
+ED25519, ECDSA, RSA, EVIL = pinned("ed25519", "ecdsa", "rsa", "evil")
+PRIVATE = ssh.load((SIGNED / "keys/ssh-ed25519").read_bytes())
+
+FORM = (
+    f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\nrev 1\nGx3 bGx1Gx3 m2 Ox4 sYw3\nend\n"
+)
+
+
+def signature(text: str | bytes, namespace: str = f"pbem@{SERVER}") -> str:
+    return ssh.sign(PRIVATE, text.encode() if isinstance(text, str) else text, namespace)
+
+
+def verdict(text: str | None = None, *parts: Leaf, keys: tuple[Key, ...] = (ED25519,)) -> Verdict:
+    return judge(Mail(text, parts), keys, SERVER)
+
+
+@pytest.mark.parametrize(("name", "key"), [("ed25519", ED25519), ("ecdsa", ECDSA), ("rsa", RSA)])
+def test_samples_by_a_pinned_key(name: str, key: Key) -> None:
+    found = judge(opened(SIGNED / f"sshsig/{name}.eml"), [EVIL, ED25519, ECDSA, RSA], SERVER, namespace=SAMPLES)
+    assert (found.kind, found.format, found.key) == ("valid", "ssh", key.fingerprint)
+    assert found.signed == (SIGNED / f"sshsig/{name}.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("evil", "unknown key"), ("withcert", "refused"), ("wrongnamespace", "refused")]
+)
+def test_samples_that_must_not_pass(name: str, kind: str) -> None:
+    found = judge(opened(SIGNED / f"sshsig/{name}.eml"), [ED25519, ECDSA, RSA], SERVER, namespace=SAMPLES)
+    assert (found.kind, found.key, found.signed) == (kind, None, b"")
+
+
+def test_sample_of_an_attached_pair() -> None:
+    found = judge(opened(SIGNED / "attach/ssh.eml"), [ED25519], SERVER, namespace=SAMPLES)
+    assert (found.kind, found.key) == ("valid", ED25519.fingerprint)
+    assert found.signed == (SIGNED / "sshsig/ed25519.txt").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(
+        path.relative_to(SIGNED).as_posix()
+        for folder in ("openpgp", "smime", "attach", "raw")
+        for path in SIGNED.glob(f"{folder}/*.eml")
+    ),
+)
+def test_samples_of_other_formats_never_pass(path: str) -> None:
+    if path == "attach/ssh.eml":
+        return
+    assert judge(opened(SIGNED / path), [ED25519, ECDSA, RSA], SERVER, namespace=SAMPLES).kind in {"refused", "none"}
+
+
+def test_the_namespace_is_the_servers() -> None:
+    assert verdict(FORM + signature(FORM)).kind == "valid"
+    assert judge(opened(SIGNED / "sshsig/ed25519.eml"), [ED25519], SERVER).kind == "refused"
+    assert verdict(FORM + signature(FORM, "pbem@other.example")).kind == "refused"
+    assert verdict(FORM + signature(FORM, "file")).kind == "refused"
+
+
+def test_no_signature() -> None:
+    assert verdict(FORM).kind == "none"
+    assert verdict(None).kind == "none"
+    assert verdict("hello", Leaf("photo.jpg", b"\xff\xd8")).kind == "none"
+
+
+def test_a_key_that_is_not_offered() -> None:
+    assert verdict(FORM + signature(FORM), keys=()).kind == "unknown key"
+    found = verdict(FORM + signature(FORM), keys=(ECDSA, EVIL))
+    assert (found.kind, found.key) == ("unknown key", None)
+
+
+def test_revoked_and_expired_keys() -> None:
+    for state in ("revoked", "expired"):
+        found = verdict(FORM + signature(FORM), keys=(replace(ED25519, state=state),))  # type: ignore[arg-type]
+        assert (found.kind, found.key, found.signed) == (state, ED25519.fingerprint, b"")
+        assert verdict("x" + FORM + signature(FORM), keys=(replace(ED25519, state=state),)).kind == "bad"  # type: ignore[arg-type]
+
+
+def test_an_altered_order_is_bad() -> None:
+    found = verdict(FORM.replace("Ox4", "Ox5") + signature(FORM))
+    assert (found.kind, found.key, found.signed) == ("bad", None, b"")
+
+
+def test_two_signatures_are_refused() -> None:
+    one = FORM + signature(FORM)
+    assert verdict(one + one).kind == "refused"
+    assert verdict(one, Leaf("a.txt", FORM.encode()), Leaf("a.txt.sig", signature(FORM).encode())).kind == "refused"
+    assert verdict(one, Leaf("a.txt", one.encode())).kind == "refused"
+    pgp = Leaf("signature.asc", b"-----BEGIN PGP SIGNATURE-----", "application/pgp-signature")
+    assert verdict(one, pgp).kind == "refused"
+    assert verdict(FORM + "-----BEGIN PGP SIGNATURE-----\n" + signature(FORM)).kind == "refused"
+
+
+def test_a_quoted_signature_does_not_count() -> None:
+    old = textwrap.indent("orders m17 turn 4\nend\n" + signature("orders m17 turn 4\nend\n"), "> ", lambda _: True)
+    assert verdict(f"{old}\n{FORM}{signature(FORM)}\n{old}").signed == FORM.encode()
+    assert verdict(old).kind == "none"
+
+
+def test_a_signed_text_attachment() -> None:
+    whole = Leaf("orders.txt", (FORM + signature(FORM)).encode(), "text/plain")
+    assert verdict("see attachment", whole).signed == FORM.encode()
+
+
+def test_a_pair_needs_its_partner() -> None:
+    sig = Leaf("orders.txt.sig", signature(FORM).encode())
+    text = Leaf("orders.txt", FORM.encode())
+    assert verdict(FORM, text, sig).signed == FORM.encode()
+    assert verdict(FORM, sig).kind == "refused"
+    assert verdict(FORM, text, text, sig).kind == "refused"
+    assert verdict(FORM, text, replace(sig, content=b"untrusted")).kind == "refused"
+    assert verdict(FORM, Leaf("other.txt", FORM.encode()), sig).kind == "refused"
+    assert verdict(FORM, replace(text, content=b"orders m17"), sig).kind == "bad"
+
+
+def test_attachments_may_hold_any_bytes() -> None:
+    data = b"orders m17 turn 5\r\n\xff\xfe\0 end"
+    pair = (Leaf("o", data), Leaf("o.sig", signature(data).encode()))
+    assert verdict(None, *pair).signed == data
+
+
+MANGLED = {
+    "as it is": lambda form: form,
+    "CRLF": lambda form: form.replace("\n", "\r\n"),
+    "CR": lambda form: form.replace("\n", "\r"),
+    "blanks at line ends": lambda form: form.replace("\n", "  \n"),
+    "NBSP": lambda form: form.replace(" ", "\u00a0"),
+    "BOM": lambda form: "\ufeff" + form,
+    "zero-width": lambda form: form.replace("m17", "m\u200b17"),
+    "blank lines around": lambda form: f"\n \n{form}\n\n",
+    "double-spaced": lambda form: form.replace("\n", "\n\n"),
+    "indented": lambda form: textwrap.indent(form, "    "),
+    "last line end lost": lambda form: form.rstrip("\n") + "\n\n",
+    "salutation": lambda form: f"Dear referee,\n\nhere they are.\n\n{form}",
+    "quote above": lambda form: f"On Monday pbem wrote:\n> orders m17 turn 4\n> end\n\n{form}",
+    "wrapped at 60": lambda form: "".join(
+        textwrap.fill(line, 60, break_long_words=False) + "\n" for line in form.splitlines()
+    ),
+    "one line": lambda form: " ".join(form.split()) + "\n",
+    "all re-wrapped": lambda form: textwrap.fill(form, 72) + "\n",
+}
+
+
+@pytest.mark.parametrize("trait", MANGLED)
+def test_what_mail_programs_do_to_a_form(trait: str) -> None:
+    found = verdict(MANGLED[trait](FORM) + signature(FORM) + "\n-- \nSent from my phone\n")
+    assert (found.kind, found.signed) == ("valid", FORM.encode())
+
+
+def test_line_ends_lost_even_in_the_armor() -> None:
+    assert verdict(" ".join((FORM + signature(FORM)).split())).signed == FORM.encode()
+
+
+@pytest.mark.parametrize("sent", ["\n", "\r\n"])
+def test_files_signed_with_other_line_ends(sent: str) -> None:
+    for signed in (FORM.replace("\n", "\r\n"), FORM.rstrip("\n"), FORM.replace("\n", "\r\n").rstrip("\r\n")):
+        text = signed.rstrip("\r\n").replace("\r\n", "\n").replace("\n", sent) + sent
+        assert verdict(text + signature(signed)).signed == signed.encode()
+
+
+def test_a_long_line_that_was_wrapped() -> None:
+    form = FORM.replace("Gx3", "Gx3 bGx1Gx3 " * 12 + "# and then we shall see\nGx3")
+    wrapped = "".join(textwrap.fill(line, 76) + "\n" for line in form.splitlines())
+    assert wrapped != form
+    assert verdict(wrapped + signature(form)).signed == form.encode()
+
+
+def test_a_challenge_on_one_line() -> None:
+    form = f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend\n"
+    assert verdict(" ".join(form.split()) + "\n" + signature(form)).signed == form.encode()
+
+
+def test_two_commands_under_one_signature() -> None:
+    both = "accept m16 5d0c5d0c\n\n" + FORM
+    assert verdict(both + signature(both)).signed == both.encode()
+
+
+def test_damaged_armor() -> None:
+    armor = signature(FORM)
+    assert verdict(FORM + armor.replace(ssh.END, "")).kind == "bad"
+    assert verdict(FORM + armor[:80] + armor[81:]).kind in {"bad", "refused"}
+    assert verdict(FORM + f"{ssh.BEGIN}\n{ssh.END}\n").kind == "bad"
+
+
+@given(st.text(), st.binary(), st.sampled_from(["a.sig", "a", None, "a.txt"]))
+def test_judging_never_raises(text: str, content: bytes, name: str | None) -> None:
+    leaves = (Leaf(name, content), Leaf("a", content))
+    for body in (text, text + signature(FORM), FORM + text + signature(FORM), signature(FORM)[:60] + text):
+        verdict(body, *leaves)
+
+
+@given(st.text(alphabet="orders end\n\r\t >m17server x\u00a0\ufeff", max_size=400))
+def test_readings_are_few_and_begin_with_the_text_itself(text: str) -> None:
+    found = list(readings(text))
+    assert found[0] == text.encode()
+    assert len(found) == len(set(found)) <= 110
+
+
+def test_a_large_letter_is_judged_in_bounds() -> None:
+    for filler in ("orders m17 turn 5\n", " \n", "a " * 30, "end ", "> -----BEGIN SSH SIGNATURE-----", "server x "):
+        text = filler * (256 * 1024 // len(filler))
+        assert verdict(f"{text}\n{signature(FORM)}").kind == "bad"

@@ -1,0 +1,263 @@
+"""SSH keys and SSHSIG blobs, against the samples and, where it is long, against the stock ssh-keygen."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.identity import ssh
+from pbem.identity.verdict import BadKey, BadSignature
+
+SIGNED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed"
+NAMESPACE = "pbem-order@play.example"
+
+# As `ssh-keygen -l -f` prints them.
+FINGERPRINTS = {
+    "ed25519": "SHA256:EfuNOFe3lVq2PM6jgE1tE5n3QfsrfqtTPRjMGhVUK6c",
+    "ecdsa": "SHA256:Wp9Qow03HtAlVxFuz5gC4Ypqe4ort8x+9sd7P65h/Gk",
+    "rsa": "SHA256:fo4+ZCLVB170vHiYZefSuRD8tdvS7CpkWgrxSoV9XGk",
+}
+
+
+def key_line(name: str) -> str:
+    return (SIGNED / f"keys/ssh-{name}.pub").read_text()
+
+
+def private(name: str) -> ssh.PrivateKey:
+    return ssh.load((SIGNED / f"keys/ssh-{name}").read_bytes())
+
+
+def sample(name: str) -> tuple[bytes, str]:
+    return (SIGNED / f"sshsig/{name}.txt").read_bytes(), (SIGNED / f"sshsig/{name}.txt.sig").read_text()
+
+
+def string(data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + data
+
+
+def armored(blob: bytes) -> str:
+    return f"{ssh.BEGIN}\n{base64.b64encode(blob).decode()}\n{ssh.END}\n"
+
+
+def blob_of(armor: str) -> bytes:
+    return base64.b64decode("".join(armor.split("\n")[1:-2]))
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_fingerprints_are_those_of_ssh_keygen(name: str) -> None:
+    key = ssh.parse(key_line(name))
+    assert key.fingerprint == FINGERPRINTS[name]
+    assert key.comment == f"{name}@players.example"
+    assert key.public == " ".join(key_line(name).split()[:2])
+    assert ssh.parse(key.public).fingerprint == key.fingerprint
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_samples_verify(name: str) -> None:
+    text, armor = sample(name)
+    signature = ssh.read(armor)
+    assert signature.namespace == NAMESPACE
+    assert ssh.verify(signature, ssh.parse(key_line(name)), text)
+    assert not ssh.verify(signature, ssh.parse(key_line(name)), text + b"\n")
+    assert not ssh.verify(signature, ssh.parse(key_line("evil")), text)
+
+
+@pytest.mark.parametrize("name", ["ed25519", "rsa"])
+def test_signing_gives_the_very_armor_of_ssh_keygen(name: str) -> None:
+    text, armor = sample(name)
+    assert ssh.sign(private(name), text, NAMESPACE) == armor
+
+
+@pytest.mark.parametrize("curve", [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()], ids=lambda curve: curve.name)
+@pytest.mark.parametrize("hash_algorithm", ["sha256", "sha512"])
+def test_ecdsa_of_every_curve_comes_round(curve: ec.EllipticCurve, hash_algorithm: str) -> None:
+    key = ec.generate_private_key(curve)
+    armor = ssh.sign(key, b"text\n", NAMESPACE, hash_algorithm)  # type: ignore[arg-type]
+    assert ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text\n")
+    assert not ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text")
+
+
+def test_the_reason_for_a_refused_key_is_named() -> None:
+    weak = rsa.generate_private_key(65537, 1024)
+    blob = base64.b64decode(key_line("ed25519").split()[1])
+    long_form = base64.b64encode(blob + b"\0").decode()
+    for line, reason in [
+        ("", "one line"),
+        ("ssh-ed25519", "one line"),
+        ("no-pty " + key_line("ed25519"), "begins with its type"),
+        ('from="*" ' + key_line("ed25519"), "begins with its type"),
+        (key_line("withcert").replace("ssh-ed25519", "ssh-ed25519-cert-v01@openssh.com"), "Certificates"),
+        ((SIGNED / "keys/ssh-withcert-cert.pub").read_text(), "Certificates"),
+        ("sk-ssh-ed25519@openssh.com AAAA", "security keys"),
+        ("ssh-dss AAAA", "begins with its type"),
+        (ssh.public(weak), "2048"),
+        (f"ssh-ed25519 {long_form}", "damaged"),
+        (key_line("rsa").replace("ssh-rsa ", "ssh-ed25519 "), "damaged"),
+        ("ssh-ed25519 not*base64", "damaged"),
+        ("ssh-ed25519 AAAA", "damaged"),
+    ]:
+        with pytest.raises(BadKey, match=reason):
+            ssh.parse(line)
+
+
+def test_a_comment_cannot_carry_control_characters() -> None:
+    key = ssh.parse(" ".join(key_line("ed25519").split()[:2]) + " anna\x00\x1b[31m\u202e@home")
+    assert key.comment == "anna[31m@home"
+
+
+def test_certificates_are_refused() -> None:
+    with pytest.raises(BadSignature, match="Certificates") as caught:
+        ssh.read(sample("withcert")[1])
+    assert caught.value.kind == "refused"
+
+
+def rebuilt(
+    *,
+    magic: bytes = b"SSHSIG",
+    version: int = 1,
+    reserved: bytes = b"",
+    digest: bytes = b"sha512",
+    algorithm: bytes = b"ssh-ed25519",
+    inner_tail: bytes = b"",
+    tail: bytes = b"",
+) -> str:
+    """Give the Ed25519 sample with one field changed."""
+    good = ssh.read(sample("ed25519")[1])
+    inner = string(algorithm) + string(good.signature) + inner_tail
+    fields = (good.publickey, good.namespace.encode(), reserved, digest, inner)
+    return armored(magic + struct.pack(">I", version) + b"".join(map(string, fields)) + tail)
+
+
+def test_rebuilding_changes_nothing_by_itself() -> None:
+    assert blob_of(rebuilt()) == blob_of(sample("ed25519")[1])
+
+
+@pytest.mark.parametrize(
+    ("armor", "kind"),
+    [
+        (rebuilt(magic=b"SSHSIX"), "bad"),
+        (rebuilt(version=2), "refused"),
+        (rebuilt(reserved=b"x"), "bad"),
+        (rebuilt(digest=b"sha1"), "refused"),
+        (rebuilt(digest=b"md5"), "refused"),
+        (rebuilt(algorithm=b"ssh-rsa"), "refused"),
+        (rebuilt(algorithm=b"rsa-sha2-512"), "refused"),
+        (rebuilt(inner_tail=b"\0"), "bad"),
+        (rebuilt(tail=b"\0"), "bad"),
+        (armored(b""), "bad"),
+        (armored(b"SSHSIG"), "bad"),
+        (armored(b"SSHSIG\0\0\0\1\xff\xff\xff\xff"), "bad"),
+        ("", "bad"),
+        (ssh.BEGIN + ssh.END, "bad"),
+        (ssh.BEGIN, "bad"),
+        (f"{ssh.BEGIN}\n====\n{ssh.END}", "bad"),
+    ],
+)
+def test_strict_reading(armor: str, kind: str) -> None:
+    with pytest.raises(BadSignature) as caught:
+        ssh.read(armor)
+    assert caught.value.kind == kind
+
+
+def test_a_signature_by_sha1_is_refused_for_rsa() -> None:
+    good = blob_of(sample("rsa")[1])
+    with pytest.raises(BadSignature) as caught:
+        ssh.read(armored(good.replace(b"\0\0\1\x94\0\0\0\x0crsa-sha2-512", b"\0\0\1\x8f\0\0\0\x07ssh-rsa")))
+    assert caught.value.kind == "refused"
+
+
+@given(st.integers(0, 10_000), st.integers(1, 255))
+def test_no_changed_octet_verifies(at: int, change: int) -> None:
+    text, armor = sample("ed25519")
+    blob = bytearray(blob_of(armor))
+    blob[at % len(blob)] ^= change
+    try:
+        signature = ssh.read(armored(bytes(blob)))
+    except BadSignature:
+        return
+    assert not ssh.verify(signature, ssh.parse(key_line("ed25519")), text)
+
+
+@given(st.binary(max_size=300))
+def test_reading_a_blob_raises_nothing_else(blob: bytes) -> None:
+    with pytest.raises(BadSignature):
+        ssh.read(armored(b"SSHSIG\0\0\0\1" + blob))
+
+
+@given(st.text())
+def test_parsing_a_key_raises_nothing_else(text: str) -> None:
+    for line in (text, "ssh-ed25519 " + text, "ssh-rsa AAAA" + text):
+        with pytest.raises(BadKey):
+            ssh.parse(line)
+
+
+def pem(key: object, passphrase: str | None = None) -> bytes:
+    encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)  # type: ignore[attr-defined, no-any-return]
+
+
+def test_private_keys_in_pem_with_a_passphrase() -> None:
+    key = ed25519.Ed25519PrivateKey.generate()
+    locked = pem(key, "secret")
+    with pytest.raises(TypeError):
+        ssh.load(locked)
+    with pytest.raises(ValueError, match=r"\w"):
+        ssh.load(locked, "wrong")
+    assert ssh.public(ssh.load(locked, "secret")) == ssh.public(key)
+
+
+def test_private_keys_that_cannot_sign_here() -> None:
+    for key in (
+        x25519.X25519PrivateKey.generate(),
+        rsa.generate_private_key(65537, 1024),
+        ec.generate_private_key(ec.SECP256K1()),
+    ):
+        with pytest.raises(ssh.UnusableKey):
+            ssh.load(pem(key))
+    with pytest.raises(ValueError, match=r"\w"):
+        ssh.load(b"no key at all")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sort", ["ed25519", "ecdsa-256", "ecdsa-384", "ecdsa-521", "rsa-2048", "rsa-4096"])
+def test_against_stock_ssh_keygen(sort: str, tmp_path: Path) -> None:
+    """Both ways, wherever OpenSSH is installed; the samples say the same without it."""
+    keygen = shutil.which("ssh-keygen")
+    if keygen is None:
+        return
+    kind, _, bits = sort.partition("-")
+    path, text = tmp_path / "key", b"orders m17 turn 5\r\n\xff\nend"
+    size = ["-b", bits] if bits else []
+    subprocess.run([keygen, "-q", "-t", kind, *size, "-N", "", "-C", "anna@home", "-f", path], check=True)
+    line = path.with_suffix(".pub").read_text()
+    key = ssh.parse(line)
+
+    listed = subprocess.run([keygen, "-l", "-f", path], check=True, capture_output=True, text=True).stdout
+    assert key.fingerprint == listed.split()[1]
+
+    made = subprocess.run(
+        [keygen, "-Y", "sign", "-n", NAMESPACE, "-f", path], input=text, check=True, capture_output=True
+    ).stdout.decode()
+    assert ssh.verify(ssh.read(made), key, text)
+
+    ours = ssh.sign(ssh.load(path.read_bytes()), text, NAMESPACE)
+    assert kind == "ecdsa" or ours == made
+    (tmp_path / "sig").write_text(ours)
+    (tmp_path / "allowed").write_text(f"anna {line}")
+    verify = [keygen, "-Y", "verify", "-f", tmp_path / "allowed", "-I", "anna", "-n", NAMESPACE]
+    subprocess.run([*verify, "-s", tmp_path / "sig"], input=text, check=True, capture_output=True)

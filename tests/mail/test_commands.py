@@ -1,0 +1,383 @@
+"""The command language: every command, destroyed line ends, prose around, and nothing that raises."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.mail.commands import COMMANDS, Command, Form, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HASH = "8c1f" * 16
+ORDERS = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {HASH}\nrev 1\nGx3 bGx1Gx3 m2\nOx4 sYw3\nend\n"
+HEAD = ORDERS.partition("Gx3")[0]
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAw362hYWQR531Y7nR5wcGcvoixDAdC31uo4y4apagdp"
+
+
+def only(text: str) -> Command:
+    found = parse(text).commands
+    assert len(found) == 1, found
+    return found[0]
+
+
+def gist(text: str) -> list[tuple[str, Mapping[str, object], Mapping[str, str], list[str] | None, bool]]:
+    """What a text says, its line ends and blanks aside."""
+    return [
+        (
+            one.name,
+            dict(one.arguments),
+            one.fields,
+            None if one.block is None else one.block.split(),
+            bool(one.faults),
+        )
+        for one in parse(text).commands
+    ]
+
+
+# One of each, as help shows them.
+EXAMPLES = {
+    "help": "help orders",
+    "games": "games",
+    "rules": "rules spaceships",
+    "register": f"register anna\n{KEY}",
+    "confirm": f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend",
+    "whoami": "whoami",
+    "new": "new spaceships with rolf\npace: 3 days\nend",
+    "list": "list open",
+    "accept": f"accept m17 {HASH}",
+    "decline": "decline m17",
+    "setup": "setup m17 game 2\nDS Rv1 Rv2\nend",
+    "orders": ORDERS,
+    "clear": "clear m17",
+    "status": "status m17",
+    "preview": "preview m17 turn 5\nGx3\nend",
+    "report": "report m17 game 2 turn 3",
+    "transcript": "transcript m17",
+    "press": "press m17\nGood luck!\nend",
+    "resign": "resign m17",
+}
+
+
+@pytest.mark.parametrize("form", COMMANDS.values(), ids=lambda form: form.name)
+def test_every_command_has_help_and_an_example(form: Form) -> None:
+    assert form.help.endswith(".")
+    assert form.help[0].isupper()
+    assert len(form.help) <= 120
+    assert form.usage.split()[0] == form.name
+    assert ("end" in form.usage.split()) == form.block
+    for text in (EXAMPLES[form.name], EXAMPLES[form.name].upper().replace(KEY.upper(), KEY)):
+        reading = parse(text)
+        assert [command.name for command in reading.commands] == [form.name]
+        assert reading.commands[0].faults == ()
+        assert reading.ignored == []
+
+
+def test_what_key_demanding_matches_want_signed() -> None:
+    signed = {name for name, form in COMMANDS.items() if form.signed}
+    assert signed == {"confirm", "new", "accept", "decline", "setup", "orders", "clear", "resign"}
+    assert {name for name, form in COMMANDS.items() if form.level == "key"} == {"confirm"}
+    assert {name for name, form in COMMANDS.items() if form.level == "anyone"} == {
+        "help",
+        "games",
+        "rules",
+        "register",
+        "list",
+    }
+
+
+def test_all_commands_in_one_letter_and_on_one_line() -> None:
+    texts = [text for name, text in EXAMPLES.items() if name != "press"]
+    letter = parse("\n".join(texts))
+    assert [command.name for command in letter.commands] == [name for name in COMMANDS if name != "press"]
+    assert not any(command.faults for command in letter.commands)
+    assert letter.ignored == []
+
+
+def test_orders() -> None:
+    command = only(ORDERS)
+    assert command.arguments == {"match": "m17", "turn": 5}
+    assert command.fields == {"server": "play.example", "player": "anna", "prev": HASH, "rev": "1"}
+    assert (command.match, command.rev, command.line, command.block_line) == ("m17", 1, 1, 6)
+    assert command.block == "Gx3 bGx1Gx3 m2\nOx4 sYw3"
+    assert command.echo == ORDERS.strip()
+
+
+@pytest.mark.parametrize("place", ["orders m17 turn 5 ", "rev 1 ", "rev 1\n", "player anna\n"])
+def test_final_may_stand_anywhere_in_the_head(place: str) -> None:
+    text = ORDERS.replace(place.strip(), f"{place}FINAL", 1)
+    assert only(text).arguments == {"match": "m17", "turn": 5, "final": True}
+    assert only(text).block == only(ORDERS).block
+
+
+def test_one_line_and_nbsp_and_mixed_case_say_the_same() -> None:
+    for text in (
+        " ".join(ORDERS.split()),
+        ORDERS.replace(" ", "\u00a0"),
+        ORDERS.replace("\n", "\r\n"),
+        ORDERS.replace("\n", "\r"),
+        ORDERS.replace("\n", "\u2028"),
+        "\ufeff" + ORDERS.replace("17", "1\u200b7"),
+        ORDERS.replace("orders", "ORDERS").replace("end", "End").replace("player", "Player"),
+    ):
+        assert gist(text) == gist(ORDERS)
+
+
+def test_an_end_in_a_comment_does_not_close() -> None:
+    command = only("orders m17 turn 5\nGx3 # the end\nOx4 # END\n#end\nend")
+    assert command.block == "Gx3 # the end\nOx4 # END\n#end"
+    assert only("orders m17 turn 5 Gx3,Ox4;end").block == "Gx3,Ox4;"
+    assert only("orders m17 turn 5 bending legend\nEND.").block == "bending legend"
+
+
+def test_an_empty_set_of_orders() -> None:
+    assert only("orders m17 turn 5 end").block == ""
+    assert only("orders m17 turn 5\n\n end").faults == ()
+
+
+@pytest.mark.parametrize("name", ["orders m17 turn 5", "setup m17", "new spaceships", "press m17", "confirm anna"])
+def test_a_block_that_is_not_closed(name: str) -> None:
+    reading = parse(f"{name}\nserver x challenge a: y\nresign m17\nstatus m17\n")
+    (command,) = reading.commands
+    assert command.block is None
+    assert any("not closed" in fault.message for fault in command.faults)
+
+
+def test_armor_ends_the_reading() -> None:
+    text = f"{ORDERS}-----BEGIN SSH SIGNATURE-----\nU1NI\n-----END SSH SIGNATURE-----\nresign m17\n"
+    reading = parse(text)
+    assert [command.name for command in reading.commands] == ["orders"]
+    assert reading.ignored == ["resign m17"]
+    assert parse("orders m17 turn 5 Gx3 -----BEGIN SSH SIGNATURE----- end").commands[0].faults
+
+
+def test_missing_arguments_are_named() -> None:
+    for text, word in [
+        ("orders m17\nGx3\nend", "turn"),
+        ("orders turn 5\nGx3\nend", "match"),
+        ("orders m17 turn x\nGx3\nend", "turn"),
+        ("orders m17x turn 5\nGx3\nend", "match"),
+        ("setup m17 game two\nend", "game"),
+        ("rules", "game"),
+        ("register", "name"),
+        ("register end", "name"),
+        ("register 1anna", "name"),
+        ("accept", "match"),
+        ("status m", "match"),
+        ("report m17 turn soon", "turn"),
+        ("new spaceships with end", "opponents"),
+        ("resign m99999999999", "match"),
+    ]:
+        command = only(text)
+        assert len(command.faults) == 1, command
+        assert word in command.faults[0].message
+        assert command.faults[0].rule == command.name
+        assert command.faults[0].line == 1
+
+
+def test_header_fields() -> None:
+    shuffled = "orders m17 turn 5 rev 3 prev ab player Anna server Play.Example Gx3 end"
+    assert only(shuffled).fields == {"rev": "3", "prev": "ab", "player": "anna", "server": "play.example"}
+    assert only("orders m17 turn 5 rev 0 end").faults[0].token == "0"
+    assert only("orders m17 turn 5 rev 0 end").rev is None
+    assert "twice" in only("orders m17 turn 5 rev 1 rev 2 end").faults[0].message
+    assert "no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
+    assert only("orders m17 turn 5 Gx3 rev 2 end").block == "Gx3 rev 2"
+    resign = only("resign m17\nserver play.example\nplayer anna\nprev ab\nrev 1\nend\n")
+    assert (resign.fields["prev"], resign.faults) == ("ab", ())
+
+
+def test_the_challenge_form() -> None:
+    command = only(EXAMPLES["confirm"])
+    assert command.arguments == {"name": "anna"}
+    assert command.fields == {"server": "play.example", "challenge": "ab" * 32}
+    assert "missing" in only("confirm anna server play.example end").faults[0].message
+    assert only("confirm anna server play.example challenge ab and more end").faults[0].token == "and"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        KEY,
+        KEY + " anna@home",
+        KEY.replace(" ", "\n"),
+        KEY[:40] + "\n" + KEY[40:],
+        KEY[:20] + "\r\n" + KEY[20:60] + "\r\n" + KEY[60:] + "\r\nanna@home",
+        KEY + " my old laptop end",
+        KEY + "\nend\n",
+    ],
+)
+def test_a_pasted_key(pasted: str) -> None:
+    reading = parse(f"Register Anna\n{pasted}\nhelp")
+    assert [command.name for command in reading.commands] == ["register", "help"]
+    assert reading.ignored == []
+    command = reading.commands[0]
+    assert command.arguments["name"] == "anna"
+    assert command.arguments["key"].split()[:2] == KEY.split()
+
+
+def test_a_key_of_another_sort_is_handed_on_as_it_is() -> None:
+    assert only("register anna ssh-ed25519 AAAA anna@home").arguments["key"] == "ssh-ed25519 AAAA anna@home"
+    assert "key" not in only("register anna").arguments
+
+
+def test_a_proposal() -> None:
+    command = only(
+        "new Spaceships with Rolf, nora\nkind: continued\nVictory: sum of scores # or so\n ships: RG\n RG DS\nend"
+    )
+    assert command.arguments == {"rules": "spaceships", "players": ("rolf", "nora")}
+    assert command.options == {"kind": "continued", "victory": "sum of scores", "ships": "RG RG DS"}
+    assert only("new spaceships end").options == {}
+    assert only("new spaceships pace: 3 days end").options == {"pace": "3 days"}
+    assert "no value" in only("new spaceships pace: end").faults[0].message
+    assert "twice" in only("new spaceships pace: 1 pace: 2 end").faults[0].message
+    assert only("new spaceships with rolf: end").faults
+    assert only("new spaceships\nserver play.example\nplayer anna\npace: 3 days\nend").fields["player"] == "anna"
+
+
+def test_reports() -> None:
+    assert only("report m17").arguments == {"match": "m17"}
+    assert only("report m17 turn 3").arguments == {"match": "m17", "turn": 3}
+    assert only("report m17 all").arguments == {"match": "m17", "all": True}
+    assert only("report M17, game 2, turn all.").arguments == {"match": "m17", "game": 2, "all": True}
+
+
+def test_press() -> None:
+    for text, block in [
+        ("press m17\nGood luck!\nAt the end we meet.\nend", "Good luck!\nAt the end we meet."),
+        ("press m17 good luck end", "good luck"),
+        ("press m17 well,\nin the end\nyou win\n  END \n", "well,\nin the end\nyou win"),
+        ("press m17\nserver is down again\nend", "server is down again"),
+        ("press m17\ngood luck end", "good luck"),
+        ("press m17 end", ""),
+        ("press m17\nend", ""),
+    ]:
+        command = only(text)
+        assert (command.block, command.faults) == (block, ())
+    signed = only("press m17\nserver play.example\nplayer anna\nrev 1\nhello\nend")
+    assert (signed.fields["player"], signed.block) == ("anna", "hello")
+
+
+def test_a_forgotten_end_never_mails_secrets_to_the_opponent() -> None:
+    (press,) = parse(f"press m17\nhello\n{ORDERS}").commands
+    assert "another command" in press.faults[0].message
+    assert [one.name for one in parse(f"press m17 hello end\n{ORDERS}").commands] == ["press", "orders"]
+
+
+def test_prose_opens_no_block() -> None:
+    reading = parse(f"Orders follow below.\nNew here, sorry.\nConfirm that, please\nPress on!\n{ORDERS}")
+    assert [command.name for command in reading.commands] == ["orders"]
+    assert reading.ignored == ["Orders follow below.", "New here, sorry.", "Confirm that, please", "Press on!"]
+
+
+def test_quotes_signatures_and_footers_are_ignored() -> None:
+    reading = parse(f"> resign m17\n> end\nstatus m17\n > clear m17\n{ORDERS}-- \nAnna\nresign m17\n")
+    assert [command.name for command in reading.commands] == ["status", "orders"]
+    assert [command.line for command in reading.commands] == [3, 5]
+    assert reading.ignored == ["> resign m17\n> end", " > clear m17", "-- \nAnna\nresign m17"]
+    quoted = only("orders m17 turn 5\nGx3\n> On Monday you wrote\nOx4\nend")
+    assert quoted.block == "Gx3\nOx4"
+
+
+def test_stop() -> None:
+    reading = parse("status m17\nstop\nresign m17\n")
+    assert [command.name for command in reading.commands] == ["status"]
+    assert (reading.ignored, reading.optout) == (["stop\nresign m17"], False)
+    assert parse("\n STOP\nplease").optout
+
+
+def test_five_unknown_commands_end_the_reading() -> None:
+    four = "one\ntwo words\nthree\nfour\n"
+    assert [command.name for command in parse(four + "status m17").commands] == ["status"]
+    reading = parse(four + "five\nstatus m17\nresign m17")
+    assert reading.commands == []
+    assert reading.ignored == ["one", "two words", "three", "four", "five", "status m17\nresign m17"]
+
+
+@pytest.mark.parametrize("name", ["sheet", "set", "address", "key", "recover", "join", "withdraw", "draw", "extend"])
+def test_what_is_not_built_yet_is_unknown(name: str) -> None:
+    assert parse(f"{name} m17").commands == []
+    assert parse(f"{name} m17").ignored == [f"{name} m17"]
+
+
+def test_look_alikes_are_not_changed() -> None:
+    assert parse("\u043erders m17 turn 5\nend").commands == []
+    assert only("orders m17 turn 5 \u201cGx3\u201d end").block == "\u201cGx3\u201d"
+    assert only("status m\u0661").faults
+
+
+def test_absurd_numbers_are_no_numbers() -> None:
+    assert only(f"orders m17 turn {'9' * 10_000} end").faults
+    assert only(f"orders m17 turn 5 rev {'9' * 10_000} end").rev is None
+
+
+ONE_OF_EACH = st.sampled_from([text for name, text in EXAMPLES.items() if name not in {"press", "register"}])
+GAP = st.sampled_from([" ", "\n", "\r\n", "\u00a0", "  ", " \n ", "\t", "\n\n", "\u200b \ufeff"])
+
+
+@given(st.lists(ONE_OF_EACH, min_size=1, max_size=4), st.data())
+def test_line_ends_weigh_as_blanks(texts: list[str], data: st.DataObject) -> None:
+    # A topic must stand on the line of its help, so that gap alone stays.
+    words = "\n".join(texts).replace("help orders", "help\0orders").split()
+    mangled = "".join(word + data.draw(GAP) for word in words).replace("\0", " ")
+    assert gist(mangled) == gist("\n".join(texts))
+    assert parse(mangled).ignored == []
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z0-9(),;]{1,12}", fullmatch=True), max_size=30), st.data())
+def test_any_orders_on_any_lines(words: list[str], data: st.DataObject) -> None:
+    words = [word for word in words if not re.search(r"(?i)(^|[,;])end($|[,;])", word)]
+    texts = [head + "".join(word + data.draw(GAP) for word in words) + "end" for head in (HEAD, HEAD + "\n")]
+    assert gist(texts[0]) == gist(texts[1])
+
+
+@given(st.text())
+def test_parse_never_raises(text: str) -> None:
+    parse(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *COMMANDS,
+                *ORDERS.split(),
+                "end",
+                "END",
+                "#",
+                ">",
+                "-- ",
+                "stop",
+                "with",
+                "all",
+                "game",
+                "a:",
+                ":",
+                KEY,
+                "",
+            ]
+        )
+        | st.text(max_size=3)
+    ),
+    st.data(),
+)
+def test_parse_never_raises_on_what_looks_like_commands(words: list[str], data: st.DataObject) -> None:
+    text = "".join(word + data.draw(st.sampled_from([" ", "\n"])) for word in words)
+    reading = parse(text)
+    for command in reading.commands:
+        assert command.name in COMMANDS
+        assert command.line >= 1
+        assert command.block is not None or not COMMANDS[command.name].block or command.faults
+
+
+@pytest.mark.parametrize(
+    "filler",
+    ["orders m17 turn 5 ", "help ", "press m17 ", "> a\n", "# ", "register a ssh-ed25519 AAAA ", "end ", " \n"],
+)
+def test_large_letters_are_read_in_linear_time(filler: str) -> None:
+    parse(filler * (256 * 1024 // len(filler)))
