@@ -1,0 +1,208 @@
+"""Which ships a player has: the agreed options, whether a fleet is as agreed, and the fleet set up.
+
+Here live the options of a game, their checks, the search for a split of a fleet into base and additional
+ships, and `Setup`. No reading of text. Implements rulings 7-9 and 33 of Spaceships, rules/spaceships.md "Ships".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.games import Fault, Refused
+from pbem.games.spaceships.ships import TYPES
+from pbem.games.spaceships.space import NAMES, cells, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pbem.games.spaceships.ships import Ship
+
+FIRST: Final = ("alternate", "1", "2")
+SEATS: Final = 2
+_COST_FLEET: Final = re.compile(r"cost:([1-9][0-9]{0,8})")
+
+Allowed = tuple[tuple[str, int], ...]
+"""A restriction: allowed types with their greatest numbers, in fleet order."""
+
+STANDARD_FLEETS: Final = tuple(
+    Counter(("DS", "KC", four, "MD", scout)) for four, scout in product(("FS", "PC"), ("LS", "HS"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the players agreed on for one game; each default is the rule book's."""
+
+    fleet: str = "standard"
+    first: str = "alternate"
+    additional: tuple[int, ...] = (0, 0)
+    allowed: Allowed | None = None
+    additional_allowed: Allowed | None = None
+
+    @property
+    def seats(self) -> int:
+        """Always two."""
+        return SEATS
+
+    @property
+    def cost(self) -> int | None:
+        """The cost of a base fleet, None for the standard fleet."""
+        found = _COST_FLEET.fullmatch(self.fleet)
+        return int(found[1]) if found else None
+
+    @property
+    def unrestricted(self) -> Options:
+        """The same without restrictions of types."""
+        return replace(self, allowed=None, additional_allowed=None)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Only the options agreed otherwise than default, in the record's order, as TOML values."""
+        changed: dict[str, Any] = {}
+        if self.fleet != "standard":
+            changed["fleet"] = self.fleet
+        if self.first != "alternate":
+            changed["first"] = self.first
+        if any(self.additional):
+            changed["additional"] = list(self.additional)
+        if self.allowed is not None:
+            changed["allowed"] = dict(self.allowed)
+        if self.additional_allowed is not None:
+            changed["additional_allowed"] = dict(self.additional_allowed)
+        return changed
+
+
+def options(raw: Mapping[str, Any], seats: int) -> Options:
+    """Judge agreed options; raises `Refused` with all faults, each named by its option."""
+    faults = []
+    if type(seats) is not int or seats != SEATS:
+        faults.append(Fault("seats", None, "Spaceships is a game for two"))
+    agreed: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in _READERS:
+            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            continue
+        try:
+            agreed[name] = _READERS[name](value)
+        except ValueError as error:
+            faults.append(Fault(name, name, f"option {name}: {error}"))
+    if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
+        faults.append(Fault("allowed", "allowed", "option allowed goes with a cost fleet only"))
+    if faults:
+        raise Refused(*faults)
+    return Options(**agreed)
+
+
+def _fleet(value: Any) -> str:
+    if not isinstance(value, str) or not (value == "standard" or _COST_FLEET.fullmatch(value)):
+        raise ValueError('"standard" or "cost:" and a number')
+    return value
+
+
+def _first(value: Any) -> str:
+    if not isinstance(value, str) or value not in FIRST:
+        raise ValueError('"alternate", "1" or "2"')
+    return value
+
+
+def _additional(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple)) or len(value) != SEATS or not all(map(_is_count, value)):
+        raise ValueError("two numbers, one for each seat")
+    return tuple(value)
+
+
+def _allowed(value: Any) -> Allowed:
+    if not isinstance(value, dict):
+        raise ValueError("a table of types and their greatest numbers")
+    for code, most in value.items():
+        if code not in TYPES:
+            raise ValueError(f"there is no type {code}")
+        if not _is_count(most):
+            raise ValueError(f"the greatest number of {code} is a whole number")
+    return tuple((code, value[code]) for code in TYPES if code in value)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0  # bool is an int to Python, not to the players
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "fleet": _fleet,
+    "first": _first,
+    "additional": _additional,
+    "allowed": _allowed,
+    "additional_allowed": _allowed,
+}
+
+
+def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
+    """Whether the ships, a code each, can be split into an agreed base fleet and the additional ships."""
+    ships = Counter(codes)
+    extra = agreed.additional[seat - 1]
+    if agreed.cost is None:
+        return any(_adds(ships - base, extra, agreed) for base in STANDARD_FLEETS if base <= ships)
+    return _cost(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
+
+
+def _cost(ships: Counter[str]) -> int:
+    return sum(TYPES[code].cost * number for code, number in ships.items())
+
+
+def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
+    return _cost(rest) == extra and all(
+        number <= _most(agreed.additional_allowed, code, number) for code, number in rest.items()
+    )
+
+
+def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
+    """Whether some base fleet of the wanted cost leaves none but allowed additional ships."""
+    reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
+    for code, number in ships.items():
+        least = number - _most(agreed.additional_allowed, code, number)
+        most = _most(agreed.allowed, code, number)
+        costs = (TYPES[code].cost * base for base in range(least, most + 1))
+        reached = _any_of(reached << cost for cost in costs)
+    return bool(reached >> wanted & 1)
+
+
+def _any_of(masks: Iterable[int]) -> int:
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def _most(allowed: Allowed | None, code: str, number: int) -> int:
+    """How many of a number of ships of one type a restriction lets stand."""
+    return number if allowed is None else min(number, dict(allowed).get(code, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One seat's judged fleet in its space; what follows from the ships is looked up, not searched."""
+
+    text: str
+    ships: tuple[Ship, ...]
+    """In fleet order, by number."""
+    cells: int
+    missiles: int
+    """The cells of all ships that are missiles."""
+    owner: tuple[int, ...]
+    """For each cell the place of its ship in `ships`, -1 for none."""
+
+
+def setup_of(ships: tuple[Ship, ...]) -> Setup:
+    """The setup of these ships, in fleet order; its text names every ship with all of its cells."""
+    owner = [-1] * len(NAMES)
+    every = missiles = 0
+    for number, ship in enumerate(ships):
+        every |= ship.mask
+        missiles |= ship.mask if TYPES[ship.code].missiles else 0
+        for cell in cells(ship.mask):
+            owner[cell] = number
+    text = "\n".join(" ".join([ship.name, *names(ship.mask)]) for ship in ships)
+    return Setup(text, ships, every, missiles, tuple(owner))

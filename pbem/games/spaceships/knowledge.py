@@ -1,0 +1,194 @@
+"""What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
+
+Here live `show` and `view`. What is known of an opponent is put together from shown reports and from nothing
+else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.games.spaceships.ships import strikes
+from pbem.games.spaceships.space import CELLS, names
+from pbem.games.spaceships.turn import first_to_report, launch_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.spaceships.turn import Side, State
+
+_STRIKE: Final = ("seat", "kind", "cell", "result", "explosions", "destroyed", "flashcube")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "beam": _STRIKE,
+    "strike": _STRIKE,
+    "scan": ("seat", "kind", "cell", "result"),
+    "kamikaze death": ("seat", "kind", "cell", "destroyed", "flashcube"),
+}
+"""What may be passed on of each kind of report; all else stays here."""
+DESTROYED: Final = ("ship", "cells")
+FLASHCUBE: Final = ("cell", "ship", "destroyed")
+
+
+def show(report: Report, seat: int | None) -> Report | None:
+    """What a seat (None: the public) may read of a report; None for nothing."""
+    fields = FIELDS.get(report.get("kind", ""))
+    if fields is None or seat not in (None, 1, 2):
+        return None
+    shown = _only(report, fields)
+    if "destroyed" in shown:
+        shown["destroyed"] = _only(shown["destroyed"], DESTROYED)
+    if "flashcube" in shown:
+        shown["flashcube"] = [_only(cell, FLASHCUBE) for cell in shown["flashcube"]]
+    return shown
+
+
+def _only(found: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name in fields}
+
+
+class _Picture:
+    """What reports have told of one seat's space."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, str] = {}
+        """The last that was heard of each cell: empty, ship or destroyed."""
+        self.named: dict[str, str] = {}
+        self.ships: list[dict[str, Any]] = []
+        self.misses: set[str] = set()
+        self.struck: set[str] = set()
+        self.learned: set[str] = set()
+        """Struck and learned: in the last turn played."""
+
+    def forget_what_is_fresh(self) -> None:
+        self.struck.clear()
+        self.learned.clear()
+
+    def struck_at(self, report: Report) -> None:
+        cell = report["cell"]
+        exploded = report.get("explosions", ())
+        if report["result"] == "miss":
+            self.cells[cell] = "empty"
+            self.misses.add(cell)
+        else:
+            self.cells.update(dict.fromkeys((cell, *exploded), "destroyed"))
+        self.struck.update((cell, *exploded))
+        self.learned.update((cell, *exploded))
+
+    def scanned_at(self, report: Report) -> None:
+        cell, result = report["cell"], report["result"]
+        self.cells[cell] = "empty" if result == "none" else result
+        self.learned.add(cell)
+        if result == "none":
+            self.misses.add(cell)
+
+    def died_at(self, report: Report) -> None:
+        self.cells[report["cell"]] = "destroyed"
+        self.struck.add(report["cell"])
+        self.learned.add(report["cell"])
+
+    def lost(self, ship: Mapping[str, Any]) -> None:
+        self.ships.append({"ship": ship["ship"], "cells": list(ship["cells"])})
+        self.named.update(dict.fromkeys(ship["cells"], ship["ship"]))
+        self.cells.update(dict.fromkeys(ship["cells"], "destroyed"))
+
+    def flashed(self, flashcube: Sequence[Mapping[str, Any]]) -> None:
+        for flash in flashcube:
+            cell = flash["cell"]
+            self.learned.add(cell)
+            if flash["ship"] is None:
+                self.cells[cell] = "empty"
+            else:
+                self.named[cell] = flash["ship"]
+                self.cells[cell] = "destroyed" if flash["destroyed"] else "ship"
+
+    def known(self) -> dict[str, Any]:
+        return {
+            **{heard: self._where(heard) for heard in ("empty", "ship", "destroyed")},
+            "named": {cell: self.named[cell] for cell in _sorted(self.named)},
+            "ships": self.ships,
+            "fresh": _sorted(self.learned),
+        }
+
+    def _where(self, heard: str) -> list[str]:
+        return _sorted([cell for cell, last in self.cells.items() if last == heard])
+
+
+def _sorted(wanted: Any) -> list[str]:
+    return sorted(wanted, key=CELLS.__getitem__)
+
+
+def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
+    pictures = {1: _Picture(), 2: _Picture()}
+    for reports in turns:
+        for picture in pictures.values():
+            picture.forget_what_is_fresh()
+        for report in reports:
+            own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
+            kind = report["kind"]
+            if kind == "kamikaze death":
+                own.died_at(report)
+                own, other = other, own  # the opponent gives the flashcube data
+            elif kind == "scan":
+                other.scanned_at(report)
+            else:
+                other.struck_at(report)
+            if "destroyed" in report:
+                other.lost(report["destroyed"])
+                own.flashed(report.get("flashcube", ()))
+    return pictures
+
+
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    """All that a seat (None: the public) knows of a position, as a JSON object for its letters."""
+    pictures = _pictures(turns)
+    side = None if seat is None else state.sides[seat - 1]
+    return {
+        "turn": state.turn,
+        "over": state.result is not None,
+        "first": first_to_report(state.options, state.turn),
+        "own": None if side is None or seat is None else _own(side, pictures[seat]),
+        "known": {str(other): pictures[other].known() for other in (1, 2) if other != seat},
+        "entitled": None if side is None or state.result else _entitled(side),
+    }
+
+
+def _own(side: Side, picture: _Picture) -> dict[str, Any]:
+    ships = [
+        {
+            "ship": ship.name,
+            "cells": names(ship.mask),
+            "destroyed": names(ship.mask & side.destroyed),
+            "fired": names(ship.mask & side.fired),
+            "burnt_out": bool(side.burnt_out >> place & 1),
+        }
+        for place, ship in enumerate(side.setup.ships)
+    ]
+    misses, fresh = _sorted(picture.misses), _sorted(picture.struck)
+    return {"ships": ships, "misses": misses, "fresh": fresh, "score": side.score}
+
+
+def _entitled(side: Side) -> dict[str, Any]:
+    conventional, missiles, kamikazes = [], [], []
+    entitled = side.entitled
+    for ship in side.setup.ships:
+        given = strikes(ship.code, ship.mask & ~side.destroyed)
+        missile_cells, kamikaze_cells = launch_cells(ship, entitled)
+        if given:
+            conventional.append({"ship": ship.name, "strikes": given})
+        if missile_cells:
+            missiles.append({"ship": ship.name, "cells": missile_cells})
+        if kamikaze_cells:
+            kamikazes.append({"ship": ship.name, "cells": kamikaze_cells})
+    beams = [
+        {"ship": side.setup.ships[place].name, "directions": able.bit_count()}
+        for place, able in entitled.beams
+        if able
+    ]
+    return {
+        "conventional": conventional,
+        "missiles": missiles,
+        "kamikazes": kamikazes,
+        "beams": beams,
+        "scans": entitled.scans,
+    }

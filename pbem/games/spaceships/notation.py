@@ -1,0 +1,417 @@
+"""The conventional notation: text of setups and orders to what they mean, and back to canonical text.
+
+Here live the words of the notation and the faults in them. What a player may do in a turn comes in as an
+`Entitled`. Implements rulings 10-12, 19 and 35-39 of Spaceships, rules/spaceships.md "Conventional notation".
+
+Canonical orders stand in the order written, one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
+part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, just where it must.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pbem.games import Fault, Refused
+from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of
+from pbem.games.spaceships.ships import TYPES, Ship, fits
+from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.games.spaceships.fleet import Options
+
+_CELL: Final = "[ROYGB][v-z][1-5]"
+_END: Final = r"(?=[\s,;]|\Z)"
+_WORD: Final = r"[^\s,;]+"
+
+_COMMENT: Final = re.compile(r"#[^\n\r]*")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_WORDS: Final = re.compile(_WORD)
+
+# Possessive white space (\s*+): a letter full of blanks costs its length, not the square of it.
+_ORDER: Final = re.compile(
+    rf"({_CELL}){_END}"
+    rf"|s\s*+({_CELL}){_END}"
+    rf"|b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\(([A-Z]{{2}}[0-9]{{0,3}})\))?{_END}"
+    rf"|m\s*+([ROYGB]?[v-z]?[1-5]?)\s*+({_CELL}){_END}"
+    rf"|k\s*+({_CELL})\s*+({_CELL}){_END}"
+    rf"|({_WORD})"
+)
+_STRIKE, _SCAN, _BEAM, _NAMED_BEAM, _MISSILE, _KAMIKAZE = 1, 2, 4, 5, 7, 9
+
+_SHIP: Final = rf"({'|'.join(TYPES)})([1-9][0-9]{{0,2}})?"
+_SETUP: Final = re.compile(rf"{_SHIP}{_END}|({_CELL})(?:\s*+-\s*+({_CELL}))?{_END}|({_WORD})")
+_SHIP_WORD: Final = re.compile(_SHIP)
+_CELL_WORD: Final = re.compile(rf"{_CELL}(-.*)?")
+_LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]+[0-9]*")
+_EMPTY: Final = "."
+
+Placed = tuple[int, Fault]
+"""A fault and where it stands in the text; what is missing stands behind everything."""
+
+
+class Text:
+    """What a player wrote, without comments; knows the line of each place."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _COMMENT.sub("", text) if "#" in text else text
+
+    def fault(self, rule: str, token: str | None, message: str, at: int | None = None) -> Placed:
+        """A fault at a place of the text, or behind it all."""
+        if at is None:
+            return len(self.text) + 1, Fault(rule, token, message)
+        line = len(_LINE_END.findall(self.text, 0, at)) + 1
+        return at, Fault(rule, token, message, line)
+
+
+def _refuse(faults: list[Placed]) -> Refused:
+    """All faults, the first written first."""
+    return Refused(*(fault for _, fault in sorted(faults, key=lambda placed: placed[0])))
+
+
+# Setups
+
+
+@dataclass(slots=True)
+class _Named:
+    """A ship as a text names it."""
+
+    token: str
+    code: str
+    number: int | None
+    at: int
+    mask: int = 0
+    broken: bool = False
+    """Whether something in its cells could not be read, so that its shape says nothing."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What could be read of a setup's text."""
+
+    ships: list[_Named]
+    faults: list[Placed]
+    whole: bool = True
+    """Whether every ship could be read, so that the fleet can be judged."""
+
+
+def read_setup(options: Options, seat: int, text: str) -> Setup:
+    """Judge a setup in either form; raises `Refused` with all faults."""
+    read = Text(text)
+    draft = _read_grids(read) if _is_grids(read) else _read_list(read)
+    faults = draft.faults
+    faults.extend(_numbering(read, draft.ships))
+    faults.extend(_shapes(read, draft.ships))
+    if draft.whole and not is_agreed(options, seat, [ship.code for ship in draft.ships]):
+        faults.append(_not_agreed(read, options, seat, draft.ships))
+    if faults:
+        raise _refuse(faults)
+    return setup_of(tuple(_in_fleet_order(draft.ships)))
+
+
+def _is_grids(read: Text) -> bool:
+    words = _WORDS.findall(read.text)
+    return (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
+
+
+def _read_list(read: Text) -> _Draft:
+    draft = _Draft([], [])
+    taken = 0
+    ship: _Named | None = None
+    for found in _SETUP.finditer(read.text):
+        code, number, first, last, unknown = found.groups()
+        token, at = found[0], found.start()
+        if code:
+            ship = _Named(token, code, int(number) if number else None, at)
+            draft.ships.append(ship)
+        elif unknown and _LIKE_A_SHIP.fullmatch(unknown):
+            draft.faults.append(read.fault("10", token, f"“{token}” is no ship", at))
+            draft.whole = False
+            ship = _Named(token, "", None, at, broken=True)
+        elif unknown:
+            draft.faults.append(read.fault("10", token, f"“{token}” is neither a ship nor a cell", at))
+            if ship:
+                ship.broken = True
+        elif ship is None:
+            draft.faults.append(read.fault("10", token, f"{token} stands before the first ship", at))
+            ship = _Named(token, "", None, at, broken=True)
+        else:
+            cells = box(first, last) if last else 1 << CELLS[first]
+            if cells & taken:
+                draft.faults.append(read.fault("10", token, f"{token}: a cell is named twice", at))
+            taken |= cells
+            ship.mask |= cells
+    return draft
+
+
+def _read_grids(read: Text) -> _Draft:
+    draft = _Draft([], [])
+    ships: dict[str, _Named] = {}
+    cell = 0
+    rows = 0
+    for line in re.finditer(r"[^\n\r]+", read.text):
+        words = list(_WORDS.finditer(read.text, *line.span()))
+        rows += len(words) // 5
+        if len(words) % 5:
+            row = line[0].strip()
+            draft.faults.append(read.fault("12", row, "a row of a grid has five words", line.start()))
+            draft.whole = False
+        for word in words:
+            _put(read, draft, ships, word, 1 << cell)
+            cell += 1
+    draft.ships.extend(ships.values())
+    if draft.whole and rows != 25:
+        draft.faults.append(read.fault("12", None, f"five grids have 25 rows, not {rows}"))
+        draft.whole = False
+    if not draft.whole:  # cells cannot be trusted when rows are not what they should be
+        for ship in draft.ships:
+            ship.broken = True
+    return draft
+
+
+def _put(read: Text, draft: _Draft, ships: dict[str, _Named], word: re.Match[str], cell: int) -> None:
+    token, at = word[0], word.start()
+    found = _SHIP_WORD.fullmatch(token)
+    if found:
+        number = int(found[2]) if found[2] else None
+        ships.setdefault(token, _Named(token, found[1], number, at)).mask |= cell
+    elif token != _EMPTY:
+        draft.faults.append(read.fault("12", token, f"“{token}” is neither “.” nor a ship", at))
+        draft.whole = False
+
+
+def _numbering(read: Text, ships: list[_Named]) -> Iterator[Placed]:
+    """Ruling 6: 1, 2, ... when there are several of a type."""
+    several = Counter(ship.code for ship in ships)
+    seen = set()
+    for ship in ships:
+        code, number, most = ship.code, ship.number, several[ship.code]
+        if number is None and most > 1:
+            yield read.fault("6", ship.token, f"there are {most} {code}: number them from {code}1", ship.at)
+        elif number is not None and number > most:
+            yield read.fault("6", ship.token, f"{ship.token}: the numbers of {code} go up to {most}", ship.at)
+        elif number is not None and (code, number) in seen:
+            yield read.fault("6", ship.token, f"there are two {ship.token}", ship.at)
+        seen.add((code, number))
+
+
+def _shapes(read: Text, ships: list[_Named]) -> Iterator[Placed]:
+    for ship in ships:
+        if ship.broken or fits(ship.code, ship.mask):
+            continue
+        kind, count = TYPES[ship.code], ship.mask.bit_count()
+        if count != kind.size:
+            message = f"{ship.token} has {count} cells; a {kind.title} has {kind.size}"
+        else:
+            message = f"the cells of {ship.token} have not the shape of a {kind.title}"
+        yield read.fault("5" if ship.code == "DS" else "4", ship.token, message, ship.at)
+
+
+def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) -> Placed:
+    free = options.unrestricted
+    if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
+        return read.fault("9", None, "these ships are more of a type than was agreed")
+    extra = options.additional[seat - 1]
+    base = "the standard fleet" if options.cost is None else f"a fleet of cost {options.cost}"
+    total = sum(TYPES[ship.code].cost for ship in ships)
+    if extra:
+        message = f"these ships, of cost {total}, are not {base} and additional ships of cost {extra}"
+        return read.fault("8", None, message)
+    return read.fault("7", None, f"these ships, of cost {total}, are not {base}")
+
+
+def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
+    several = Counter(ship.code for ship in ships)
+    order = list(TYPES)
+    for ship in sorted(ships, key=lambda ship: (order.index(ship.code), ship.number or 0)):
+        number = ship.number if several[ship.code] > 1 else ""
+        yield Ship(f"{ship.code}{number}", ship.code, ship.mask)
+
+
+# Orders
+
+
+class Entitled(NamedTuple):
+    """What a player is entitled to in a turn (rulings 14-18)."""
+
+    conventional: int
+    missiles: int
+    """Cells that can be launched as missiles."""
+    kamikazes: int
+    """Cells that can be launched as kamikazes."""
+    beams: tuple[tuple[int, int], ...]
+    """The place in the fleet of each death star with a beam, and its directions as bits 0..12."""
+    scans: int
+
+
+class Orders(NamedTuple):
+    """One seat's judged orders of one turn."""
+
+    text: str
+    beams: tuple[tuple[tuple[int, int, int], int], ...]
+    """Targets in order, and the death star's place in the fleet."""
+    strikes: tuple[int, ...]
+    """Targets of strikes of all kinds, in the order written."""
+    scans: tuple[int, ...]
+    launches: tuple[int, ...]
+    """Launch cells of kamikazes, in the order written."""
+    fired: int
+    """Missiles launched."""
+
+
+def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
+    """Judge the orders of one turn; raises `Refused` with all faults."""
+    return _Reading(setup, entitled, Text(text)).orders()
+
+
+class _Reading:
+    """The reading of one text of orders: what is claimed so far, and the faults found."""
+
+    __slots__ = (
+        "beams",
+        "burning",
+        "entitled",
+        "faults",
+        "fired",
+        "firing",
+        "launches",
+        "launching",
+        "read",
+        "scans",
+        "setup",
+        "strikes",
+    )
+
+    def __init__(self, setup: Setup, entitled: Entitled, read: Text) -> None:
+        self.setup = setup
+        self.entitled = entitled
+        self.read = read
+        self.faults: list[Placed] = []
+        self.beams: list[tuple[tuple[int, int, int], int]] = []
+        self.strikes: list[int] = []
+        self.scans: list[int] = []
+        self.launches: list[int] = []
+        self.fired = 0
+        # The ships whose beam, missile and kamikaze are claimed, as bits by their place in the fleet.
+        self.burning = self.firing = self.launching = 0
+
+    def orders(self) -> Orders:
+        words = []
+        conventional = 0
+        strikes, scans, allowed = self.strikes, self.scans, self.entitled
+        for found in _ORDER.finditer(self.read.text):
+            kind = found.lastindex
+            if kind == _STRIKE:
+                word = found[1]
+                strikes.append(CELLS[word])
+                conventional += 1
+                if conventional == allowed.conventional + 1:
+                    self._blame(found, "14", f"{_due(allowed.conventional, 'conventional strike')}")
+            elif kind == _SCAN:
+                scans.append(CELLS[found[2]])
+                word = "s" + found[2]
+                if len(scans) == allowed.scans + 1:
+                    self._blame(found, "18", f"{_due(allowed.scans, 'scan')}")
+            elif kind == _MISSILE:
+                strikes.append(CELLS[found[7]])
+                self._missile(found, found[6])
+                word = f"m{found[6]} {found[7]}"
+            elif kind == _KAMIKAZE:
+                strikes.append(CELLS[found[9]])
+                self._kamikaze(found, CELLS[found[8]])
+                word = f"k{found[8]} {found[9]}"
+            elif kind in (_BEAM, _NAMED_BEAM):
+                word = self._beam(found)
+            else:
+                word = found[0]
+                self._blame(found, "36", f"“{word}” is no order")
+            words.append(word)
+        if self.faults:
+            raise _refuse(self.faults)
+        launches = tuple(self.launches)
+        return Orders(" ".join(words), tuple(self.beams), tuple(strikes), tuple(scans), launches, self.fired)
+
+    def _blame(self, found: re.Match[str], rule: str, message: str) -> None:
+        self.faults.append(self.read.fault(rule, found[0], message, found.start()))
+
+    def _missile(self, found: re.Match[str], part: str) -> None:
+        if not part:
+            self._blame(found, "37", "which missile? The part is never empty, even when one is left")
+            return
+        matching = PARTS[part] & self.entitled.missiles
+        if not matching:
+            self._blame(found, "37", f"no unfired missile of yours is at {part}")
+        elif matching & (matching - 1):
+            self._blame(found, "37", f"{matching.bit_count()} of your unfired missiles match {part}")
+        else:
+            ship = self.setup.owner[matching.bit_length() - 1]
+            if self.firing >> ship & 1:
+                self._blame(found, "19", f"{self._name(ship)} gives one missile strike a turn")
+            self.firing |= 1 << ship
+            self.fired |= matching
+
+    def _kamikaze(self, found: re.Match[str], launch: int) -> None:
+        if not self.entitled.kamikazes >> launch & 1:
+            self._blame(found, "16", self._why_no_kamikaze(found[8], launch))
+            return
+        ship = self.setup.owner[launch]
+        if self.launching >> ship & 1:
+            self._blame(found, "19", f"{self._name(ship)} gives one kamikaze strike a turn")
+        self.launching |= 1 << ship
+        self.launches.append(launch)
+
+    def _why_no_kamikaze(self, cell: str, launch: int) -> str:
+        owner = self.setup.owner[launch]
+        if owner < 0:
+            return f"you have no ship at {cell}"
+        ship = self.setup.ships[owner]
+        if ship.code in ("DS", "LS"):
+            return f"a {TYPES[ship.code].title} never gives a kamikaze strike"
+        if self.entitled.kamikazes & ship.mask:
+            return f"{cell} is destroyed"
+        return f"{ship.name} gives no kamikaze strike this turn"
+
+    def _beam(self, found: re.Match[str]) -> str:
+        first, last, name = found[3], found[4], found[5]
+        line = LINES.get(first + last)
+        if line is None:
+            self._blame(found, "3", f"{first} and {last} are not the ends of a line of three cells")
+            return found[0]
+        targets, direction = line
+        able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
+        needed = len(able) > 1
+        if name:
+            able = [ship for ship in able if self._is_called(ship, name)]
+        if len(able) != 1:
+            self._blame(found, *_why_no_beam(able, name))
+            return found[0]
+        ship = able[0]
+        if self.burning >> ship & 1:
+            self._blame(found, "19", f"{self._name(ship)} fires its beam once a turn")
+        self.burning |= 1 << ship
+        self.beams.append((targets, ship))
+        return f"b{first}{last}({self._name(ship)})" if needed else f"b{first}{last}"
+
+    def _is_called(self, ship: int, name: str) -> bool:
+        return name == self._name(ship) or (name == "DS1" and self._name(ship) == "DS")
+
+    def _name(self, ship: int) -> str:
+        return self.setup.ships[ship].name
+
+
+def _why_no_beam(able: list[int], name: str | None) -> tuple[str, str]:
+    if able:
+        return "38", f"{len(able)} of your death stars could fire along this line: name one"
+    if name:
+        return "38", f"no {name} of yours can fire along this line"
+    return "17", "no death star of yours can fire along this line"
+
+
+def _due(number: int, what: str) -> str:
+    if not number:
+        return f"no {what} is due this turn"
+    return f"one {what} is due this turn" if number == 1 else f"{number} {what}s are due this turn"

@@ -1,0 +1,136 @@
+"""The space of a player: 125 cells, who is beside whom, and the lines along which beams strike.
+
+A cell is a number 0..124 in coordinate order (colour, letter, number); a set of cells is an integer with one
+bit for each. Here live geometry and the names of cells; no ships, no turns. Implements rulings 1-3 of
+Spaceships, rules/spaceships.md "Cells and lines". All tables are made by arithmetic at import.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COLOURS: Final = "ROYGB"
+LETTERS: Final = "vwxyz"
+NUMBERS: Final = "12345"
+SIDE: Final = 5
+
+NAMES: Final = tuple(map("".join, product(COLOURS, LETTERS, NUMBERS)))
+CELLS: Final = {name: number for number, name in enumerate(NAMES)}
+EVERYWHERE: Final = (1 << len(NAMES)) - 1
+
+Vector = tuple[int, ...]
+
+PLACES: Final[tuple[Vector, ...]] = tuple(product(range(SIDE), repeat=3))
+"""The coordinates of each cell as numbers 0..4."""
+
+DIRECTIONS: Final[tuple[Vector, ...]] = tuple(step for step in product((-1, 0, 1), repeat=3) if step > (0, 0, 0))
+"""The 13 directions of a line, each in the sense in which cell numbers grow."""
+
+
+def stride(step: Vector) -> int:
+    """How much a cell's number grows by one step."""
+    return (step[0] * SIDE + step[1]) * SIDE + step[2]
+
+
+def _inside(place: Vector, step: Vector, times: int) -> bool:
+    return all(0 <= at + times * by < SIDE for at, by in zip(place, step, strict=True))
+
+
+def _starts(step: Vector) -> int:
+    """The cells from which one step does not leave the space."""
+    return sum(1 << cell for cell, place in enumerate(PLACES) if _inside(place, step, 1))
+
+
+STEPS: Final = tuple((stride(step), _starts(step)) for step in DIRECTIONS)
+"""For each direction its stride and the cells from which a step along it stays inside."""
+
+FACES: Final = tuple(STEPS[DIRECTIONS.index(axis)] for axis in ((0, 0, 1), (0, 1, 0), (1, 0, 0)))
+
+
+def _adjacent() -> tuple[int, ...]:
+    beside = [0] * len(NAMES)
+    for by, starts in FACES:
+        for cell in cells(starts):
+            beside[cell] |= 1 << cell + by
+            beside[cell + by] |= 1 << cell
+    return tuple(beside)
+
+
+def cells(mask: int) -> Iterator[int]:
+    """The cells of a set, in coordinate order."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def names(mask: int) -> list[str]:
+    """The names of the cells of a set, in coordinate order."""
+    return [NAMES[cell] for cell in cells(mask)]
+
+
+def mask_of(wanted: list[str]) -> int:
+    """The set of the cells named."""
+    mask = 0
+    for name in wanted:
+        mask |= 1 << CELLS[name]
+    return mask
+
+
+ADJACENT: Final = _adjacent()
+"""For each cell those that share a face with it (ruling 2)."""
+
+
+def box(first: str, last: str) -> int:
+    """All cells between two opposite corners, named (ruling 11)."""
+    one, other = PLACES[CELLS[first]], PLACES[CELLS[last]]
+    spans = [range(min(ends), max(ends) + 1) for ends in zip(one, other, strict=True)]
+    return sum(1 << stride(place) for place in product(*spans))
+
+
+def extents(mask: int) -> tuple[int, ...]:
+    """The lengths of the sides of the smallest box around some cells, shortest first."""
+    places = [PLACES[cell] for cell in cells(mask)]
+    return tuple(sorted(max(axis) - min(axis) + 1 for axis in zip(*places, strict=True)))
+
+
+def _lines() -> dict[str, tuple[tuple[int, int, int], int]]:
+    lines = {}
+    for number, step in enumerate(DIRECTIONS):
+        by = stride(step)
+        for cell, place in enumerate(PLACES):
+            if _inside(place, step, 2):
+                first, middle, last = cell, cell + by, cell + 2 * by
+                lines[NAMES[first] + NAMES[last]] = (first, middle, last), number
+                lines[NAMES[last] + NAMES[first]] = (last, middle, first), number
+    return lines
+
+
+LINES: Final = _lines()
+"""By the names of both ends, either way round: the three targets in that order and the direction's number."""
+
+
+def directions(mask: int) -> int:
+    """The directions, as bits 0..12, in which two of these cells are neighbours."""
+    found = 0
+    for number, (by, starts) in enumerate(STEPS):
+        if mask & starts & mask >> by:
+            found |= 1 << number
+    return found
+
+
+def _parts() -> dict[str, int]:
+    planes = dict.fromkeys(COLOURS + LETTERS + NUMBERS, 0) | {"": EVERYWHERE}
+    for name, cell in CELLS.items():
+        for value in name:
+            planes[value] |= 1 << cell
+    wholes = product(("", *COLOURS), ("", *LETTERS), ("", *NUMBERS))
+    return {a + b + c: planes[a] & planes[b] & planes[c] for a, b, c in wholes if a + b + c}
+
+
+PARTS: Final = _parts()
+"""By a missile's part, one to three coordinate values in order: the cells that it fits (ruling 37)."""
