@@ -1,0 +1,349 @@
+"""Wiring and tasks: what runs when the server runs, how it starts, and how it stops.
+
+Here live the opening of keys, store and listeners, the tasks of intake, desk and delivery with what wakes them,
+and the set-up of logs. No logic: what becomes of a letter is the desk's, how it is taken in and sent is mail's.
+The desk works in a thread and on a connection of its own; so does what intake and delivery ask of the store,
+because a commit may have to wait until the desk's is done, and the loop must not wait with it.
+Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
+
+import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.delivery import Deliverer, Smarthost
+from pbem.mail.intake import Intake, Place, Refusal
+from pbem.store.database import Database, Lock, StoreError
+from pbem.store.inbox import Inbox
+from pbem.store.outbox import Outbox
+from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pbem.config import Config, Log
+    from pbem.mail.delivery import Transport
+    from pbem.store.inbox import Envelope
+
+__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
+
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
+LETTERS_PER_TICK = 50  # so that a full inbox never stops the clock
+
+log = structlog.get_logger()
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class StartError(Exception):
+    """The server cannot start; the message says why, for the operator."""
+
+
+class DeskLike(Protocol):
+    """The desk as the daemon sees it; called from one thread, one call at a time."""
+
+    def handle_next(self, now: datetime) -> bool:
+        """Handle the next letter of the inbox; whether there was one."""
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what the clock demands; when to be called again, or None when nothing is timed."""
+
+
+class OpenDesk(Protocol):
+    """Makes the desk."""
+
+    def __call__(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+        self,
+        config: Config,
+        database: Database,
+        vault: Vault,
+        signing_key: Ed25519PrivateKey,
+        composer: Composer,
+        random: Callable[[int], bytes],
+    ) -> DeskLike:
+        """The desk of a server, on its own connection to the store."""
+
+
+def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+    config: Config,
+    database: Database,
+    vault: Vault,
+    signing_key: Ed25519PrivateKey,
+    composer: Composer,
+    random: Callable[[int], bytes],
+) -> DeskLike:
+    """The real desk."""
+    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
+
+    return Desk(config, database, vault, signing_key, composer, random)
+
+
+class Daemon:
+    """One running server. Raises `StartError` from `run`; time, randomness and the desk are handed in."""
+
+    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+        self,
+        config: Config,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        random: Callable[[int], bytes] = os.urandom,
+        desk: OpenDesk = open_desk,
+        transport: Transport | None = None,
+        ready: Callable[[Sequence[Place]], None] = lambda _: None,
+    ) -> None:
+        self._config = config
+        self._now = now
+        self._random = random
+        self._open_desk = desk
+        self._transport = transport
+        self._ready = ready
+        self._stop = asyncio.Event()
+        self._letters = asyncio.Event()
+        self._desk_thread = ThreadPoolExecutor(1, "desk")
+        self._post_thread = ThreadPoolExecutor(1, "post")
+
+    async def run(self) -> None:
+        """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
+
+        Raises `StartError`, and whatever ended a task that should not end.
+        """
+        with ExitStack() as stack:
+            try:
+                await self._serve(stack)
+            except (StoreError, KeyFileError, Sealed) as error:
+                raise StartError(str(error)) from error
+
+    def stop(self) -> None:
+        """Begin to stop; safe to call again."""
+        self._stop.set()
+
+    def wake(self) -> None:
+        """Let the desk look at its inbox and its clock now."""
+        self._letters.set()
+
+    async def _serve(self, stack: ExitStack) -> None:
+        config = self._config
+        stack.enter_context(Lock(config.store))
+        vault, signing_key = self._keys()
+        post_base = stack.enter_context(Database(config.store))
+        _check_key(post_base, vault)
+        self._inbox = Inbox(post_base, vault)
+        outbox = Outbox(post_base, vault)
+        # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
+        log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
+        desk_base = stack.enter_context(Database(config.store))
+        # Entered last, left first: what still runs in a thread ends before its connection is closed.
+        stack.callback(self._post_thread.shutdown)
+        stack.callback(self._desk_thread.shutdown)
+        composer = Composer(
+            config.server, config.mailbox, Templates(), address=config.mail_address, delimiter=config.delimiter
+        )
+        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random)
+        deliverer = Deliverer(
+            outbox,
+            self._transport or Smarthost(config.smarthost, server=config.server, password=_password(config)),
+            config.delivery,
+            address=config.mail_address,
+            delimiter=config.delimiter,
+            now=self._now,
+            run=self._post,
+            settled=self.wake,
+        )
+        await self._work(desk, deliverer, self._intake())
+
+    async def _work(self, desk: DeskLike, deliverer: Deliverer, intake: Intake) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        tasks: list[asyncio.Task[Any]] = []
+        try:
+            places = await self._listen(intake)
+            tasks += [
+                asyncio.create_task(self._desk_work(desk, deliverer.wake), name="desk"),
+                asyncio.create_task(deliverer.work(), name="delivery"),
+            ]
+            self._ready(places)
+            log.info("ready", **{place.protocol: _described(place) for place in places})
+            stopped = asyncio.create_task(self._stop.wait(), name="stop")
+            await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            log.info("stopping")
+        finally:
+            self.stop()
+            await intake.close()
+            self._letters.set()
+            deliverer.stop()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        log.info("stopped")
+
+    async def _listen(self, intake: Intake) -> list[Place]:
+        places: list[Place] = []
+        for protocol, listener in (("smtp", self._config.smtp), ("lmtp", self._config.lmtp)):
+            if listener.listen:
+                try:
+                    places.append(await intake.listen(protocol, listener.listen))
+                except OSError as error:
+                    raise StartError(f"cannot listen at {listener.listen}: {error.strerror or error}") from error
+        if not places:
+            raise StartError("nothing to listen at: both smtp.listen and lmtp.listen are empty")
+        return places
+
+    async def _desk_work(self, desk: DeskLike, outbox: asyncio.Event) -> None:
+        """Letter after letter, and the clock between them; one call at a time."""
+        since_tick = 0
+        while not self._stop.is_set():
+            self._letters.clear()
+            wait = 0.0
+            try:
+                handled = await self._at_desk(desk.handle_next, self._now())
+                since_tick += 1
+                if not handled or since_tick >= LETTERS_PER_TICK:
+                    since_tick = 0
+                    following = await self._at_desk(desk.tick, self._now())
+                    wait = 0.0 if handled else self._until(following)
+            except StoreError as error:
+                log.error("store out of reach", trouble=type(error).__name__)
+                wait = TROUBLE_WAIT
+            except Exception:
+                log.exception("desk trouble")
+                wait = TROUBLE_WAIT
+            outbox.set()
+            if wait:
+                await self._wait_for_letters(wait)
+
+    async def _wait_for_letters(self, wait: float) -> None:
+        if self._stop.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._letters.wait(), wait)
+        except TimeoutError:
+            return
+
+    def _until(self, time: datetime | None) -> float:
+        """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""
+        if time is None:
+            return LONGEST_WAIT
+        return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+
+    def _intake(self) -> Intake:
+        config = self._config
+        return Intake(
+            config.server,
+            config.mail_address,
+            self._accept,
+            limits=config.limits,
+            delimiter=config.delimiter,
+            reference=lambda: self._random(6).hex(),
+        )
+
+    async def _accept(self, envelope: Envelope, raw: bytes) -> None:
+        await self._post(self._keep, envelope, raw)
+        self.wake()
+
+    def _keep(self, envelope: Envelope, raw: bytes) -> None:
+        now = self._now()
+        today = self._inbox.sent_since(envelope.sender, now - timedelta(days=1))
+        if today >= self._config.limits.letters_per_day and not self._inbox.knows(envelope, raw):
+            raise Refusal("450 4.7.1 too many letters from this sender, come again tomorrow")
+        self._inbox.put(envelope, raw, now)
+
+    def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
+        sealing = load_or_create_key(self._config.store_key, self._random)
+        signing = load_or_create_key(self._config.signing_key, self._random)
+        return Vault(sealing, self._random), Ed25519PrivateKey.from_private_bytes(signing)
+
+    async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
+
+    async def _at_desk(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._desk_thread, call, *arguments)
+
+
+def write_ready(path: Path, places: Sequence[Place]) -> None:
+    """Write the bound places as JSON, whole or not at all: who waits for the file may read it at once."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
+    draft.replace(path)
+
+
+def configure_logs(config: Log) -> None:
+    """Send structured logs to standard error, one line each, with no word of any letter in them."""
+    renderer: Any = structlog.processors.JSONRenderer()
+    if config.format == "text":
+        renderer = structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _frames,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[config.level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    # aiosmtpd logs commands and addresses; what matters of them is logged by mail/intake.py.
+    logging.getLogger("mail.log").setLevel(logging.CRITICAL)
+
+
+def _frames(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Say of an exception its kind and its place: its text may quote a letter."""
+    error = event.pop("exc_info", None)
+    if error is True:
+        error = sys.exc_info()[1]
+    if isinstance(error, tuple):
+        error = error[1]
+    if isinstance(error, BaseException):
+        frames = traceback.extract_tb(error.__traceback__)
+        event["exception"] = type(error).__name__
+        event["frames"] = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+        if error.__cause__ is not None:
+            event["cause"] = type(error.__cause__).__name__
+    return event
+
+
+def _described(place: Place) -> dict[str, str | int]:
+    return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
+
+
+def _check_key(database: Database, vault: Vault) -> None:
+    """Make sure that the key is the one that this store was sealed with, before anything is written with it."""
+    sealed = database.meta("key check")
+    if sealed is None:
+        with database.transaction():
+            database.set_meta("key check", vault.seal(b"pbem", "key check").hex())
+        return
+    try:
+        vault.open(bytes.fromhex(sealed), "key check")
+    except Sealed:
+        raise StartError("store.key is not the key of this store: bring back the one it was made with") from None
+
+
+def _password(config: Config) -> str:
+    name = config.smarthost.password_file
+    if not name:
+        return ""
+    try:
+        return Path(name).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"the smarthost's password: {error}") from error
