@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pbem.identity import ssh
 from pbem.mail.commands import clean, parse
 
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
 _TRIES = 3
 
 
 @click.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=click.Path(dir_okay=False, exists=True, allow_dash=True))
 @click.option(
     "--key",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -32,15 +28,16 @@ _TRIES = 3
     help="Your private SSH key.",
 )
 @click.option("--server", help="Name of the server, where the form has no line `server`.")
-def sign(file: BinaryIO, key: Path, server: str | None) -> None:
+def sign(file: str, key: Path, server: str | None) -> None:
     """Sign a form (orders, setup, confirm, …) with your SSH key, ready to be pasted into a mail.
 
     FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a
     pipe. Quote marks and blanks around it are taken away when the whole form is quoted or indented.
     """
-    text = _form(file.read())
+    with click.open_file(file, "rb") as source:
+        text = _form(source.read())
     name = _server(text, server)
-    private = _load(key.expanduser(), f"pbem@{name}", file.name)
+    private = _load(key.expanduser(), f"pbem@{name}", file)
     click.echo(text + ssh.sign(private, text.encode(), f"pbem@{name}"), nl=False)
 
 

@@ -247,6 +247,13 @@ def test_reports() -> None:
     assert only("report M17, game 2, turn all.").arguments == {"match": "m17", "game": 2, "all": True}
 
 
+def test_clear_and_resign_may_name_what_they_mean() -> None:
+    assert only("clear m17 turn 5").arguments == {"match": "m17", "turn": 5}
+    assert only("clear m17").arguments == {"match": "m17"}
+    assert only("resign m17 game 2").arguments == {"match": "m17", "game": 2}
+    assert only("resign m17\nmatch").arguments == {"match": "m17", "whole": True}
+
+
 def test_press() -> None:
     for text, block in [
         ("press m17\nGood luck!\nAt the end we meet.\nend", "Good luck!\nAt the end we meet."),
