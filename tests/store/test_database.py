@@ -1,0 +1,122 @@
+"""The store's file: durable, one transaction at a time, one daemon, migrations in order."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, moment, stamp
+from pbem.store.schema import MIGRATIONS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_every_commit_is_synced(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        assert database.scalar("PRAGMA journal_mode") == "wal"
+        assert database.scalar("PRAGMA synchronous") == 2
+        assert database.scalar("PRAGMA foreign_keys") == 1
+
+
+def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+    with Database(tmp_path / "new" / "a.db") as database:
+        with database.transaction():
+            database.set_meta("a", "b")
+        for path in (tmp_path / "new").iterdir():
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        with database.transaction():
+            database.set_meta("kept", "1")
+        with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
+            database.set_meta("lost", "1")
+            raise KeyError
+        assert (database.meta("kept"), database.meta("lost")) == ("1", None)
+        assert not database.in_transaction
+
+
+def test_transactions_do_not_nest_and_writes_need_one(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        with database.transaction(), pytest.raises(RuntimeError), database.transaction():
+            pass
+        with pytest.raises(RuntimeError):
+            database.set_meta("a", "b")
+
+
+def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.01)
+    with Database(tmp_path / "a.db") as one, Database(tmp_path / "a.db") as other:
+        with one.transaction(), pytest.raises(BusyError), other.transaction():
+            pass
+        with other.transaction():
+            other.set_meta("a", "b")
+
+
+def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        pages = database.scalar("PRAGMA page_count")
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(FullError), database.transaction():
+            database.set_meta("a", "x" * 100_000)
+        assert database.meta("a") is None
+        assert not database.in_transaction
+        database.execute(f"PRAGMA max_page_count = {pages + 1000}")
+        with database.transaction():
+            database.set_meta("a", "x" * 100_000)
+        assert database.meta("a") is not None
+
+
+def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
+    first = ("CREATE TABLE a (x); INSERT INTO a VALUES (1);",)
+    with Database(tmp_path / "a.db", first) as database:
+        assert database.version == 1
+    second = (*first, "CREATE TABLE b (x); INSERT INTO b SELECT x + 1 FROM a;")
+    for _ in range(2):
+        with Database(tmp_path / "a.db", second) as database:
+            assert (database.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
+
+
+def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db", ("CREATE TABLE a (x);",)):
+        pass
+    with pytest.raises(sqlite3.OperationalError):
+        Database(tmp_path / "a.db", ("CREATE TABLE a (x);", "CREATE TABLE b (x); CREATE TABLE a (x);"))
+    with Database(tmp_path / "a.db", ("CREATE TABLE a (x);",)) as database:
+        assert database.rows("SELECT name FROM sqlite_master WHERE type = 'table'") == [{"name": "a"}]
+
+
+def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        database.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with pytest.raises(TooNewError, match="use the later one"):
+        Database(tmp_path / "a.db")
+
+
+def test_a_second_daemon_is_told_who_holds_the_store(tmp_path: Path) -> None:
+    store = tmp_path / "a.db"
+    with Lock(store):
+        with pytest.raises(LockedError, match=rf"in use by another pbem \(process {os.getpid()}\)"):
+            Lock(store)
+        script = f"from pbem.store.database import Lock\nLock({str(store)!r})"
+        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert "LockedError" in other.stderr
+    with Lock(store):
+        pass
+
+
+def test_stamps_sort_as_times_do() -> None:
+    time = datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC)
+    assert moment(stamp(time)) == time
+    assert stamp(time) == "2026-11-21T12:00:00.000005Z"
+    assert stamp(time.astimezone(timezone(timedelta(hours=-5)))) == stamp(time)
+    with pytest.raises(ValueError, match="time zone"):
+        stamp(datetime(2026, 1, 1))  # noqa: DTZ001

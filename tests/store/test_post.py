@@ -1,0 +1,246 @@
+"""Inbox, outbox and vault: what is stored, once, sealed, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.store.database import Database
+from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
+from pbem.store.outbox import Outbox
+from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ENVELOPE = Envelope("anna@example.org", ("pbem@play.example",))
+SECRET = b"setup m17 Gx3 end"
+
+
+@pytest.fixture
+def vault() -> Vault:
+    return Vault(bytes(32), os.urandom)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database(tmp_path / "store.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def inbox(database: Database, vault: Vault) -> Inbox:
+    return Inbox(database, vault)
+
+
+@pytest.fixture
+def outbox(database: Database, vault: Vault) -> Outbox:
+    return Outbox(database, vault)
+
+
+def put(database: Database, outbox: Outbox, recipient: str = "anna@example.org", raw: bytes = SECRET) -> int:
+    with database.transaction():
+        return outbox.put(recipient, "<1@play.example>", raw, NOW)
+
+
+def test_a_letter_comes_out_as_it_went_in(inbox: Inbox) -> None:
+    number = inbox.put(ENVELOPE, b"\x00\xff\r\n", NOW)
+    row = inbox.lease()
+    assert row is not None
+    assert (row.id, row.envelope, row.raw, row.received, row.attempts) == (number, ENVELOPE, b"\x00\xff\r\n", NOW, 1)
+    assert inbox.lease() is None
+
+
+def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
+    number = inbox.put(ENVELOPE, SECRET, NOW)
+    assert inbox.put(ENVELOPE, SECRET, NOW + timedelta(days=1)) == number
+    assert inbox.put(ENVELOPE, SECRET + b"!", NOW) != number
+    assert inbox.put(Envelope("", ENVELOPE.recipients), SECRET, NOW) != number
+    assert inbox.count() == 3
+
+
+def test_a_retry_after_its_effect_is_still_recognised(database: Database, inbox: Inbox) -> None:
+    number = inbox.put(ENVELOPE, SECRET, NOW)
+    inbox.lease()
+    with database.transaction():
+        inbox.done(number, "ok")
+    assert inbox.put(ENVELOPE, SECRET, NOW) == number
+    assert inbox.lease() is None
+
+
+def test_the_order_of_recipients_makes_no_other_letter(inbox: Inbox) -> None:
+    assert inbox.put(Envelope("a@b", ("x@y", "z@y")), SECRET, NOW) == inbox.put(
+        Envelope("a@b", ("z@y", "x@y")), SECRET, NOW
+    )
+
+
+def test_an_attempt_is_counted_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
+    inbox.put(ENVELOPE, SECRET, NOW)
+    inbox.lease()
+    with Database(tmp_path / "store.db") as other:
+        assert other.scalar("SELECT attempts FROM inbox") == 1
+
+
+def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, inbox: Inbox) -> None:
+    bad = inbox.put(ENVELOPE, b"bad", NOW)
+    good = inbox.put(ENVELOPE, b"good", NOW)
+    seen = []
+    for _ in range(ATTEMPTS + 1):
+        row = inbox.lease()
+        assert row is not None
+        seen.append(row.id)
+        if row.id == bad:
+            inbox.release(bad)
+    assert seen == [bad, good, bad, bad]
+    assert inbox.lease() is None
+    assert [stranded.id for stranded in inbox.stranded()] == [bad]
+    with database.transaction():
+        inbox.set_aside(bad, "ref1")
+    assert inbox.stranded() == []
+    assert inbox.outcome(bad) == ("aside", "ref1")
+    assert inbox.raw(bad) == b"bad"
+
+
+def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
+    number = inbox.put(ENVELOPE, SECRET, NOW)
+    inbox.lease()
+    with database.transaction():
+        inbox.done(number, "orders taken")
+        with pytest.raises(RuntimeError):
+            inbox.done(number, "again")
+    with pytest.raises(RuntimeError, match="transaction"):
+        inbox.done(number, "outside")
+    assert inbox.outcome(number) == ("done", "orders taken")
+
+
+def test_an_effect_that_fails_leaves_the_letter_in_hand(database: Database, inbox: Inbox) -> None:
+    number = inbox.put(ENVELOPE, SECRET, NOW)
+    inbox.lease()
+    with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
+        inbox.done(number, "x")
+        raise KeyError
+    assert inbox.outcome(number)[0] == "leased"
+    assert inbox.release_all() == 1
+    assert inbox.lease() is not None
+
+
+def test_letters_of_a_sender_are_counted(inbox: Inbox) -> None:
+    for day in range(3):
+        inbox.put(ENVELOPE, bytes([day]), NOW + timedelta(days=day))
+    assert inbox.sent_since(ENVELOPE.sender, NOW + timedelta(days=1)) == 2
+    assert inbox.sent_since("other@example.org", NOW) == 0
+
+
+def test_no_file_of_the_store_holds_a_letter_in_the_clear(
+    tmp_path: Path, database: Database, inbox: Inbox, outbox: Outbox
+) -> None:
+    inbox.put(ENVELOPE, SECRET, NOW)
+    put(database, outbox)
+    files = list(tmp_path.iterdir())
+    assert len(files) >= 2
+    assert not any(SECRET in path.read_bytes() for path in files)
+
+
+def test_the_outbox_keeps_bytes_and_message_id_for_ever(database: Database, outbox: Outbox) -> None:
+    number = put(database, outbox)
+    for attempt in range(1, 4):
+        row = outbox.lease(NOW + timedelta(hours=attempt))
+        assert row is not None
+        assert (row.id, row.raw, row.message_id, row.attempts) == (number, SECRET, "<1@play.example>", attempt)
+        outbox.failed(number, "451 later", NOW, NOW + timedelta(hours=attempt + 1))
+    assert put(database, outbox) == number
+    with pytest.raises(ValueError, match="another letter"):
+        put(database, outbox, raw=b"other")
+
+
+def test_the_outbox_waits_for_the_callers_commit(database: Database, outbox: Outbox) -> None:
+    with pytest.raises(RuntimeError):
+        outbox.put("a@b", "<1@x>", SECRET, NOW)
+    with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
+        outbox.put("a@b", "<1@x>", SECRET, NOW)
+        raise KeyError
+    assert outbox.lease(NOW) is None
+
+
+def test_a_letter_is_leased_when_due_and_by_one_only(database: Database, outbox: Outbox) -> None:
+    number = put(database, outbox)
+    assert outbox.lease(NOW - timedelta(seconds=1)) is None
+    assert outbox.next_due() == NOW
+    assert outbox.lease(NOW) is not None
+    assert outbox.lease(NOW) is None
+    assert outbox.release_all() == 1
+    assert outbox.lease(NOW) is not None
+    outbox.delivered(number, "250 ok", NOW)
+    assert outbox.next_due() is None
+    assert outbox.find(number) == ("anna@example.org", "<1@play.example>", "delivered")
+
+
+def test_a_failure_waits_until_it_is_told(database: Database, outbox: Outbox) -> None:
+    number = put(database, outbox)
+    outbox.lease(NOW)
+    outbox.failed(number, "550 no such user", NOW, None)
+    (failure,) = outbox.failures()
+    assert (failure.id, failure.reply, failure.attempts) == (number, "550 no such user", 1)
+    with database.transaction():
+        outbox.told(number)
+    assert outbox.failures() == []
+    assert outbox.raw(number) == SECRET
+
+
+@given(st.binary(max_size=200), st.text(max_size=20))
+def test_the_vault_opens_what_it_sealed(plain: bytes, context: str) -> None:
+    vault = Vault(bytes(32), os.urandom)
+    sealed = vault.seal(plain, context)
+    assert vault.open(sealed, context) == plain
+    with pytest.raises(Sealed):
+        vault.open(sealed, context + "x")
+    with pytest.raises(Sealed):
+        vault.open(sealed[:-1] + bytes([sealed[-1] ^ 1]), context)
+    with pytest.raises(Sealed):
+        Vault(b"k" * 32, os.urandom).open(sealed, context)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\x01", b"\x02" + bytes(50), b"\x01" + bytes(5)])
+def test_the_vault_refuses_what_it_never_made(vault: Vault, damaged: bytes) -> None:
+    with pytest.raises(Sealed):
+        vault.open(damaged, "")
+
+
+def test_nonces_are_those_handed_in() -> None:
+    vault = Vault(bytes(32), lambda count: b"n" * count)
+    assert vault.seal(b"x", "c") == vault.seal(b"x", "c")
+    assert vault.seal(b"x", "c")[1:13] == b"n" * 12
+
+
+def test_a_key_file_is_made_once_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "store.key"
+    key = load_or_create_key(path, os.urandom)
+    assert load_or_create_key(path, os.urandom) == load_key(path) == key
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == ["store.key"]
+    with pytest.raises(FileExistsError):
+        create_key(path, os.urandom)
+    assert [entry.name for entry in path.parent.iterdir()] == ["store.key"]
+
+
+def test_bad_key_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "k"
+    with pytest.raises(KeyFileError, match="No such file"):
+        load_key(path)
+    path.write_text("00" * 31)
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match="32 bytes"):
+        load_key(path)
+    path.write_text("xyz")
+    with pytest.raises(KeyFileError, match="not a key file"):
+        load_key(path)
+    path.chmod(0o640)
+    with pytest.raises(KeyFileError, match="read by others"):
+        load_key(path)
