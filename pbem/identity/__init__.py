@@ -108,6 +108,7 @@ def _candidates(text: bytes | str | None) -> Iterator[bytes]:
 def _blocks(letter: Signable) -> Iterator[_Block]:
     """Find every signature, of whatever format: exactly one may be there."""
     yield from _inline(letter.text or "")
+    body = (letter.text or "").split()
     parts = letter.parts
     for part in parts:
         if (kind := _FOREIGN_TYPES.get(part.content_type.lower())) is not None:
@@ -115,8 +116,10 @@ def _blocks(letter: Signable) -> Iterator[_Block]:
         elif part.filename and part.filename.lower().endswith(".sig"):
             yield _detached(part, parts)
         elif part.filename:
-            # A body part is read as letter.text, never a second time.
-            yield from _inline(part.content.decode("utf-8", "replace"))
+            text = part.content.decode("utf-8", "replace")
+            # Some programs name even the body: what was read as letter.text is not counted a second time.
+            if text.split() != body:
+                yield from _inline(text)
 
 
 def _foreign(kind: Format | None) -> _Block:
