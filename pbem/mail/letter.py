@@ -44,7 +44,7 @@ CHARSETS = re.compile(
 )
 VACATION = re.compile(
     r"\s*(?:auto(?:matic)?[ -]?(?:reply|response|answer)|auto(?:mated)?:|out of (?:the )?office|on vacation"
-    r"|automatische antwort|abwesenheit|abwesend|r[eé]ponse automatique|absence|risposta automatica"
+    r"|automatische antwort|abwesenheits\w*|abwesend|r[eé]ponse automatique|absence|risposta automatica"
     r"|respuesta autom[aá]tica|automatisch antwoord|undeliver(?:ed|able)|delivery status notification"
     r"|mail delivery failed|returned mail|failure notice)\b",
     re.IGNORECASE,
