@@ -241,7 +241,7 @@ class Answers:
 
     def _player(self, name: str) -> Player:
         keys = [
-            {"format": key.format, "fingerprint": key.fingerprint, "key": key.public}
+            {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
             for key in self._players.keys(name)
         ]
         return Player(name, tuple(keys))
@@ -364,11 +364,8 @@ class Answers:
         match = seated.match
         whole, game = command.arguments.get("whole", False), command.arguments.get("game")
         if not whole and game != match.game:
-            raise Refused(
-                Fault(
-                    "resign", None, f"say what: `resign {match.id} game {match.game}`, or `resign {match.id} match`"
-                )
-            )
+            wanted = f"`resign {match.id} game {match.game}` or `resign {match.id} match`"
+            raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)
         by = match.name(seated.seat)

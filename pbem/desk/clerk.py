@@ -57,7 +57,7 @@ class Clerk:
         self._archive = archive
         self._random = random
 
-    def render(self, template: str, **facts: Any) -> str:
+    def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
         return self._composer.templates.render(template, server=self._composer.server, **facts)
 

@@ -216,22 +216,14 @@ class Desk:
         return None
 
     def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
-        again = self._handled_before(caller, reading, identified)
+        signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
+        again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
         answers = [(command, self._answer(caller, command, again)) for command in reading.commands]
+        changed = any(command.name in CHANGES and answer.template != "refused" for command, answer in answers)
+        if caller.player and signed and changed and again is None:
+            self._players.handle(caller.player.name, signed, stamp(caller.now))
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
-
-    def _handled_before(self, caller: Caller, reading: Reading, identified: _Identified) -> str | None:
-        """When this very signed text was handled already; it is remembered from now on."""
-        if identified.verdict.kind != "valid" or caller.player is None:
-            return None
-        if not any(command.name in CHANGES for command in reading.commands):
-            return None
-        signed = digest(identified.verdict.signed)
-        before = self._players.handled(caller.player.name, signed)
-        if before is None:
-            self._players.handle(caller.player.name, signed, stamp(caller.now))
-        return before
 
     def _answer(self, caller: Caller, command: Command, again: str | None) -> Answer:
         if again is not None and command.name in CHANGES:

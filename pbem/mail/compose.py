@@ -68,7 +68,7 @@ class Templates:
             autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
         )
 
-    def render(self, name: str, **values: Any) -> str:
+    def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
 

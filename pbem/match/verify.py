@@ -1,0 +1,176 @@
+"""The proof: check a bundle from its first byte to its last, without a server and without a network.
+
+The chain, the server's signatures, every letter's signature, every commitment, and every entry made again from the
+letters and the rules. How a letter is read is handed in. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from pbem.match import bundle
+from pbem.match.retrace import Source, Untrue, begin, retrace
+from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.match.bundle import Bundle
+    from pbem.match.life import Match
+
+__all__ = ["Check", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: whether it holds, and what was found."""
+
+    holds: bool
+    what: str
+    found: str
+
+
+class Reader(Protocol):
+    """Makes the source that reads the letters of a bundle."""
+
+    def __call__(self, papers: Mapping[str, bytes]) -> Source:
+        """The source over these papers."""
+
+
+def verify(content: bytes, reader: Reader, server_key: str | None = None) -> Iterator[Check]:
+    """Check a bundle; a check for each thing looked at, and none after the first that does not hold.
+
+    `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
+    for it, and said.
+    """
+    try:
+        found = bundle.read(content)
+        yield Check(True, "bundle", f"{len(found.papers)} papers, as a bundle is written")
+        head = follow(found.entries)
+        yield Check(True, "chain", f"{len(found.entries)} entries, unbroken, head {head}")
+        match = begin(found.entries[0])
+        yield Check(True, "server", _signatures(found, match, server_key))
+        yield from _walk(found, reader)
+    except bundle.NotABundle as error:
+        yield Check(False, "bundle", str(error))
+    except BrokenChain as error:
+        yield Check(False, "chain", str(error))
+    except Untrue as error:
+        yield Check(False, "proof", str(error))
+
+
+def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
+    key = str(found.entries[0].body.get("server_key"))
+    if server_key is not None and key != server_key.lower():
+        raise Untrue(1, None, f"the server's key is {key}, not the one that you gave")
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+    except ValueError as error:
+        raise Untrue(1, None, "the server's key is none") from error
+    for entry, signature in zip(found.entries, found.signatures, strict=True):
+        try:
+            public.verify(signature, statement(match.server, match.id, entry.seq, entry.head))
+        except InvalidSignature as error:
+            raise Untrue(entry.seq, "heads.txt", "the server's signature of the head does not hold") from error
+    known = "the key that you gave" if server_key else "by its own word; compare with what others know"
+    return f"each head signed by {match.server} with {key} ({known})"
+
+
+def _walk(found: Bundle, reader: Reader) -> Iterator[Check]:
+    watched = _Watched(found.papers)
+    source = reader(watched)
+    until = _revealed(found)
+    checks: list[Check] = []
+    try:
+        match = retrace(
+            found.entries, source, until=until, passed=lambda entry: checks.append(_passed(entry, found.papers))
+        )
+    except Untrue:
+        yield from checks
+        raise
+    yield from checks
+    rest = set(found.papers) - watched.read
+    if until < len(found.entries):
+        yield _unrevealed(found, until, rest)
+    elif rest:
+        raise Untrue(len(found.entries), min(rest), "is named by no entry")
+    yield Check(True, "result", _result(match))
+
+
+class _Watched(dict[str, bytes]):
+    """Papers that remember which of them were read: nothing may lie in a bundle that no entry names."""
+
+    def __init__(self, papers: Mapping[str, bytes]) -> None:
+        super().__init__(papers)
+        self.read: set[str] = set()
+
+    def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
+        self.read.add(path)
+        return super().get(path, default)
+
+
+def _revealed(found: Bundle) -> int:
+    """How many entries are open: up to the game that has begun and is not revealed yet."""
+    revealed = {entry.body.get("game") for entry in found.entries if entry.type == "revealed"}
+    for at, entry in enumerate(found.entries):
+        if entry.type == "commitments" and entry.body.get("game") not in revealed:
+            return at
+    return len(found.entries)
+
+
+def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
+    """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
+    named: set[str] = set()
+    for entry in found.entries[until:]:
+        for part in ("commitments", "orders", "shown"):
+            named |= set(entry.body.get(part, {}).values())
+    for path in sorted(rest):
+        if path.startswith(("openings/", "receipts/", "reports/")) and digest(found.papers[path]) not in named:
+            raise Untrue(until + 1, path, "is not what the transcript names")
+    game = found.entries[until].body.get("game")
+    return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
+
+
+def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
+    what = f"entry {entry.seq}"
+    body = entry.body
+    if entry.type == "agreed":
+        players = ", ".join(player["name"] for player in body["players"].values())
+        return Check(True, what, f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...")
+    game = f"game {body.get('game')}"
+    if entry.type == "commitments":
+        return Check(True, what, f"{game}: the commitments open; the setups are signed and legal")
+    if entry.type == "turn":
+        levels = _levels(entry, papers)
+        return Check(
+            True, what, f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
+        )
+    if entry.type == "ended":
+        return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
+    if entry.type == "revealed":
+        return Check(True, what, f"{game}: the record replays")
+    if entry.type == "resigned":
+        return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
+    return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")
+
+
+def _levels(entry: Entry, papers: Mapping[str, bytes]) -> str:
+    """Each seat's level in this turn, as its receipt says."""
+    levels = []
+    for seat in entry.body["orders"]:
+        receipt = papers[f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"].decode()
+        level = next(line for line in receipt.splitlines() if line.startswith("level ")).removeprefix("level ")
+        levels.append(f"{seat}: {level}")
+    return ", ".join(levels)
+
+
+def _result(match: Match) -> str:
+    if match.outcome is None:
+        return f"the match goes on; scores so far {list(match.totals)}"
+    winner = match.outcome["winner"]
+    who = f"{match.name(winner)} won" if winner else "a draw"
+    return f"{who}, scores {match.outcome['scores']}, {match.outcome['reason']}"

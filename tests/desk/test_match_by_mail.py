@@ -1,0 +1,332 @@
+"""A match through the desk, letter by letter, as two players would play it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+import subprocess
+import zipfile
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SMALL_ANN = "MD Rv1 Rv2 Rv3"
+SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+
+
+def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
+    """Ann shoots Bob's gunboats one by one; the fleet of the next game, if any, is the same again."""
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+
+
+def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    play_small(referee, ann, bob)
+    reveal = ann.find("what was secret")
+    assert "LG3 Bz5" in body(reveal)
+    assert "ann wins" in body(reveal)
+    checks = list(verify(attachment(reveal, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    assert checks[-1].found.startswith("ann won")
+    assert "has won the match" in body(bob.find("the match is closed"))
+
+
+def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    opening = attachment(_answer(bob), ".opening.txt")
+    assert hashlib.sha256(opening).hexdigest() in body(ann.find("turn 1"))
+    play_small(referee, ann, bob)
+    folder = tmp_path / "unzipped"
+    with zipfile.ZipFile(io.BytesIO(attachment(ann.find("what was secret"), ".zip"))) as archive:
+        archive.extractall(folder)
+    done = subprocess.run(
+        ["sha256sum", "-c", "commitments.sha256"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout == "openings/game-1-seat-1.txt: OK\nopenings/game-1-seat-2.txt: OK\n"
+    assert (folder / "openings/game-1-seat-2.txt").read_bytes() == opening
+
+
+def _answer(person: Mailbox) -> object:
+    return next(letter for letter in person.letters if "Your setup stands" in body(letter))
+
+
+def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
+    ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", (SMALL_ANN, SMALL_BOB))
+    play_small(referee, ann, bob)
+    assert "To these you add ships whose costs add up to exactly 3" in body(ann.find("game 2, your setup"))
+    assert "To these you add" not in body(bob.find("game 2, your setup"))
+    referee.open_desk()
+    referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.open_desk()
+        referee.turn((bob, ""), (ann, cell))
+    checks = list(verify(attachment(bob.find("game 2, the end"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    assert "ann won, scores [9, 0]" in checks[-1].found
+    assert len([check for check in checks if "the record replays" in check.found]) == 2
+
+
+def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(referee: Referee) -> None:
+    ann, _ = referee.agreed(SMALL)
+    referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv4\nLG Q11"))
+    assert "nothing was changed" in ann.text
+    assert "`Q11`" in ann.text
+    assert "line 6" in ann.text
+    assert "(ruling 4)" in ann.text
+    referee.send(ann, "status m1\n", sign=False)
+    assert "Yours is asked for." in ann.text
+
+
+def test_half_legal_orders_change_nothing_and_what_stands_still_stands(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in ann.text
+    referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
+    assert "`gx3`" in ann.text
+    assert "`sRv1`" in ann.text
+    assert "Gv1" not in ann.text.partition("nothing was changed")[2]
+    referee.send(ann, "status m1", sign=False)
+    assert "Your orders stand, revision 1:\n\n  Rv5" in ann.text
+
+
+def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(ann, ann.filled("orders", "Rv4"))
+    assert "with other content" in ann.text
+    referee.send(ann, ann.filled("orders", "Rv3", rev=2))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    assert "rev 2 was here before" in ann.text
+    referee.send(bob, bob.filled("orders", ""))
+    assert "strike    Rv3  hit" in body(ann.find("game 1, turn 1"))
+
+
+def test_orders_for_another_place_are_refused(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    form = ann.filled("orders", "Rv5")
+    for old, new in (
+        ("turn 1", "turn 2"),
+        ("server play.example", "server other.example"),
+        ("player ann", "player bob"),
+        ("prev ", "prev 0"),
+        ("rev 1", "rev 0"),
+    ):
+        referee.send(ann, form.replace(old, new, 1))
+        assert "Refused; nothing was changed." in ann.text, new
+    referee.send(ann, form.replace("m1", "m2", 1))
+    assert "you have no such match" in ann.text
+    referee.send(ann, "status m1", sign=False)
+    assert "No orders of yours stand." in ann.text
+
+
+def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
+    ann, bob = referee.begun("fleet: cost:3", (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", "final"))
+    referee.wait(timedelta(minutes=9))
+    assert "game 1, turn 1" not in [str(letter["Subject"]) for letter in ann.letters][-1]
+    referee.send(ann, ann.filled("orders", "Rv4", rev=2))
+    referee.open_desk()
+    referee.wait(timedelta(minutes=1))
+    assert "strike    Rv4  miss" in ann.text
+    referee.turn((ann, "Rv5"), (bob, ""))
+    assert "turn 2" in str(ann.last["Subject"])
+
+
+def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    form = ann.filled("orders", "Rv5")
+    referee.send(ann, form)
+    referee.send(ann, "clear m1 turn 1\n")
+    assert "Nothing of yours stands now; send the form again with `rev 2`" in ann.text
+    referee.send(ann, form)
+    assert "Refused" in ann.text
+    referee.send(bob, bob.filled("orders", ""))
+    referee.send(ann, "clear m1 turn 1\n")
+    assert "is not carried out twice" in ann.text
+    referee.send(ann, "status m1", sign=False)
+    assert "No orders of yours stand." in ann.text
+
+
+def test_resigning_a_game_and_a_match(referee: Referee) -> None:
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(bob, "resign m1\n")
+    assert "say what you resign" in bob.text
+    referee.send(bob, "resign m1 game 1\n")
+    assert "ann wins after 1 turn, because the other side resigned" in body(ann.find("game 1, the end"))
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(ann, "resign m1 match\n")
+    assert "bob has won the match: the other side resigned it" in body(bob.find("closed"))
+    referee.send(bob, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(bob.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+
+
+def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "mRv1 Rv5"), (bob, ""))
+    referee.send(bob, "transcript m1\n", sign=False)
+    with zipfile.ZipFile(io.BytesIO(attachment(bob.last, ".zip"))) as archive:
+        names = [name for name in archive.namelist() if "/" in name]
+        assert b"mRv1" not in b"".join(archive.read(name) for name in archive.namelist())
+    assert names
+    assert all("seat-2" in name for name in names)
+    checks = list(verify(attachment(bob.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+
+
+def test_press_goes_to_the_other_player(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, "press m1\nGood luck!\nend\n")
+    assert "Good luck!" in bob.text
+    before = len(bob.letters)
+    referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False)
+    assert len(bob.letters) == before
+    token = str(ann.find("turn 1")["Reply-To"])
+    referee.send(ann, "press m1\nUnsigned, but with the token.\nend\n", sign=False, to=token)
+    assert "with the token" in bob.text
+
+
+def test_forged_letters_change_nothing_and_are_noticed_once_a_day(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
+    before = len(ann.letters)
+    referee.deliver(forged, "evil@elsewhere.example")
+    assert len(ann.letters) == before + 1
+    assert "nothing was done with it" in ann.text
+    referee.deliver(forged + b"\r\n", "evil@elsewhere.example")
+    assert len(ann.letters) == before + 1
+    referee.send(ann, "status m1", sign=False)
+    assert "No orders of yours stand." in ann.text
+
+
+def test_unsigned_orders_are_refused(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"), sign=False)
+    assert "must be signed" in ann.text
+
+
+def test_automatic_letters_are_never_answered(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    referee.deliver(referee.raw(ann, "help\n", headers="Auto-Submitted: auto-replied\n"), ann.address)
+    referee.deliver(referee.raw(ann, "help\n"), "")
+    assert len(ann.letters) == before
+    referee.deliver(referee.raw(ann, "help\n"), ann.address)
+    assert len(ann.letters) == before + 1
+
+
+@pytest.mark.parametrize("topic", ["", "new", "orders", "signing", "resign", "register"])
+def test_help(referee: Referee, topic: str) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, f"help {topic}\n", sign=False)
+    assert (topic or "signing") in ann.text
+    assert max(map(len, ann.text.split("\n"))) <= 100
+
+
+def test_reading_commands(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, "games\nwhoami\nlist mine\nrules spaceships\npreview m1 turn 1 Rv5 sRv1 end\n", sign=False)
+    assert "You are ann" in ann.text
+    assert "game 1, turn 1; it is for you to order" in ann.text
+    assert "`sRv1`" in ann.text
+    assert "1. A cell is colour, letter, number" in body(ann.find("The rules of Spaceships"))
+    referee.turn((ann, "Rv5"), (bob, ""))
+    referee.send(ann, "report m1\nreport m1 turn 7\n", sign=False)
+    assert "strike    Rv5  miss" in body(ann.find("again"))
+    assert "there is no report of that turn" in ann.text
+
+
+def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    for letter in ann.letters + bob.letters:
+        assert letter["Auto-Submitted"].startswith("auto-")
+        assert letter["X-Loop"]
+        assert letter["Message-ID"].endswith("@play.example>")
+        if "[pbem m1]" in letter["Subject"]:
+            assert str(letter["References"]).startswith("<m1.thread@play.example>")
+            assert str(letter["Reply-To"]).startswith("pbem+m1.")
+        assert body(letter).isascii()
+        assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">")), body(letter)
+
+
+def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = referee.registered("ann")
+    operator = referee.person("operator")
+    operator.address = "operator@play.example"
+    referee.people[operator.address] = operator
+    with monkeypatch.context() as patched:
+        patched.setattr("pbem.desk.answers.Answers._games", lambda *_: 1 / 0)
+        referee.send(ann, "games\n", sign=False)
+    assert "set aside" in str(operator.last["Subject"])
+    referee.send(ann, "whoami\n", sign=False)
+    assert "You are ann" in ann.text
+
+
+class TestSecrets:
+    """Vary only what Ann cannot have learned: her letters stay the same but for hashes."""
+
+    def letters(self, folder: Path, setup: str, orders: list[str]) -> list[str]:
+        folder.mkdir()
+        referee = Referee(folder)
+        ann, bob = referee.begun(SMALL, (SMALL_ANN, setup))
+        for own, other in zip(("Gv1", "Gv2"), orders, strict=True):
+            referee.turn((bob, other), (ann, own))
+        referee.send(ann, "status m1\nlist mine\nreport m1 all\npreview m1 turn 3 Rv5 end\n", sign=False)
+        referee.close()
+        return [_without_hashes(str(letter)) for letter in ann.letters]
+
+    def test_unseen_ships_elsewhere(self, tmp_path: Path) -> None:
+        one = self.letters(tmp_path / "one", SMALL_BOB, ["", ""])
+        other = self.letters(tmp_path / "other", "AG Yx1 Yx2\nLG Bv1", ["", ""])
+        assert one == other
+
+    def test_which_missile_was_fired(self, tmp_path: Path) -> None:
+        one = self.letters(tmp_path / "one", SMALL_BOB, ["mRv1 Yy3", ""])
+        other = self.letters(tmp_path / "other", SMALL_BOB, ["mB Yy3", ""])
+        assert one == other
+        shown = self.letters(tmp_path / "shown", SMALL_BOB, ["mB Yy4", ""])
+        assert one != shown
+
+
+def _without_hashes(text: str) -> str:
+    """The letter with every hash, signature and random token blotted out, its length kept."""
+
+    def blotted(found: re.Match[str]) -> str:
+        return "#" * len(found[0])
+
+    parts = re.split(r"(?m)^Content-Disposition: attachment;[^\n]*\n[^\n]*\n\n", text)
+    decoded = [parts[0]]
+    for part in parts[1:]:
+        content, _, rest = part.partition("\n\n")
+        content, mark, tail = part.partition("--=_") if "--=_" in content else (content, "\n\n", rest)
+        decoded += [base64.b64decode(content).decode("latin-1"), mark, tail]
+    return re.sub(r"[0-9a-f]{16,}", blotted, "".join(decoded))

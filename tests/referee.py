@@ -1,0 +1,201 @@
+"""A referee in a box for tests: the real desk and store, letters by hand, a clock and a die that are handed in."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import hashlib
+import itertools
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem.config import Config
+from pbem.desk import Desk
+from pbem.identity import ssh
+from pbem.mail.compose import Composer, Templates
+from pbem.store.database import Database
+from pbem.store.inbox import Envelope, Inbox
+from pbem.store.outbox import Outbox
+from pbem.store.vault import Vault
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+SERVER = "play.example"
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+
+
+class Die:
+    """Randomness that is the same in each run; nothing here is secret."""
+
+    def __init__(self, seed: str = "die") -> None:
+        self._seed = seed
+        self._count = itertools.count()
+
+    def __call__(self, length: int) -> bytes:
+        made = b""
+        while len(made) < length:
+            made += hashlib.sha256(f"{self._seed} {next(self._count)}".encode()).digest()
+        return made[:length]
+
+
+@dataclass
+class Mailbox:
+    """A player's side: address, key, and the letters that came, oldest first."""
+
+    name: str
+    address: str
+    key: Ed25519PrivateKey
+    letters: list[EmailMessage] = field(default_factory=list)
+
+    @property
+    def last(self) -> EmailMessage:
+        return self.letters[-1]
+
+    @property
+    def text(self) -> str:
+        return body(self.last)
+
+    def find(self, subject: str) -> EmailMessage:
+        """The latest letter whose subject holds these words."""
+        return next(letter for letter in reversed(self.letters) if subject in str(letter["Subject"]))
+
+    def form(self, kind: str) -> str:
+        """The latest form of this kind that a letter brought."""
+        for letter in reversed(self.letters):
+            lines = body(letter).split("\n")
+            for at, line in enumerate(lines):
+                if line.startswith(f"{kind} m"):
+                    return "\n".join(lines[at : lines.index("end", at) + 1]) + "\n"
+        raise AssertionError(f"no form of kind {kind}")
+
+    def filled(self, kind: str, text: str, rev: int | None = None) -> str:
+        """The latest form, filled in."""
+        head, _, _ = self.form(kind).rpartition("\nend\n")
+        if rev is not None:
+            head = "\n".join(f"rev {rev}" if line.startswith("rev ") else line for line in head.split("\n"))
+        return f"{head.rstrip()}\n{text}\nend\n"
+
+
+def body(letter: EmailMessage) -> str:
+    part = letter.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content()).replace("\r\n", "\n")
+
+
+def attachment(letter: EmailMessage, suffix: str) -> bytes:
+    for part in letter.iter_attachments():
+        if (part.get_filename() or "").endswith(suffix):
+            content = part.get_content()
+            return content if isinstance(content, bytes) else content.encode()
+    raise AssertionError(f"nothing ends in {suffix}")
+
+
+class Referee:
+    """The desk of play.example on a store of its own."""
+
+    def __init__(self, folder: Path, seed: str = "die") -> None:
+        self.config = Config(server=SERVER, operator="operator@play.example")
+        self.now = START
+        self.die = Die(seed)
+        self.folder = folder
+        self.vault = Vault(bytes(32), Die("nonce"))
+        self.database = Database(folder / "store.sqlite")
+        self.inbox = Inbox(self.database, self.vault)
+        self.outbox = Outbox(self.database, self.vault)
+        self.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+        self.people: dict[str, Mailbox] = {}
+        self.sent = itertools.count(1)
+        self.open_desk()
+
+    def open_desk(self) -> None:
+        """The desk, as after a restart: nothing of it is remembered but the store."""
+        composer = Composer(SERVER, "pbem", Templates())
+        self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die)
+
+    def close(self) -> None:
+        self.database.close()
+
+    def person(self, name: str) -> Mailbox:
+        seed = hashlib.sha256(name.encode()).digest()
+        mailbox = Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.from_private_bytes(seed))
+        self.people[mailbox.address] = mailbox
+        return mailbox
+
+    def registered(self, name: str) -> Mailbox:
+        person = self.person(name)
+        self.send(person, f"register {name}\n{ssh.public(person.key)} {name}@home\n", sign=False)
+        self.send(person, form_in(person.text, "confirm"))
+        assert "You are registered" in person.text
+        return person
+
+    def signed(self, person: Mailbox, text: str) -> str:
+        return text + ssh.sign(person.key, text.encode(), f"pbem@{SERVER}")
+
+    def raw(self, person: Mailbox, text: str, *, subject: str = "orders", headers: str = "") -> bytes:
+        lines = (
+            f"From: {person.name} <{person.address}>\nTo: pbem@{SERVER}\nSubject: {subject}\n"
+            f"Message-ID: <{next(self.sent)}.{person.name}@mail.example>\n{headers}"
+            f"Content-Type: text/plain; charset=utf-8\n\n{text}"
+        )
+        return lines.encode().replace(b"\n", b"\r\n")
+
+    def send(self, person: Mailbox, text: str, *, sign: bool = True, to: str = f"pbem@{SERVER}") -> None:
+        self.deliver(self.raw(person, self.signed(person, text) if sign else text), person.address, to)
+
+    def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}") -> None:
+        """A letter as the intake stores it, and all that the desk makes of it."""
+        self.inbox.put(Envelope(sender, (to,)), raw, self.now)
+        self.work()
+
+    def work(self) -> None:
+        while self.desk.handle_next(self.now):
+            pass
+        self.desk.tick(self.now)
+        self.collect()
+
+    def wait(self, time: timedelta) -> None:
+        self.now += time
+        self.work()
+
+    def collect(self) -> None:
+        while row := self.outbox.lease(self.now):
+            letter = email.message_from_bytes(row.raw, policy=email.policy.default)
+            if row.recipient in self.people:
+                self.people[row.recipient].letters.append(letter)
+            with self.database.transaction():
+                self.outbox.delivered(row.id, "250 ok", self.now)
+
+    def agreed(self, options: str = "", game: str = "spaceships") -> tuple[Mailbox, Mailbox]:
+        """Ann and Bob, registered and in match m1, their setups asked for."""
+        ann, bob = self.registered("ann"), self.registered("bob")
+        self.send(ann, f"new {game} with bob\n{options}\nend\n")
+        self.send(bob, form_in(bob.text, "accept", lines=1))
+        return ann, bob
+
+    def begun(self, options: str = "", setups: tuple[str, str] = (ANN, BOB)) -> tuple[Mailbox, Mailbox]:
+        """The same, with both setups sent: turn 1 is due."""
+        ann, bob = self.agreed(options)
+        self.send(ann, ann.filled("setup", setups[0]))
+        self.send(bob, bob.filled("setup", setups[1]))
+        return ann, bob
+
+    def turn(self, first: tuple[Mailbox, str], second: tuple[Mailbox, str]) -> None:
+        """Both order, finally."""
+        for person, orders in (first, second):
+            self.send(person, person.filled("orders", f"final\n{orders}"))
+
+
+def form_in(text: str, kind: str, lines: int | None = None) -> str:
+    """The form of this kind in a letter's text."""
+    found = text.split("\n")
+    at = next(number for number, line in enumerate(found) if line.startswith(f"{kind} "))
+    end = at + lines if lines else found.index("end", at) + 1
+    return "\n".join(found[at:end]) + "\n"
