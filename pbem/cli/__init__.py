@@ -1,1 +1,59 @@
-"""The room `cli`."""
+"""`pbem`: the commands, each in a module of its own that is imported when it is asked for.
+
+Here live the table of commands and the group that looks them up; a command that is not run costs nothing, so that
+`pbem replay` starts without mail, database or cryptography. Implements design.md, "Layout", `cli/`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["COMMANDS", "main"]
+
+
+class Place(NamedTuple):
+    """Where a command lives, and what `pbem --help` says of it."""
+
+    module: str
+    function: str
+    help: str
+
+
+COMMANDS: Final[Mapping[str, Place]] = {
+    "replay": Place("pbem.cli.replay", "replay", "Play game records through the rules and say what happened."),
+    "verify": Place(
+        "pbem.cli.verify", "verify", "Check a match's bundle: that nobody, the referee included, cheated."
+    ),
+    "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
+    "serve": Place("pbem.cli.serve", "serve", "Run the server."),
+}
+
+
+class _Commands(click.Group):
+    """The group of all commands, imported one by one when asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        place = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(place.module), place.function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.help) for name, place in COMMANDS.items()])
+
+
+@click.group(cls=_Commands)
+@click.version_option(package_name="pbem")
+def main() -> None:
+    """A referee for slow games by e-mail: signed orders, committed secrets, proof afterwards."""

@@ -35,6 +35,11 @@ _KEYS = (
 )
 
 
+# tomllib takes quadratic time over dotted keys, and builds them deeper than anything can be walked.
+_LONG_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
+_DEPTH = 100
+
+
 class NotARecord(ValueError):  # noqa: N818 - what it says of the file
     """The text is no record at all: no TOML, no `record`, or a game nobody taught us."""
 
@@ -108,6 +113,8 @@ def read(text: str) -> Record:
 
 
 def _table(text: str) -> dict[str, Any]:
+    if _LONG_KEY.search(text):
+        raise NotARecord("not TOML that anybody would write: a key of hundreds of parts")
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -121,6 +128,7 @@ def _table(text: str) -> dict[str, Any]:
 
 
 def _record(table: dict[str, Any]) -> Record:
+    """The record of a table; what is no text where orders or a setup should be is named like a fault in them."""
     _known(table, _KEYS, "the record")
     if type(table["record"]) is not int or table["record"] != 1:
         raise _fault("`record` is 1, the version of the format")
@@ -130,10 +138,13 @@ def _record(table: dict[str, Any]) -> Record:
     number = _typed(table, "round", int, None)
     if number is not None and number < 1:
         raise _fault("`round` is a number from 1")
-    return Record(
+    seats = [_seat(seat) for seat in _tables(table, "seat")]
+    keys = frozenset(map(str, range(1, len(seats) + 1)))
+    turns = [_turn(number, turn, keys) for number, turn in enumerate(_tables(table, "turn"), start=1)]
+    record = Record(
         game=table["game"],
-        seats=tuple(_seat(seat) for seat in _tables(table, "seat")),
-        turns=tuple(_turn(number, turn) for number, turn in enumerate(_tables(table, "turn"), start=1)),
+        seats=tuple(seats),
+        turns=tuple(turns),
         options=_typed(table, "options", dict, {}),
         rules=edition,
         note=_typed(table, "note", str, None),
@@ -141,8 +152,35 @@ def _record(table: dict[str, Any]) -> Record:
         round=number,
         previous=_typed(table, "previous", str, None),
         result=_recorded_result(table),
-        extra=_typed(table, "extra", dict, None),
+        extra=_extra(table),
     )
+    if _lacks_text(record):
+        replay(record)
+        raise AssertionError("a record that lacks a text was replayed")
+    return record
+
+
+def _lacks_text(record: Record) -> bool:
+    """Whether something else stands where a setup or orders should; only replay can tell which fault is first."""
+    texts: list[Any] = [setup for _, setup in record.seats]
+    texts.extend(text for turn in record.turns for text in turn.orders.values())
+    return not all(isinstance(text, str) for text in texts)
+
+
+def _extra(table: Mapping[str, Any]) -> dict[str, Any] | None:
+    extra: dict[str, Any] | None = _typed(table, "extra", dict, None)
+    level: list[Any] = [extra]
+    for _ in range(_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise _fault("[extra] is nested too deeply")
+    return extra
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def _fault(message: str) -> Illegal:
@@ -175,20 +213,17 @@ def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 def _seat(table: dict[str, Any]) -> tuple[str, str]:
     _known(table, ("name", "setup"), "a seat")
-    if "setup" not in table:
-        raise _fault("a seat has no `setup`")
-    return _typed(table, "name", str, ""), _typed(table, "setup", str, "")
+    name: str = _typed(table, "name", str, "")
+    return name, table.get("setup")  # type: ignore[return-value]  # judged by _lacks_text
 
 
-def _turn(number: int, table: dict[str, Any]) -> Turn:
+def _turn(number: int, table: dict[str, Any], keys: frozenset[str]) -> Turn:
     orders = {}
     for key, text in table.items():
         if key == "note":
             continue
-        if not re.fullmatch(r"[1-9][0-9]?", key):
+        if key not in keys:
             raise Illegal(0, None, key, f"turn {number} has no key {key!r}")
-        if not isinstance(text, str):
-            raise _fault(f"the orders of seat {key} in turn {number} are not a text")
         orders[int(key)] = text
     return Turn(orders, _typed(table, "note", str, None))
 
@@ -301,6 +336,8 @@ class _Player:
             raise _illegal(0, None, refused) from refused
         setups: list[Setup] = []
         for seat, (_, text) in enumerate(seats, start=1):
+            if not isinstance(text, str):
+                raise Illegal(0, seat, None, "the setup of this seat is missing, or no text")
             try:
                 setups.append(self.rules.setup(options, seat, text))
             except Refused as refused:
@@ -311,9 +348,9 @@ class _Player:
         orders = {}
         for seat in sorted({*state.due, *turn.orders}):
             if seat not in state.due:
-                raise Illegal(number, seat if seat <= len(self.record.seats) else None, None, "not this seat's turn")
-            if seat not in turn.orders:
-                raise Illegal(number, seat, None, "no orders of this seat")
+                raise Illegal(number, seat, None, "this seat has no orders in this turn")
+            if not isinstance(turn.orders.get(seat), str):
+                raise Illegal(number, seat, None, "the orders of this seat are missing, or no text")
             try:
                 orders[seat] = self.rules.order(state, seat, turn.orders[seat])
             except Refused as refused:

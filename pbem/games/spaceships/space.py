@@ -36,16 +36,13 @@ def stride(step: Vector) -> int:
     return (step[0] * SIDE + step[1]) * SIDE + step[2]
 
 
-def _inside(place: Vector, step: Vector, times: int) -> bool:
-    return all(0 <= at + times * by < SIDE for at, by in zip(place, step, strict=True))
+def _starts(step: Vector, times: int) -> Iterator[int]:
+    """The cells from which so many steps do not leave the space."""
+    spans = [range(max(0, -by * times), SIDE - max(0, by * times)) for by in step]
+    return map(stride, product(*spans))
 
 
-def _starts(step: Vector) -> int:
-    """The cells from which one step does not leave the space."""
-    return sum(1 << cell for cell, place in enumerate(PLACES) if _inside(place, step, 1))
-
-
-STEPS: Final = tuple((stride(step), _starts(step)) for step in DIRECTIONS)
+STEPS: Final = tuple((stride(step), sum(1 << cell for cell in _starts(step, 1))) for step in DIRECTIONS)
 """For each direction its stride and the cells from which a step along it stays inside."""
 
 FACES: Final = tuple(STEPS[DIRECTIONS.index(axis)] for axis in ((0, 0, 1), (0, 1, 0), (1, 0, 0)))
@@ -102,11 +99,10 @@ def _lines() -> dict[str, tuple[tuple[int, int, int], int]]:
     lines = {}
     for number, step in enumerate(DIRECTIONS):
         by = stride(step)
-        for cell, place in enumerate(PLACES):
-            if _inside(place, step, 2):
-                first, middle, last = cell, cell + by, cell + 2 * by
-                lines[NAMES[first] + NAMES[last]] = (first, middle, last), number
-                lines[NAMES[last] + NAMES[first]] = (last, middle, first), number
+        for first in _starts(step, 2):
+            middle, last = first + by, first + 2 * by
+            lines[NAMES[first] + NAMES[last]] = (first, middle, last), number
+            lines[NAMES[last] + NAMES[first]] = (last, middle, first), number
     return lines
 
 

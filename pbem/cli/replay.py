@@ -1,0 +1,139 @@
+"""`pbem replay`: game records in, what happened in them out, for people or as JSON.
+
+Here live reading files, exit status and printing; all judging is in `match/record`. Imports nothing of mail,
+database or cryptography. Implements record-format.md, "`pbem replay FILE... [--json]`".
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from pbem.match.record import Illegal, NotARecord, read
+from pbem.match.record import replay as played
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.match.record import Record, Replay
+
+__all__ = ["replay"]
+
+LEGAL, REFUSED, UNREADABLE = 0, 1, 2
+LARGEST: Final = 16 << 20
+"""Bytes of a file; a game of a thousand turns has less than one mebibyte."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a file, each on one line.")
+def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
+    """Play game records (.pbem.toml) through the rules and say what happened.
+
+    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are
+    named. 2: one cannot be read as a record. The highest wins.
+    """
+    worst = LEGAL
+    if hasattr(sys.stdout, "reconfigure"):  # a narrow terminal encoding is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")
+    for file in files:
+        status, found, account = _judge(file)
+        worst = max(worst, status)
+        if as_json:
+            click.echo(json.dumps(found))
+        else:
+            for line in account:
+                click.echo("".join(char if char.isprintable() else "?" for char in line))
+    sys.exit(worst)
+
+
+def _judge(file: Path) -> tuple[int, dict[str, Any], Iterator[str]]:
+    """Exit status, JSON object and the account for people of one file."""
+    try:
+        record = read(_text(file))
+        replayed = played(record)
+    except NotARecord as error:
+        return UNREADABLE, _error(None, 0, None, None, str(error)), iter([f"{file}: {error}"])
+    except Illegal as illegal:
+        refused = _error(illegal.game, illegal.turn, illegal.seat, illegal.order, illegal.message)
+        return REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
+    turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(replayed.turns, start=1)]
+    found = {"game": record.game, "turns": turns, "result": replayed.result}
+    return LEGAL, found, _account(file, record, replayed)
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as source:
+            data = source.read(LARGEST + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise NotARecord(f"cannot be read: {error}") from error
+    if len(data) > LARGEST:
+        raise NotARecord("too large for a record")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NotARecord("not UTF-8") from error
+
+
+def _error(game: str | None, turn: int, seat: int | None, order: str | None, message: str) -> dict[str, Any]:
+    return {"game": game, "error": {"turn": turn, "seat": seat, "order": order, "message": message}}
+
+
+def _where(illegal: Illegal) -> str:
+    place = f"turn {illegal.turn}" if illegal.turn else "before turn 1"
+    if illegal.seat is not None:
+        place += f", seat {illegal.seat}"
+    return place if illegal.order is None else f"{place}, “{' '.join(illegal.order.split())}”"
+
+
+def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
+    names = {seat: name or f"seat {seat}" for seat, (name, _) in enumerate(record.seats, start=1)}
+    yield f"{file}: {record.game}, {' against '.join(names.values())}"
+    for number, (turn, reports) in enumerate(zip(record.turns, replayed.turns, strict=True), start=1):
+        yield f"Turn {number}"
+        for seat, orders in sorted(turn.orders.items()):
+            yield f"  {names[seat]}: {' '.join(orders.split()) or 'no orders'}"
+        for report in reports:
+            yield f"    {_told(report, names)}"
+    yield _ending(replayed.result, names)
+
+
+def _told(report: Mapping[str, Any], names: Mapping[int, str]) -> str:
+    """One report in a line: whose, what kind, then what else it holds, game-blind."""
+    rest = dict(report)
+    head = [names[rest.pop("seat")]] if "seat" in rest else []
+    head.append(str(rest.pop("kind", "")))
+    return " ".join([*head, *(_said(key, value) for key, value in rest.items())])
+
+
+def _said(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"not {key}"
+    if key in ("cell", "square", "result"):
+        return str(value)
+    return f"{key}: {_spoken(value)}"
+
+
+def _spoken(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(_spoken(inner) for inner in value.values())
+    if isinstance(value, (list, tuple)):
+        return (
+            ", ".join(map(_spoken, value)) if any(isinstance(x, dict) for x in value) else " ".join(map(str, value))
+        )
+    if isinstance(value, bool):
+        return "destroyed" if value else "undamaged"
+    return "nothing" if value is None else str(value)
+
+
+def _ending(result: Mapping[str, Any], names: Mapping[int, str]) -> str:
+    scores = ", ".join(f"{names[seat]} {score}" for seat, score in enumerate(result["scores"], start=1))
+    if not result["over"]:
+        return f"Not over. {scores}"
+    winner = f"{names[result['winner']]} wins" if result["winner"] else "A draw"
+    return f"{winner} ({result['reason']}). {scores}"
