@@ -346,8 +346,8 @@ class _Session(SMTP):
         size = 0
         while True:
             line = await self._line()
-            if line is None:
-                return b"", *await self._drain(LINE_TOO_LONG, b"")
+            if len(line) > self._intake.limits.line_bytes + 2:
+                return b"", *await self._drain(LINE_TOO_LONG, line[-2:])
             if line == b".\r\n":
                 return b"".join(lines), "", False
             self._reset_timeout()
@@ -358,17 +358,15 @@ class _Session(SMTP):
             if len(lines) > self._intake.limits.message_lines:
                 return b"", *await self._drain(TOO_MANY_LINES, b"\r\n")
 
-    async def _line(self) -> bytes | None:
-        """The next line with its CRLF, or None as soon as it is too long."""
+    async def _line(self) -> bytes:
+        """The next line with its CRLF, or as much of it as is already too long."""
         line = b""
         while True:
             try:
                 line += await self._reader.readuntil(b"\r\n")
             except asyncio.LimitOverrunError as error:
                 line += await self._reader.read(error.consumed)
-            if len(line) > self._intake.limits.line_bytes + 2:
-                return None
-            if line.endswith(b"\r\n"):
+            if line.endswith(b"\r\n") or len(line) > self._intake.limits.line_bytes + 2:
                 return line
 
     async def _drain(self, reply: str, seen: bytes) -> tuple[str, bool]:
