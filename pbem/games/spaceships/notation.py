@@ -208,7 +208,7 @@ def _shapes(read: Text, ships: list[_Named]) -> Iterator[Placed]:
             message = f"{ship.token} has {count} cells; a {kind.title} has {kind.size}"
         else:
             message = f"the cells of {ship.token} have not the shape of a {kind.title}"
-        yield read.fault("5" if ship.code == "DS" else "4", ship.token, message, ship.at)
+        yield read.fault("5" if ship.code == "DS" and count == kind.size else "4", ship.token, message, ship.at)
 
 
 def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) -> Placed:
