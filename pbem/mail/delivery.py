@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 import aiosmtplib
 import structlog
 
+from pbem.mail.compose import ADDRESS
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ class Smarthost:
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
+        if not ADDRESS.fullmatch(recipient):
+            # aiosmtplib would repair it, and so write to somebody else.
+            raise Permanent("not sent: no plain address")
         client = self._client()
         try:
             await client.connect()
@@ -83,9 +87,6 @@ class Smarthost:
             raise _judged(error.recipients[0]) from None
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
-        except ValueError as error:
-            # aiosmtplib refuses what would break out of the SMTP command.
-            raise Permanent(f"unsafe address: {type(error).__name__}") from None
         except (aiosmtplib.SMTPException, OSError) as error:
             # Nobody knows whether the letter arrived when the connection broke after the final dot:
             # the same bytes and Message-ID go out again, and the receiver can tell.
