@@ -1,0 +1,101 @@
+"""How fast the rules are: turns of Spaceships from text to reports, and the start of `pbem replay`.
+
+    .venv/bin/python bench/rules.py [seconds]
+
+Games are played beforehand by random players; then their turns are played again, both sides' orders read and
+judged and the turn resolved. Counted are turns in which each side has eight orders or more. No goal is tested
+elsewhere: a test that measures time fails on a busy day.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import random_players  # noqa: E402
+
+from pbem.games import rules  # noqa: E402
+from pbem.match.record import Record, Turn, write  # noqa: E402
+
+TURNS_A_SECOND = 10_000
+START_MS = 150
+LEAST_ORDERS = 8
+
+
+def busy_turns(random: Random, games: int) -> list[tuple]:
+    """Positions with both sides' orders as text, eight or more a side."""
+    judge = rules("spaceships")
+    turns = []
+    for number in range(games):
+        raw = ({}, {"fleet": "cost:24"}, {"additional": [8, 8]})[number % 3]
+        game = random_players.play("spaceships", random, raw, 2)
+        for state, texts in zip(game.states, game.orders, strict=False):
+            orders = [judge.order(state, seat, text) for seat, text in texts.items()]
+            if all(len(order.strikes) + len(order.scans) + len(order.beams) >= LEAST_ORDERS for order in orders):
+                turns.append((state, texts))
+    return turns
+
+
+def turns_a_second(turns: list[tuple], seconds: float) -> tuple[float, float]:
+    """The best and the median of several rounds over all turns."""
+    judge = rules("spaceships")
+    order, resolve = judge.order, judge.turn
+    figures = []
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until or len(figures) < 5:
+        start = time.perf_counter()
+        for state, texts in turns:
+            resolve(state, {1: order(state, 1, texts[1]), 2: order(state, 2, texts[2])})
+        figures.append(len(turns) / (time.perf_counter() - start))
+    return max(figures), statistics.median(figures)
+
+
+def start_ms(command: list[str], runs: int = 15) -> float:
+    """The median of several runs of a process, in milliseconds."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1000
+
+
+def short_file(where: Path) -> Path:
+    """A record of one turn."""
+    game = random_players.play("spaceships", Random(1), {}, 2, most=1)
+    seats = tuple(zip(("Ann", "Bob"), game.setups, strict=True))
+    where.write_text(write(Record(game.game, seats, tuple(Turn(orders) for orders in game.orders))))
+    return where
+
+
+def said(met: bool) -> str:
+    return "goal met" if met else "GOAL MISSED"
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
+    turns = busy_turns(Random(20), games=60)
+    best, median = turns_a_second(turns, seconds)
+    print(f"Spaceships, text to reports, {len(turns)} different turns with {LEAST_ORDERS} or more orders a side:")
+    print(
+        f"  best {best:,.0f}, median {median:,.0f} turns/s; goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
+    )
+    bin_ = Path(sys.executable).parent
+    with tempfile.TemporaryDirectory() as folder:
+        file = short_file(Path(folder) / "short.pbem.toml")
+        bare = start_ms([sys.executable, "-c", "pass"])
+        whole = start_ms([str(bin_ / "pbem"), "replay", str(file)])
+    print(f"pbem replay of one short file: {whole:.0f} ms, of which Python itself {bare:.0f} ms;", end=" ")
+    print(f"goal {START_MS} ms: {said(whole <= START_MS)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Players that know the rules but have no plan, and one with a little sense, for tests, bench and demo.
+
+For each registered game: options to play under, a random legal setup, and random legal orders made from what a
+player is told (`view`) alone. `sensible_orders` aims at what is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Refused, rules
+from pbem.games.spaceships.fleet import STANDARD_FLEETS, is_agreed
+from pbem.games.spaceships.ships import TYPES, placements
+from pbem.games.spaceships.space import ADJACENT, CELLS, LINES, NAMES, PLACES, cells, mask_of, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
+
+    from pbem.games import Options, Report, State
+
+
+@dataclass(frozen=True)
+class Player:
+    """How a game is played at random: options by seats, a setup, orders from a view."""
+
+    options: Sequence[tuple[Mapping[str, Any], int]]
+    setup: Callable[[Random, Any, int], str]
+    orders: Callable[[Random, dict[str, Any]], str]
+
+
+# Spaceships
+
+
+def random_setup(random: Random, options: Any, seat: int) -> str:
+    """A legal setup of Spaceships as text, in the form of a list."""
+    while True:
+        placed = _placed(random, _random_fleet(random, options, seat))
+        if placed is not None:
+            return _as_list(placed)
+
+
+def _random_fleet(random: Random, options: Any, seat: int) -> list[str]:
+    while True:
+        extra = _of_cost(random, options.additional[seat - 1], options.additional_allowed)
+        if options.cost is None:
+            base = list(random.choice(STANDARD_FLEETS))
+        else:
+            base = _of_cost(random, options.cost, options.allowed)
+        if is_agreed(options, seat, base + extra):
+            return base + extra
+
+
+def _of_cost(random: Random, cost: int, allowed: Sequence[tuple[str, int]] | None) -> list[str]:
+    """Ships that add up to a cost, or to less where the restriction leaves no way; the caller checks."""
+    left = Counter(dict.fromkeys(TYPES, cost) if allowed is None else dict(allowed))
+    fleet: list[str] = []
+    while fitting := [code for code in TYPES if left[code] > 0 and TYPES[code].cost <= cost]:
+        code = random.choice(fitting)
+        left[code] -= 1
+        cost -= TYPES[code].cost
+        fleet.append(code)
+    return fleet
+
+
+def _placed(random: Random, codes: list[str]) -> list[tuple[str, int]] | None:
+    taken = 0
+    placed = []
+    for code in sorted(codes, key=lambda code: -TYPES[code].size):
+        free = [mask for mask in random.choices(placements(code), k=200) if not mask & taken]
+        if not free:
+            return None
+        taken |= free[0]
+        placed.append((code, free[0]))
+    return placed
+
+
+def _as_list(placed: list[tuple[str, int]]) -> str:
+    several = Counter(code for code, _ in placed)
+    numbers: Counter[str] = Counter()
+    lines = []
+    for code, mask in placed:
+        numbers[code] += 1
+        name = f"{code}{numbers[code]}" if several[code] > 1 else code
+        lines.append(" ".join([name, *names(mask)]))
+    return "\n".join(lines)
+
+
+def random_orders(random: Random, view: dict[str, Any]) -> str:
+    """Legal orders of Spaceships with targets anywhere; now and then fewer than are due."""
+    share = random.choice((1.0, 1.0, 1.0, 0.5))
+    return _orders(random, view, lambda: random.choice(NAMES), random.choice, share)
+
+
+def _orders(
+    random: Random,
+    view: dict[str, Any],
+    target: Callable[[], str],
+    line: Callable[[list[str]], str],
+    share: float = 1.0,
+) -> str:
+    entitled = view["entitled"]
+    undamaged = {ship["ship"]: mask_of(ship["cells"]) & ~mask_of(ship["destroyed"]) for ship in view["own"]["ships"]}
+    orders = []
+    for beam in entitled["beams"]:
+        ends = line(_lines_of_fire(undamaged[beam["ship"]]))
+        orders.append(f"b{ends[:3]}{random.choice(('', '-', ' - ', ' '))}{ends[3:]} ({beam['ship']})")
+    orders.extend(target() for ship in entitled["conventional"] for _ in range(ship["strikes"]))
+    orders.extend(f"m{random.choice(ship['cells'])} {target()}" for ship in entitled["missiles"])
+    orders.extend(f"k{random.choice(ship['cells'])} {target()}" for ship in entitled["kamikazes"])
+    orders.extend(f"s{target()}" for _ in range(entitled["scans"]))
+    orders = [order for order in orders if random.random() <= share]
+    random.shuffle(orders)
+    return random.choice((" ", ", ", "\n")).join(orders)
+
+
+def _lines_of_fire(undamaged: int) -> list[str]:
+    """The lines along which a beam can be fired, by arithmetic of its own."""
+    places = [PLACES[cell] for cell in cells(undamaged)]
+    steps = {tuple(b - a for a, b in zip(one, other, strict=True)) for one in places for other in places}
+    able = []
+    for ends in LINES:
+        first, last = PLACES[CELLS[ends[:3]]], PLACES[CELLS[ends[3:]]]
+        if tuple((b - a) // 2 for a, b in zip(first, last, strict=True)) in steps:
+            able.append(ends)
+    return able
+
+
+def sensible_orders(random: Random, view: dict[str, Any]) -> str:
+    """Legal orders of Spaceships of a player who finishes off what was found and does not waste strikes."""
+    (known,) = view["known"].values()
+    aim = _Aim(random, known)
+    strikes = sum(ship["strikes"] for ship in view["entitled"]["conventional"]) + len(view["entitled"]["missiles"])
+    if strikes and not aim.found:
+        view = view | {"entitled": view["entitled"] | {"kamikazes": []}}  # not for a shot in the dark
+    return _orders(random, view, aim.next, aim.best_line)
+
+
+class _Aim:
+    """Where to look next: known ship cells, then the neighbours of hits, then the unknown."""
+
+    def __init__(self, random: Random, known: dict[str, Any]) -> None:
+        self.random = random
+        destroyed, empty = mask_of(known["destroyed"]), mask_of(known["empty"])
+        finished = mask_of([cell for ship in known["ships"] for cell in ship["cells"]])
+        beside = 0
+        for cell in cells(destroyed & ~finished):
+            beside |= ADJACENT[cell]
+        self.found = mask_of(known["ship"])
+        self.near = beside & ~destroyed & ~empty & ~self.found
+        self.dark = ((1 << len(NAMES)) - 1) & ~destroyed & ~empty & ~self.found & ~self.near
+        self.left = [self._shuffled(mask) for mask in (self.found, self.near, self.dark)]
+
+    def _shuffled(self, mask: int) -> list[str]:
+        found = names(mask)
+        self.random.shuffle(found)
+        return found
+
+    def next(self) -> str:
+        for choice in self.left:
+            if choice:
+                return choice.pop()
+        return self.random.choice(NAMES)
+
+    def best_line(self, lines: list[str]) -> str:
+        return max(self.random.sample(lines, min(40, len(lines))), key=self._worth)
+
+    def _worth(self, ends: str) -> int:
+        worth = 0
+        for cell in LINES[ends][0]:
+            worth += 6 * (self.found >> cell & 1) + 4 * (self.near >> cell & 1) + (self.dark >> cell & 1)
+        return worth
+
+
+PLAYERS: dict[str, Player] = {
+    "spaceships": Player(
+        options=(
+            ({}, 2),
+            ({"fleet": "cost:24", "first": "1"}, 2),
+            ({"fleet": "cost:40", "first": "2"}, 2),
+            ({"additional": [5, 11], "additional_allowed": {"LG": 3, "AG": 2, "PC": 1, "DS": 1}}, 2),
+            ({"fleet": "cost:10", "additional": [4, 0], "allowed": {"KC": 1, "FS": 2, "AG": 1, "LG": 1}}, 2),
+        ),
+        setup=random_setup,
+        orders=random_orders,
+    ),
+}
+"""By name of the game. A registered game without an entry fails tests/games/test_random_play.py."""
+
+
+@dataclass
+class Game:
+    """A game that was played to its end, or until a number of turns."""
+
+    game: str
+    options: Options
+    setups: list[str]
+    orders: list[dict[int, str]]
+    reports: list[list[Report]]
+    states: list[State]
+
+
+def play(game: str, random: Random, raw: Mapping[str, Any], seats: int, most: int = 1000, **other: Any) -> Game:
+    """Play a game at random; `other` may bring another way to make orders."""
+    player, judge = PLAYERS[game], rules(game)
+    make_orders = other.get("orders", player.orders)
+    options = judge.options(raw, seats)
+    setups = [judge.setup(options, seat, player.setup(random, options, seat)) for seat in range(1, seats + 1)]
+    state = judge.begin(options, setups)
+    played = Game(game, options, [setup.text for setup in setups], [], [], [state])
+    shown: dict[int, list[list[Report]]] = {seat: [] for seat in range(1, seats + 1)}
+    while state.result is None and len(played.orders) < most:
+        texts = {}
+        for seat, forced in state.due.items():
+            text = make_orders(random, judge.view(state, seat, shown[seat])) if forced is None else forced.text
+            texts[seat] = text
+        try:
+            orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+        except Refused as refused:
+            raise AssertionError(f"{texts}: {refused}") from refused
+        state, reports = judge.turn(state, orders)
+        for seat, seen in shown.items():
+            seen.append([found for report in reports if (found := judge.show(report, seat)) is not None])
+        played.orders.append(texts)
+        played.reports.append(reports)
+        played.states.append(state)
+    return played
