@@ -8,7 +8,6 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -48,8 +48,8 @@ __all__ = ["Desk"]
 CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
 """Commands that a second letter with the same signed text must not carry out again."""
 
-_NOTICES = timedelta(days=1)
-"""How often a player is told, at the most, that somebody's letter in the player's name was refused."""
+_NOTICES = 10
+"""How often a day, at the most, an address is told that a letter in its name was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +191,14 @@ class Desk:
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
     ) -> str:
-        """Nothing is done and nothing told, but for one notice a day to the registered address."""
+        """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
         outcome = f"signature {verdict.kind}"
-        if player is not None:
-            mark = f"notice {player.name}"
-            last = self._database.meta(mark)
-            if last and moment(last) > now - _NOTICES:
-                return outcome
-            self._database.set_meta(mark, stamp(now))
+        mark = f"notices {sender.lower()}"
+        day, _, count = (self._database.meta(mark) or "").partition(" ")
+        sent = int(count) if day == now.date().isoformat() else 0
+        if sent >= _NOTICES:
+            return outcome
+        self._database.set_meta(mark, f"{now.date().isoformat()} {sent + 1}")
         keys = [key.fingerprint for key in self._keys(sender, player)]
         text = self._clerk.render(
             "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now

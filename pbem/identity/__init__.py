@@ -111,10 +111,12 @@ def _blocks(letter: Signable) -> Iterator[_Block]:
     body = (letter.text or "").split()
     parts = letter.parts
     for part in parts:
-        if (kind := _FOREIGN_TYPES.get(part.content_type.lower())) is not None:
-            yield _foreign(kind)
-        elif part.filename and part.filename.lower().endswith(".sig"):
+        named_signature = part.filename is not None and part.filename.lower().endswith(".sig")
+        # The name and the armor decide: mutt calls every .sig file application/pgp-signature.
+        if named_signature and _armor(part).startswith(ssh.BEGIN):
             yield _detached(part, parts)
+        elif (kind := _FOREIGN_TYPES.get(part.content_type.lower())) is not None or named_signature:
+            yield _foreign(kind)
         elif part.filename:
             text = part.content.decode("utf-8", "replace")
             # Some programs name even the body: what was read as letter.text is not counted a second time.
@@ -146,17 +148,18 @@ def _places(text: str, mark: str) -> Iterator[int]:
         at = text.find(mark, at + len(mark))
 
 
+def _armor(part: Part) -> str:
+    return part.content.decode("utf-8", "replace").lstrip("\ufeff").strip()
+
+
 def _detached(part: Part, parts: Sequence[Part]) -> _Block:
     """Pair an attachment NAME.sig with its NAME."""
     signature = part.filename or ""
     name = signature.rpartition(".")[0]
-    armor = part.content.decode("utf-8", "replace").lstrip("\ufeff").strip()
-    if not armor.startswith(ssh.BEGIN):
-        return _foreign(None)
     named = [other for other in parts if other.filename == name]
     if len(named) != 1:
         return _Block("ssh", fault=f"{signature!a} must have exactly one attachment {name!a} beside it.")
-    return _Block("ssh", armor, named[0].content)
+    return _Block("ssh", _armor(part), named[0].content)
 
 
 def readings(text: str) -> Iterator[bytes]:

@@ -213,15 +213,18 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     assert "with the token" in bob.text
 
 
-def test_forged_letters_change_nothing_and_are_noticed_once_a_day(referee: Referee) -> None:
+def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
     before = len(ann.letters)
-    referee.deliver(forged, "evil@elsewhere.example")
-    assert len(ann.letters) == before + 1
+    for _ in range(12):
+        forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
+        referee.deliver(forged, "evil@elsewhere.example")
+    assert len(ann.letters) == before + 10
     assert "nothing was done with it" in ann.text
-    referee.deliver(forged + b"\r\n", "evil@elsewhere.example")
-    assert len(ann.letters) == before + 1
+    assert "Rv5" not in ann.text
+    referee.wait(timedelta(days=1))
+    referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), "evil@elsewhere.example")
+    assert len(ann.letters) == before + 11
     referee.send(ann, "status m1", sign=False)
     assert "No orders of yours stand." in ann.text
 

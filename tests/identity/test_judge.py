@@ -253,3 +253,14 @@ def test_a_large_letter_is_judged_in_bounds() -> None:
     for filler in ("orders m17 turn 5\n", " \n", "a " * 30, "end ", "> -----BEGIN SSH SIGNATURE-----", "server x "):
         text = filler * (256 * 1024 // len(filler))
         assert verdict(f"{text}\n{signature(FORM)}").kind == "bad"
+
+
+def test_an_attached_signature_is_known_by_its_name_whatever_its_type() -> None:
+    """Mutt calls every .sig file application/pgp-signature."""
+    pair = (
+        Leaf("orders.txt", FORM.encode(), "text/plain"),
+        Leaf("orders.txt.sig", signature(FORM).encode(), "application/pgp-signature"),
+    )
+    assert verdict("see attachment", *pair).signed == FORM.encode()
+    other = replace(pair[1], filename="signature.asc")
+    assert verdict("see attachment", pair[0], other).kind == "refused"
