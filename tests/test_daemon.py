@@ -1,0 +1,467 @@
+"""The daemon as a whole, with a desk that echoes: a letter goes in, an answer comes out, once, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+import signal
+import smtplib
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.daemon import Daemon, DeskLike, StartError, configure_logs
+from pbem.mail.delivery import Temporary
+from pbem.store.database import BusyError, Database, Lock
+from pbem.store.inbox import Envelope, Inbox
+from pbem.store.outbox import Outbox
+from pbem.store.vault import Vault, load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from pbem.mail.compose import Composer
+
+TEXT = b"From: anna@example.org\r\nSubject: hello\r\n\r\nsecret orders\r\n"
+
+
+class Echo:
+    """A desk that answers each letter with its own text."""
+
+    def __init__(self, database: Database, vault: Vault, composer: Composer) -> None:
+        self.database = database
+        self.inbox = Inbox(database, vault)
+        self.outbox = Outbox(database, vault)
+        self.composer = composer
+        self.ticks: list[datetime] = []
+        self.trouble: list[Exception] = []
+
+    def handle_next(self, now: datetime) -> bool:
+        if self.trouble:
+            raise self.trouble.pop()
+        row = self.inbox.lease()
+        if row is None:
+            return False
+        with self.database.transaction():
+            message_id = self.composer.message_id(f"echo.{row.id}")
+            raw = self.composer.compose(row.envelope.sender, "echo", "echo", message_id=message_id, date=now)
+            self.outbox.put(row.envelope.sender, message_id, raw, now)
+            self.inbox.done(row.id, "echoed")
+        return True
+
+    def tick(self, now: datetime) -> datetime | None:
+        self.ticks.append(now)
+        return None
+
+
+class Post:
+    """A smarthost that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str, bytes]] = []
+        self.down = 0
+
+    async def send(self, sender: str, recipient: str, raw: bytes) -> str:
+        if self.down:
+            self.down -= 1
+            raise Temporary("down")
+        self.sent.append((sender, recipient, raw))
+        return "250 ok"
+
+
+class House:
+    """A running daemon and what stands around it."""
+
+    def __init__(self, config: Config) -> None:
+        self.post = Post()
+        self.places: dict[str, Any] = {}
+        self.desk: Any = None
+        self.daemon = Daemon(config, desk=self.open, transport=self.post, ready=self.ready)
+
+    def open(self, *arguments: Any) -> DeskLike:
+        _, database, vault, _, composer, _ = arguments
+        self.desk = Echo(database, vault, composer)
+        desk: DeskLike = self.desk
+        return desk
+
+    def ready(self, places: Any) -> None:
+        self.places = {place.protocol: place for place in places}
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110 - the condition is the daemon's state, not an event of ours
+            await asyncio.sleep(0.01)
+
+    async def send(self, raw: bytes = TEXT, sender: str = "anna@example.org") -> tuple[int, bytes]:
+        """Send a letter as another mail server would; the reply to it."""
+        return await asyncio.to_thread(deliver, self.places["smtp"].port, raw, sender)
+
+
+def deliver(port: int, raw: bytes, sender: str = "anna@example.org") -> tuple[int, bytes]:
+    with smtplib.SMTP("127.0.0.1", port, timeout=10) as client:
+        client.ehlo()
+        client.mail(sender)
+        client.rcpt("pbem@play.example")
+        return client.data(raw)
+
+
+def configured(folder: Path, **more: Any) -> Config:
+    more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
+    return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
+
+
+def run(config: Config, scene: Callable[[House], Awaitable[None]]) -> House:
+    """Start a daemon, play a scene against it, and stop it cleanly."""
+
+    async def main() -> House:
+        house = House(config)
+        running = asyncio.create_task(house.daemon.run())
+        try:
+            await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), 10)
+            if not running.done():
+                await asyncio.wait_for(scene(house), 20)
+        finally:
+            house.daemon.stop()
+            await running
+        return house
+
+    return asyncio.run(main())
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> Iterator[None]:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
+    yield
+    structlog.reset_defaults()
+
+
+def test_a_letter_is_answered(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        assert await house.send() == (250, b"2.0.0 stored")
+        await house.until(lambda: bool(house.post.sent))
+
+    house = run(configured(tmp_path), scene)
+    ((sender, recipient, raw),) = house.post.sent
+    assert (sender, recipient) == ("pbem+bounce.1@play.example", "anna@example.org")
+    assert b"\r\n\r\necho\r\n" in raw
+
+
+def test_the_same_letter_again_has_one_effect_also_after_a_restart(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for _ in range(2):
+            assert (await house.send())[0] == 250
+        assert (await house.send(TEXT + b"another\r\n"))[0] == 250
+        assert house.desk.inbox.count() == 2
+        await house.until(lambda: house.desk.outbox.count("delivered") == 2)
+
+    first, second = run(configured(tmp_path), scene), run(configured(tmp_path), scene)
+    assert (len(first.post.sent), len(second.post.sent)) == (2, 0)
+
+
+def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path) -> None:
+    async def nothing(_: House) -> None:
+        pass
+
+    async def scene(house: House) -> None:
+        await house.until(lambda: bool(house.post.sent))
+
+    run(configured(tmp_path), nothing)
+    with Database(tmp_path / "pbem.sqlite") as database:
+        inbox = Inbox(database, Vault(load_key(tmp_path / "keys" / "store.key"), os.urandom))
+        inbox.put(Envelope("bert@example.org", ("pbem@play.example",)), TEXT, datetime.now(UTC))
+        assert inbox.lease() is not None
+    house = run(configured(tmp_path), scene)
+    assert [recipient for _, recipient, _ in house.post.sent] == ["bert@example.org"]
+
+
+def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
+        assert (await house.send())[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        await house.send()
+        await house.until(lambda: bool(house.post.sent))
+        with Database(tmp_path / "pbem.sqlite") as other:
+            with other.transaction():
+                sending = asyncio.create_task(house.send(TEXT + b"2\r\n"))
+                await asyncio.sleep(0.2)
+                assert not sending.done()
+            assert (await sending)[0] == 250
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.mail.delivery.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        with Database(tmp_path / "pbem.sqlite") as other:
+            with other.transaction():
+                assert (await house.send())[0] == 451
+            assert (await house.send())[0] == 250
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    run(configured(tmp_path), scene)
+
+
+def test_letters_of_one_sender_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for number in range(2):
+            assert (await house.send(TEXT + b"%d\r\n" % number))[0] == 250
+        assert (await house.send(TEXT + b"0\r\n"))[0] == 250
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 450
+        assert (await house.send(TEXT + b"2\r\n", "bert@example.org"))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
+
+
+def test_the_clock_ticks_at_the_start_and_after_letters(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        await house.until(lambda: len(house.desk.ticks) == 1)
+        await house.send()
+        await house.until(lambda: len(house.desk.ticks) == 2)
+
+    run(configured(tmp_path), scene)
+
+
+def test_the_clock_is_kept_while_the_desk_names_a_time(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        def tick(now: datetime) -> datetime:
+            house.desk.ticks.append(now)
+            return now + timedelta(seconds=0.05)
+
+        house.desk.tick = tick
+        house.daemon.wake()
+        await house.until(lambda: len(house.desk.ticks) >= 4)
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_smarthost_that_is_down_delays_and_loses_nothing(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        house.post.down = 1
+        await house.send()
+        await house.until(lambda: house.post.down == 0)
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    async def later(house: House) -> None:
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    config = configured(tmp_path)
+    run(config, scene)
+    with Database(config.store) as database:
+        database.execute("UPDATE outbox SET due = created")
+    run(config, later)
+
+
+def test_both_protocols_at_once(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        def send() -> tuple[int, bytes]:
+            with smtplib.LMTP(str(tmp_path / "lmtp.sock")) as client:
+                client.ehlo("client.example")
+                client.mail("anna@example.org")
+                client.rcpt("pbem@play.example")
+                return client.data(TEXT)
+
+        assert (await asyncio.to_thread(send))[0] == 250
+        assert (await house.send())[0] == 250
+        assert house.places["lmtp"].path == str(tmp_path / "lmtp.sock")
+
+    run(configured(tmp_path, lmtp=Listener(listen=Listen(path=tmp_path / "lmtp.sock"))), scene)
+    assert not (tmp_path / "lmtp.sock").exists()
+
+
+async def nothing_happens(_: House) -> None:
+    """A scene without events."""
+
+
+def test_a_second_daemon_on_a_store_exits_and_says_why(tmp_path: Path) -> None:
+    with Lock(tmp_path / "pbem.sqlite"), pytest.raises(StartError, match="in use by another pbem"):
+        run(configured(tmp_path), nothing_happens)
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        port = house.places["smtp"].port
+        config = configured(tmp_path / "other", smtp=Listener(listen=Listen("127.0.0.1", port)))
+        with pytest.raises(StartError, match=rf"cannot listen at 127.0.0.1:{port}"):
+            await House(config).daemon.run()
+
+    run(configured(tmp_path), scene)
+
+
+def test_nowhere_to_listen_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="nothing to listen at"):
+        run(configured(tmp_path, smtp=Listener()), nothing_happens)
+
+
+def test_another_key_than_the_stores_is_noticed_before_anything_is_written(tmp_path: Path) -> None:
+    run(configured(tmp_path), nothing_happens)
+    (tmp_path / "keys" / "store.key").unlink()
+    with pytest.raises(StartError, match="not the key of this store"):
+        run(configured(tmp_path), nothing_happens)
+
+
+def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
+    run(configured(tmp_path), nothing_happens)
+    keys = sorted((tmp_path / "keys").iterdir())
+    assert [key.name for key in keys] == ["signing.key", "store.key"]
+    assert [key.stat().st_mode & 0o777 for key in keys] == [0o600, 0o600]
+
+
+def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        house.desk.trouble = [ValueError("secret orders")]
+        await house.send()
+        await house.until(lambda: bool(house.post.sent))
+
+    configure_logs(Log())
+    run(configured(tmp_path), scene)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    events = [line["event"] for line in lines]
+    assert {"store open", "ready", "letter stored", "desk trouble", "letter sent", "stopped"} <= set(events)
+    (trouble,) = (line for line in lines if line["event"] == "desk trouble")
+    assert trouble["exception"] == "ValueError"
+    assert any("handle_next" in frame for frame in trouble["frames"])
+    assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
+
+
+SERVE = """
+import os, sys
+sys.path.insert(0, {tests!r})
+from test_daemon import Echo
+import pbem.daemon
+from pbem.cli.serve import serve
+
+def echo(config, database, vault, signing_key, composer, random):
+    return Echo(database, vault, composer)
+
+pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo
+{patch}
+serve()
+"""
+DIE_AFTER_COMMIT = """
+from pbem.store.inbox import Inbox
+put = Inbox.put
+def put_and_die(*arguments):
+    put(*arguments)
+    os._exit(9)
+Inbox.put = put_and_die
+"""
+
+
+@contextlib.contextmanager
+def process(folder: Path, patch: str = "") -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`pbem serve` as a process of its own, and the port it listens at."""
+    config = folder / "pbem.toml"
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+    ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)
+    script = SERVE.format(tests=str(Path(__file__).parent), patch=patch)
+    command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            for _ in range(1000):
+                if ready.exists() or server.poll() is not None:
+                    break
+                time.sleep(0.01)
+            yield server, json.loads(ready.read_text())["smtp"]["port"]
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_server_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    with process(tmp_path) as (server, port):
+        assert deliver(port, TEXT)[0] == 250
+        server.send_signal(number)
+        _, errors = server.communicate(timeout=20)
+    lines = [json.loads(line) for line in errors.splitlines()]
+    (ready,) = (line for line in lines if line["event"] == "ready")
+    assert (server.returncode, lines[-1]["event"]) == (0, "stopped")
+    assert ready["smtp"] == {"host": "127.0.0.1", "port": port}
+
+
+def test_a_kill_between_commit_and_250_leads_to_one_effect(tmp_path: Path) -> None:
+    with process(tmp_path, DIE_AFTER_COMMIT) as (server, port):
+        with pytest.raises(smtplib.SMTPServerDisconnected):
+            deliver(port, TEXT)
+        assert server.wait(10) == 9
+    with process(tmp_path) as (server, port):
+        assert deliver(port, TEXT)[0] == 250
+        server.terminate()
+        server.communicate(timeout=20)
+    with Database(tmp_path / "pbem.sqlite") as database:
+        assert database.rows("SELECT state FROM inbox") == [{"state": "done"}]
+        assert database.scalar("SELECT count(*) FROM outbox") == 1
+
+
+def test_a_kill_during_data_leaves_no_row(tmp_path: Path) -> None:
+    with process(tmp_path) as (server, port), smtplib.SMTP("127.0.0.1", port) as client:
+        client.ehlo()
+        client.mail("anna@example.org")
+        client.rcpt("pbem@play.example")
+        client.docmd("DATA")
+        client.send(TEXT)
+        server.kill()
+        server.communicate()
+        client.close()
+    with process(tmp_path) as (server, port):
+        assert deliver(port, TEXT)[0] == 250
+        server.terminate()
+        server.communicate(timeout=20)
+    with Database(tmp_path / "pbem.sqlite") as database:
+        assert database.scalar("SELECT count(*) FROM inbox") == 1
+
+
+def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> None:
+    with process(tmp_path) as (server, _):
+        command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+        other = subprocess.run(
+            [*command, "--config", str(tmp_path / "pbem.toml")],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert other.returncode == 1
+        assert f"in use by another pbem (process {server.pid})" in other.stderr
+        assert "Traceback" not in other.stderr
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def test_a_bad_configuration_is_a_message_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "pbem.toml").write_text("servr = 1")
+    command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+    other = subprocess.run(
+        [*command, "--config", str(tmp_path / "pbem.toml")], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (other.returncode, "Traceback" in other.stderr) == (1, False)
+    assert "pbem.toml" in other.stderr
