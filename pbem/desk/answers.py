@@ -113,6 +113,15 @@ class Answers:
         method: Callable[[Caller, Command], Answer] = getattr(self, f"_{command.name}")
         return method(caller, command)
 
+    def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
+        """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
+        if caller.player is None or command.match is None:
+            return None
+        try:
+            return self._seated(int(command.match.removeprefix("m")), caller.player.name).place
+        except KeyError:
+            return None
+
     # For anyone.
 
     def _help(self, _caller: Caller, command: Command) -> Answer:

@@ -232,7 +232,8 @@ class Desk:
             return self._answers.answer(caller, command)
         except Refused as refused:
             shift = max(command.block_line - command.line, 0)
-            return Answer("refused", {"faults": refused.faults, "shift": shift, "command": command})
+            facts = {"faults": refused.faults, "shift": shift, "command": command}
+            return Answer("refused", facts, match=self._answers.place(caller, command))
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""

@@ -129,11 +129,11 @@ def _read_list(read: Text) -> _Draft:
             ship = _Named(token, code, int(number) if number else None, at)
             draft.ships.append(ship)
         elif unknown and _LIKE_A_SHIP.fullmatch(unknown):
-            draft.faults.append(read.fault("10", token, f"“{token}” is no ship", at))
+            draft.faults.append(read.fault("10", token, f"`{token}` is no ship", at))
             draft.whole = False
             ship = _Named(token, "", None, at, broken=True)
         elif unknown:
-            draft.faults.append(read.fault("10", token, f"“{token}” is neither a ship nor a cell", at))
+            draft.faults.append(read.fault("10", token, f"`{token}` is neither a ship nor a cell", at))
             if ship:
                 ship.broken = True
         elif ship is None:
@@ -180,7 +180,7 @@ def _put(read: Text, draft: _Draft, ships: dict[str, _Named], word: re.Match[str
         number = int(found[2]) if found[2] else None
         ships.setdefault(token, _Named(token, found[1], number, at)).mask |= cell
     elif token != _EMPTY:
-        draft.faults.append(read.fault("12", token, f"“{token}” is neither “.” nor a ship", at))
+        draft.faults.append(read.fault("12", token, f"`{token}` is neither `.` nor a ship", at))
         draft.whole = False
 
 
@@ -328,7 +328,7 @@ class _Reading:
                 word = self._beam(found)
             else:
                 word = found[0]
-                self._blame(found, "36", f"“{word}” is no order")
+                self._blame(found, "36", f"`{word}` is no order")
             words.append(word)
         if self.faults:
             raise _refuse(self.faults)
