@@ -184,14 +184,14 @@ class Deliverer:
         now = self._now()
         retry = retry_time(self._schedule, row.created, row.attempts, now)
         if retry is None:
-            await self._fail(row, f"given up after {row.attempts} attempts: {reply}")
+            await self._fail(row, f"{reply} (given up after {row.attempts} attempts)")
             return
         await self._run(self._outbox.failed, row.id, reply, now, retry)
-        log.warning("letter waits", outbox=row.id, attempts=row.attempts, reply=reply, retry=retry.isoformat())
+        log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=_code(reply), retry=retry.isoformat())
 
     async def _fail(self, row: OutboxRow, reply: str) -> None:
         await self._run(self._outbox.failed, row.id, reply, self._now(), None)
-        log.error("letter given up", outbox=row.id, attempts=row.attempts, reply=reply)
+        log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_code(reply))
         self._settled()
 
     async def _start_due(self) -> None:
@@ -253,6 +253,11 @@ async def _farewell(client: aiosmtplib.SMTP) -> None:
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             await client.quit(timeout=5)
     client.close()
+
+
+def _code(reply: str) -> str:
+    """A reply's first word, for the log: the rest may name the recipient, and stays in the store."""
+    return reply.partition(" ")[0].rstrip(":")
 
 
 def _clean(reply: str) -> str:

@@ -245,7 +245,7 @@ def test_no_smarthost_at_all_is_temporary_until_the_letter_is_too_old(tmp_path: 
         assert set(waits[9:]) == {6 * 3600}
         assert timedelta(days=5) - timedelta(hours=6) < post.now - NOW <= timedelta(days=5)
         (failure,) = post.outbox.failures()
-        assert failure.reply.startswith("given up after")
+        assert "given up after" in failure.reply
 
     play(tmp_path, scene, listening=False)
 
