@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused, rules
@@ -116,6 +117,7 @@ def _orders(
     return random.choice((" ", ", ", "\n")).join(orders)
 
 
+@cache
 def _lines_of_fire(undamaged: int) -> list[str]:
     """The lines along which a beam can be fired, by arithmetic of its own."""
     places = [PLACES[cell] for cell in cells(undamaged)]

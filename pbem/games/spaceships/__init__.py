@@ -28,7 +28,7 @@ class Spaceships:
     """The rules of Spaceships; stateless."""
 
     name: str = "spaceships"
-    title: str = "Spaceships 2.6.1"
+    title: str = "Spaceships"
     editions: tuple[int, ...] = (1,)
     seats: tuple[int, ...] = (2,)
 

@@ -10,6 +10,7 @@ part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -47,7 +48,7 @@ _SHIP: Final = rf"({'|'.join(TYPES)})([1-9][0-9]{{0,2}})?"
 _SETUP: Final = re.compile(rf"{_SHIP}{_END}|({_CELL})(?:\s*+-\s*+({_CELL}))?{_END}|({_WORD})")
 _SHIP_WORD: Final = re.compile(_SHIP)
 _CELL_WORD: Final = re.compile(rf"{_CELL}(-.*)?")
-_LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]+[0-9]*")
+_LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*")
 _EMPTY: Final = "."
 
 Placed = tuple[int, Fault]
@@ -59,13 +60,15 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self.text = _COMMENT.sub("", text) if "#" in text else text
+        self._line_ends: list[int] | None = None
 
     def fault(self, rule: str, token: str | None, message: str, at: int | None = None) -> Placed:
         """A fault at a place of the text, or behind it all."""
         if at is None:
             return len(self.text) + 1, Fault(rule, token, message)
-        line = len(_LINE_END.findall(self.text, 0, at)) + 1
-        return at, Fault(rule, token, message, line)
+        if self._line_ends is None:
+            self._line_ends = [end.end() for end in _LINE_END.finditer(self.text)]
+        return at, Fault(rule, token, message, bisect_right(self._line_ends, at) + 1)
 
 
 def _refuse(faults: list[Placed]) -> Refused:
@@ -161,7 +164,7 @@ def _read_grids(read: Text) -> _Draft:
             draft.faults.append(read.fault("12", row, "a row of a grid has five words", line.start()))
             draft.whole = False
         for word in words:
-            _put(read, draft, ships, word, 1 << cell)
+            _put(read, draft, ships, word, 1 << cell if cell < len(CELLS) else 0)
             cell += 1
     draft.ships.extend(ships.values())
     if draft.whole and rows != 25:

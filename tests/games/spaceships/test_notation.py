@@ -1,0 +1,305 @@
+"""Setups and orders: every way to write them, their faults in the order written, and the canonical text."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+import random_players
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.games import Refused
+from pbem.games.spaceships import RULES
+from pbem.games.spaceships.space import CELLS, NAMES
+
+ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+CANONICAL_BOB = (
+    "DS Ry3 Ry4 Rz3 Rz4 Oy3 Oy4 Oz3 Oz4\nKC Yv1 Yv2 Yv3 Yw1 Yw2 Yw3\nFS Bv1 Bv2 Bw1 Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+)
+STANDARD = RULES.options({}, 2)
+TWO_STARS = RULES.options({"fleet": "cost:16"}, 2)
+STARS = "DS1 Rv1-Ow2\nDS2 Bv1-Bw4"
+
+
+def state(options=STANDARD, one=ANN, two=BOB):
+    return RULES.begin(options, [RULES.setup(options, 1, one), RULES.setup(options, 2, two)])
+
+
+def faults(judge, *arguments):
+    with pytest.raises(Refused) as refused:
+        judge(*arguments)
+    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
+
+
+def setup_faults(text, options=STANDARD):
+    return faults(RULES.setup, options, 2, text)
+
+
+def order_faults(text, at=None, seat=2):
+    return faults(RULES.order, at or state(), seat, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOB,
+        CANONICAL_BOB,
+        BOB.replace("\n", " "),
+        BOB.replace("\n", "\r\n"),
+        BOB.replace(" ", "\N{NO-BREAK SPACE}"),
+        "\n\n" + BOB.replace("\n", " ; # a comment, DS Rv1\n,") + "  # end",
+        BOB.replace("DS", "DS1").replace("LS", "LS1"),
+        BOB.replace("Yv1-Yw3", "Yw3 -\n Yv1"),
+        BOB.replace("Yv1-Yw3", "Yv1-Yv3 Yw3-Yw2 Yw1"),
+        "\n".join(reversed(BOB.splitlines())),
+    ],
+)
+def test_ways_to_write_a_setup(text):
+    assert RULES.setup(STANDARD, 2, text).text == CANONICAL_BOB
+
+
+def grids(setup_text: str) -> str:
+    ships = [line.split() for line in setup_text.splitlines()]
+    words = {cell: name for name, *cells in ships for cell in cells}
+    rows = [" ".join(words.get(cell, ".") for cell in NAMES[start : start + 5]) for start in range(0, 125, 5)]
+    return "\n\n".join("\n".join(rows[start : start + 5]) for start in range(0, 25, 5))
+
+
+def test_grids_are_an_equal_alternative():
+    text = grids(CANONICAL_BOB)
+    assert text.splitlines()[-2] == ". . . . ."
+    assert RULES.setup(STANDARD, 2, text).text == CANONICAL_BOB
+    assert RULES.setup(STANDARD, 2, text.replace(" ", "\t,") + "\n# done").text == CANONICAL_BOB
+
+
+def test_a_space_full_of_ships_is_a_grid_without_a_dot():
+    options = RULES.options({"fleet": "cost:125"}, 2)
+    words = [f"LG{number}" for number in range(1, 126)]
+    text = "\n".join(" ".join(words[start : start + 5]) for start in range(0, 125, 5))
+    setup = RULES.setup(options, 1, text)
+    assert setup.text.splitlines()[124] == "LG125 Bz5"
+    assert RULES.setup(options, 1, setup.text) == setup
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BOB.replace("LS Rv1", "LS"), [("4", "LS", 5)]),
+        (BOB.replace("LS Rv1", "LS Rv1 Rv1"), [("10", "Rv1", 5)]),
+        (BOB.replace("LS Rv1", "LS Gx4"), [("10", "Gx4", 5)]),
+        (BOB.replace("LS Rv1", "LS Rv6"), [("10", "Rv6", 5)]),
+        (BOB.replace("LS Rv1", "LS Rv1Rv2"), [("10", "Rv1Rv2", 5)]),
+        (BOB.replace("LS Rv1", "LS R v1"), [("10", "R", 5), ("10", "v1", 5)]),
+        (BOB.replace("LS Rv1", "LS01 Rv1"), [("10", "LS01", 5)]),
+        (BOB.replace("LS Rv1", "LS0 Rv1"), [("10", "LS0", 5)]),
+        (BOB.replace("LS Rv1", "LS2 Rv1"), [("6", "LS2", 5)]),
+        (BOB.replace("LS Rv1", "HS Rv1"), [("4", "HS", 5)]),
+        (BOB.replace("LS Rv1", "LG Rv1"), [("7", None, None)]),
+        (BOB.replace("LS Rv1", "LS Rv1, -Rv1"), [("10", "-Rv1", 5)]),
+        ("Rv1\n" + BOB, [("10", "Rv1", 1)]),
+        ("", [("7", None, None)]),
+        ("# nothing", [("7", None, None)]),
+        (
+            "LS Rv9\nMD Gx3 Gx5 Gx4 Gx4\nzz Rv1\nKC Yv1-Yw2",
+            [("10", "Rv9", 1), ("10", "Gx4", 2), ("10", "zz", 3), ("4", "KC", 4)],
+        ),
+    ],
+)
+def test_faults_of_setups(text, expected):
+    assert setup_faults(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("ships", "expected"),
+    [
+        ("LG Rv1\nLG Rv2", [("6", "LG", 1), ("6", "LG", 2)]),
+        ("LG1 Rv1\nLG1 Rv2", [("6", "LG1", 2)]),
+        ("LG1 Rv1\nLG3 Rv2", [("6", "LG3", 2)]),
+        ("LG1 Rv1\nLG Rv2", [("6", "LG", 2)]),
+    ],
+)
+def test_faults_of_numbers(ships, expected):
+    assert setup_faults(ships, RULES.options({"fleet": "cost:2"}, 2)) == expected
+
+
+def test_which_rule_a_fleet_breaks():
+    more = RULES.options({"additional": [0, 3]}, 2)
+    assert setup_faults(BOB, more) == [("8", None, None)]
+    none_allowed = RULES.options({"additional": [0, 1], "additional_allowed": {"AG": 1}}, 2)
+    assert setup_faults(BOB + "\nLG Rv5", none_allowed) == [("9", None, None)]
+
+
+def test_faults_of_grids():
+    rows = grids(CANONICAL_BOB).splitlines()
+    assert setup_faults("\n".join(rows[1:])) == [("12", None, None)]
+    assert setup_faults("\n".join([rows[0].removesuffix(" ."), *rows[1:]])) == [("12", "LS . . .", 1)]
+    assert setup_faults("\n".join([rows[0][:-1] + "Xx", *rows[1:]])) == [("12", "Xx", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("", ""),
+        (" \n\t,;# only a comment", ""),
+        ("Gx3,Gx4;Gx5\nGx3", "Gx3 Gx4 Gx5 Gx3"),
+        ("Gx3#Gx4\nGx5", "Gx3 Gx5"),
+        ("Gx3 # Gx4\rGx5", "Gx3 Gx5"),
+        ("b\nRy1 -\nRy3 (DS1)", "bRy1Ry3"),
+        ("bRy1Ry3", "bRy1Ry3"),
+        ("b # why\n Ry3-Ry1(DS)", "bRy3Ry1"),
+        ("m4 Bv5", "m4 Bv5"),
+        ("mGx4Bv5", "mGx4 Bv5"),
+        ("mGx4 Bv5", "mGx4 Bv5"),
+        ("m\nx5Bv5", "mx5 Bv5"),
+        ("mG3Gx3 Gx4", "mG3 Gx3 Gx4"),
+        ("s\N{NO-BREAK SPACE}Rv1", "sRv1"),
+        ("sRv1 Gx3 m3 Gx3 bRy1Ry3 Gx3", "sRv1 Gx3 m3 Gx3 bRy1Ry3 Gx3"),
+    ],
+)
+def test_ways_to_write_orders(text, canonical):
+    orders = RULES.order(state(), 2, text)
+    assert orders.text == canonical
+    assert RULES.order(state(), 2, canonical) == orders
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gx3", [("36", "gx3", 1)]),
+        ("Gx3Gx4", [("36", "Gx3Gx4", 1)]),
+        ("m Gx3", [("37", "m Gx3", 1)]),
+        ("mGx3", [("37", "mGx3", 1)]),
+        ("m, Gx3", [("36", "m", 1)]),
+        ("m3G Gx3", [("36", "m3G", 1)]),
+        ("mG Gx3", [("37", "mG Gx3", 1)]),
+        ("mR Gx3", [("37", "mR Gx3", 1)]),
+        ("m3 Gx3 m4 Gx3", [("19", "m4 Gx3", 1)]),
+        ("m3 Gx3 m3 Gx3", [("19", "m3 Gx3", 1)]),
+        ("s Rv1 s Rv2 sRv3", [("18", "s Rv2", 1)]),
+        ("bRv1Rv2", [("3", "bRv1Rv2", 1)]),
+        ("bRv1Rv1", [("3", "bRv1Rv1", 1)]),
+        ("bRv1Rw3", [("3", "bRv1Rw3", 1)]),
+        ("bRv1Rv5", [("3", "bRv1Rv5", 1)]),
+        ("bRv1--Rv3", [("36", "bRv1--Rv3", 1)]),
+        ("bRv1Rv3 (DS2)", [("38", "bRv1Rv3 (DS2)", 1)]),
+        ("bRv1Rv3 (KC)", [("38", "bRv1Rv3 (KC)", 1)]),
+        ("bRv1Rv3 ( DS)", [("36", "(", 1), ("36", "DS)", 1)]),
+        ("bRv1Rv3\nbRv1Rv3", [("19", "bRv1Rv3", 2)]),
+        ("kGx3 Rv1", [("16", "kGx3 Rv1", 1)]),
+        ("kRv1 Rv1", [("16", "kRv1 Rv1", 1)]),
+        ("kRy3 Rv1", [("16", "kRy3 Rv1", 1)]),
+        ("kRv5-Rv1", [("36", "kRv5-Rv1", 1)]),
+        ("?\r\nx\rsRv1 # ok\n!", [("36", "?", 1), ("36", "x", 2), ("36", "!", 4)]),
+        (
+            "zz Rv1 Rv2 Rv3 Rv4 Rv5 Rw1 Rw2\n Rw3 Rw4, m9 ; kRv1 Gx3",
+            [("36", "zz", 1), ("14", "Rw3", 2), ("36", "m9", 2), ("16", "kRv1 Gx3", 2)],
+        ),
+    ],
+)
+def test_faults_of_orders(text, expected):
+    assert order_faults(text) == expected
+
+
+def test_beams_name_their_ship_just_where_they_must():
+    stars = state(TWO_STARS, STARS, STARS)
+    assert RULES.order(stars, 1, "bRv1Rv3(DS2) bRv1Yx3 (DS1)").text == "bRv1Rv3(DS2) bRv1Yx3"
+    assert order_faults("bRv1Rv3", stars) == [("38", "bRv1Rv3", 1)]
+    assert order_faults("bRv1Rv3(DS)", stars) == [("38", "bRv1Rv3(DS)", 1)]
+    assert order_faults("bRv1Yx3 (DS2)", stars) == [("38", "bRv1Yx3 (DS2)", 1)]
+    assert order_faults("bRv1Rv3 (DS1)\nbRv1Yx3", stars) == [("19", "bRv1Yx3", 2)]
+
+
+@given(seed=st.integers(0, 2**32), which=st.integers(0, 4))
+def test_canonical_setups_are_a_fixed_point(seed, which):
+    options = RULES.options(random_players.PLAYERS["spaceships"].options[which][0], 2)
+    setup = RULES.setup(options, 1, random_players.random_setup(Random(seed), options, 1))
+    assert RULES.setup(options, 1, setup.text) == setup
+    assert RULES.setup(options, 1, grids(setup.text)) == setup
+
+
+CELL = st.sampled_from(NAMES)
+BLANK = st.sampled_from(["", " ", "\n", "\t ", "\N{NO-BREAK SPACE}", " # so\n"])
+BOBS_PART = st.sampled_from(["3", "x4", "G5", "Gx3"])
+
+
+@st.composite
+def legal_orders(draw):
+    """Orders that Bob may write in turn 1, and the words they mean."""
+    written, meant = [], []
+    for _ in range(draw(st.integers(0, 7))):
+        cell = draw(CELL)
+        written.append(cell)
+        meant.append(cell)
+    if draw(st.booleans()):
+        cell = draw(CELL)
+        written.append("s" + draw(BLANK) + cell)
+        meant.append("s" + cell)
+    if draw(st.booleans()):
+        part, cell = draw(BOBS_PART), draw(CELL)
+        written.append("m" + draw(BLANK) + part + draw(BLANK) + cell)
+        meant.append(f"m{part} {cell}")
+    if draw(st.booleans()):
+        row, name = draw(st.sampled_from("vwxyz")), draw(st.sampled_from(["", "(DS)", "(DS1)"]))
+        hyphen = draw(st.sampled_from(["", "-"]))
+        written.append(
+            "b" + draw(BLANK) + f"O{row}1" + draw(BLANK) + hyphen + draw(BLANK) + f"O{row}3" + draw(BLANK) + name
+        )
+        meant.append(f"bO{row}1O{row}3")
+    order = draw(st.permutations(range(len(written))))
+    separator = st.sampled_from([" ", ",", ";", "\n", " , ", "\r\n", "; # no\n"])
+    text = "".join(written[place] + draw(separator) for place in order)
+    return text, " ".join(meant[place] for place in order)
+
+
+@given(legal_orders())
+def test_canonical_orders_are_a_fixed_point(orders):
+    text, meant = orders
+    judged = RULES.order(state(), 2, text)
+    assert judged.text == meant
+    assert RULES.order(state(), 2, judged.text) == judged
+
+
+@given(st.text(alphabet="RGBvxz135bmsk DS()-,;#\n.", max_size=40) | st.text(max_size=20))
+def test_any_text_is_judged_with_faults_in_the_order_written(text):
+    for judge, arguments in ((RULES.order, (state(), 1)), (RULES.setup, (STANDARD, 1))):
+        found = refusal(judge, *arguments, text)
+        lines = [fault.line or 10**9 for fault in found]
+        assert lines == sorted(lines)
+        assert all(fault.message and fault.rule for fault in found)
+
+
+def refusal(judge, *arguments):
+    try:
+        judge(*arguments)
+    except Refused as refused:
+        return refused.faults or pytest.fail("refused without a fault")
+    return ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bGx1" + " " * 200_000,
+        "b" + " " * 200_000 + "Gx1" + " " * 200_000,
+        "bGx1Gx3" + " " * 200_000 + "(",
+        ("m" + " " * 400) * 500,
+        "k" * 200_000,
+        "b " * 100_000,
+        "#" * 200_000,
+        "Gx1 -" + " " * 200_000,
+        "Rv1 " * 50_000,
+    ],
+)
+def test_hostile_texts_cost_their_length(text):
+    start = time.process_time()
+    refusal(RULES.order, state(), 1, text)
+    refusal(RULES.setup, STANDARD, 1, text)
+    assert time.process_time() - start < 5  # a square of the length would take minutes
+
+
+def test_every_cell_is_a_strike():
+    for cell in CELLS:
+        assert RULES.order(state(), 1, cell).strikes == (CELLS[cell],)
