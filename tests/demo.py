@@ -552,7 +552,7 @@ def play_game(players: Sequence[Player], game: int) -> list[Letter]:
 
 def reveal(players: Sequence[Player], game: int) -> Letter:
     """The letter of the end, which each player gets; the first player's."""
-    letters = [player.wait(f"the end of game {game}") for player in players]
+    letters = [player.wait(f"game {game}: the end") for player in players]
     line = re.search(r"^.* after \d+ turns?.*$", letters[0].text, re.MULTILINE)
     scores = re.findall(SCORES, letters[0].text, re.MULTILINE)
     if not line:

@@ -192,7 +192,7 @@ class Clerk:
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",
-    "begin": "{title}, game {game}, turn 1",
+    "begin": "{title}, game {game} begins",
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",

@@ -56,7 +56,7 @@ def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
 def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     opening = attachment(_answer(bob), ".opening.txt")
-    assert hashlib.sha256(opening).hexdigest() in body(ann.find("turn 1"))
+    assert hashlib.sha256(opening).hexdigest() in body(ann.find("game 1 begins"))
     play_small(referee, ann, bob)
     folder = tmp_path / "unzipped"
     with zipfile.ZipFile(io.BytesIO(attachment(ann.find("what was secret"), ".zip"))) as archive:
@@ -208,7 +208,7 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     before = len(bob.letters)
     referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False)
     assert len(bob.letters) == before
-    token = str(ann.find("turn 1")["Reply-To"])
+    token = str(ann.find("game 1 begins")["Reply-To"])
     referee.send(ann, "press m1\nUnsigned, but with the token.\nend\n", sign=False, to=token)
     assert "with the token" in bob.text
 
