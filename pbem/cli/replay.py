@@ -88,7 +88,7 @@ def _where(illegal: Illegal) -> str:
     place = f"turn {illegal.turn}" if illegal.turn else "before turn 1"
     if illegal.seat is not None:
         place += f", seat {illegal.seat}"
-    return place if illegal.order is None else f"{place}, “{' '.join(illegal.order.split())}”"
+    return place if illegal.order is None else f"{place}, `{' '.join(illegal.order.split())}`"
 
 
 def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:

@@ -1,0 +1,145 @@
+"""`pbem replay`: exit status, one JSON object a file, an account for people, and a quick start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pbem.cli import COMMANDS, main
+
+GAMES = ("spaceships",)
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["replay", *map(str, arguments)])
+
+
+@pytest.fixture
+def examples(shared):
+    return shared / "examples" / "spaceships"
+
+
+def test_example(example):
+    expected = json.loads(example.with_name(example.name.replace(".pbem.toml", ".json")).read_text(encoding="utf-8"))
+    done = run(example, "--json")
+    (line,) = done.stdout.splitlines()
+    found = json.loads(line)
+    assert done.exit_code == (2 if expected["game"] is None else 1 if "error" in expected else 0)
+    if "error" not in expected:
+        assert found == expected
+        assert list(found) == list(expected)
+        return
+    assert list(found["error"]) == ["turn", "seat", "order", "message"]
+    assert found["game"] == expected["game"]
+    if expected["game"] is not None:
+        assert [found["error"][key] for key in ("turn", "seat")] == [
+            expected["error"][key] for key in ("turn", "seat")
+        ]
+
+
+def test_one_object_a_file_in_the_order_of_the_files(examples, tmp_path):
+    files = ["kamikaze", "bad-cell-twice", "bad-no-record", "flashcube"]
+    done = run("--json", *(examples / f"{file}.pbem.toml" for file in files), tmp_path / "missing", tmp_path)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert ["error" in answer for answer in found] == [False, True, True, False, True, True]
+    assert [answer["game"] for answer in found[2:]] == [None, "spaceships", None, None]
+    assert done.exit_code == 2
+
+
+def test_status(examples):
+    legal, bad = examples / "kamikaze.pbem.toml", examples / "bad-cell-twice.pbem.toml"
+    assert run(legal, legal).exit_code == 0
+    assert run(legal, bad, legal).exit_code == 1
+    assert run(examples / "bad-no-record.pbem.toml", bad).exit_code == 2
+    assert run().exit_code == 2
+    assert run("--colour", legal).exit_code == 2
+
+
+def test_the_account_for_people(examples):
+    done = run(examples / "both-destroyed.pbem.toml")
+    assert done.stdout.splitlines()[1:] == [
+        "Turn 1",
+        "  Ann: mR Bz5",
+        "  Bob: m5 Rv1",
+        "    Ann strike Bz5 hit destroyed: LG Bz5 flashcube: Bz5 nothing",
+        "    Bob strike Rv1 hit destroyed: LG Rv1 flashcube: Rv1 nothing",
+        "A draw (rules). Ann 0, Bob 0",
+    ]
+    refused = run(examples / "bad-same-ship-twice.pbem.toml")
+    assert "refused, turn 2, seat 2, `m4 Rz2`" in refused.stdout
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"\0", b"record = 1 \xc3(", b"[" * 100_000, b""])
+def test_hostile_files(tmp_path, data):
+    file = tmp_path / "x.pbem.toml"
+    file.write_bytes(data)
+    done = run("--json", file)
+    assert done.exit_code == 2
+    assert json.loads(done.stdout)["game"] is None
+    assert run(file).exit_code == 2
+
+
+def test_huge_files_are_not_read(tmp_path):
+    file = tmp_path / "huge"
+    with file.open("wb") as hole:
+        hole.truncate(1 << 34)
+    assert run(file, "--json").exit_code == 2
+
+
+def test_names_cannot_steer_the_terminal(examples, tmp_path):
+    text = (examples / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
+    file = tmp_path / "x.pbem.toml"
+    file.write_text(text.replace('"Ann"', '"\\u001b[31mAnn\\nBob"'), encoding="utf-8")
+    done = run(file)
+    assert done.exit_code == 0
+    assert "\x1b" not in done.stdout
+    assert len(done.stdout.splitlines()) == 7
+
+
+def test_a_narrow_terminal_is_no_failure(examples, tmp_path):
+    text = (examples / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
+    file = tmp_path / "x.pbem.toml"
+    file.write_text(text.replace('"Ann"', '"Ænne 船"'), encoding="utf-8")
+    pbem = Path(sys.executable).with_name("pbem")
+    environment = {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([pbem, "replay", file], env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"\xc6nne \\u8239 against Bob" in done.stdout
+
+
+def test_replay_starts_without_mail_database_or_cryptography(examples):
+    code = (
+        "import sys; from pbem.cli import main\n"
+        f"try: main(['replay', {str(examples / 'kamikaze.pbem.toml')!r}])\nexcept SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(done.stderr.split())
+    assert "pbem.cli.replay" in imported
+    heavy = {
+        "jinja2",
+        "cryptography",
+        "sqlite3",
+        "sqlite_utils",
+        "asyncio",
+        "email",
+        "structlog",
+        "msgspec",
+        "tomli_w",
+    }
+    assert not imported & heavy
+    rooms = ("pbem.mail", "pbem.store", "pbem.identity", "pbem.desk", "pbem.daemon")
+    assert not {name for name in imported if name.startswith(rooms)}
+
+
+def test_help_names_every_command_and_imports_none():
+    code = "import sys; from pbem.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print([name for name in sys.modules if name.startswith('pbem.cli.')], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)

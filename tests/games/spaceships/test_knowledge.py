@@ -1,0 +1,140 @@
+"""What may be shown of a report, and the picture that a seat has: from reports alone, not from the other's ships."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+import random_players
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pbem.games.spaceships import RULES
+from pbem.games.spaceships.fleet import setup_of
+from pbem.games.spaceships.space import mask_of
+
+ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+
+
+def played(*turns, one=ANN, two=BOB, raw=None):
+    options = RULES.options(raw or {}, 2)
+    state = RULES.begin(options, [RULES.setup(options, 1, one), RULES.setup(options, 2, two)])
+    reports = []
+    for orders in turns:
+        state, made = RULES.turn(state, {seat: RULES.order(state, seat, orders[seat - 1]) for seat in (1, 2)})
+        reports.append(made)
+    return state, reports
+
+
+def test_before_the_first_turn():
+    view = RULES.view(played()[0], 1, [])
+    assert list(view) == ["turn", "over", "first", "own", "known", "entitled"]
+    assert (view["turn"], view["over"], view["first"]) == (1, False, 1)
+    assert view["known"] == {"2": {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}}
+    md = {"ship": "MD", "cells": ["Bx1", "By1", "Bz1"], "destroyed": [], "fired": [], "burnt_out": False}
+    assert view["own"]["ships"][3] == md
+    assert view["own"] | {"ships": []} == {"ships": [], "misses": [], "fresh": [], "score": 23}
+    assert view["entitled"] == {
+        "conventional": [
+            {"ship": "DS", "strikes": 1},
+            {"ship": "KC", "strikes": 3},
+            {"ship": "PC", "strikes": 2},
+            {"ship": "MD", "strikes": 1},
+            {"ship": "HS", "strikes": 1},
+        ],
+        "missiles": [{"ship": "MD", "cells": ["Bx1", "By1", "Bz1"]}],
+        "kamikazes": [],
+        "beams": [{"ship": "DS", "directions": 13}],
+        "scans": 1,
+    }
+
+
+def test_after_some_turns():
+    state, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"), ("Yv1", "Rz2"))
+    view = RULES.view(state, 1, reports)
+    assert view["first"] == 1
+    assert view["known"]["2"] == {
+        "empty": ["Bv3", "Bv5", "Bw5"],
+        "ship": [],
+        "destroyed": ["Rv1", "Yv1", "Yw1", "Yw2", "Yw3", "Gx3", "Gx4"],
+        "named": {"Rv1": "LS"},
+        "ships": [{"ship": "LS", "cells": ["Rv1"]}],
+        "fresh": ["Yv1"],
+    }
+    assert view["own"]["misses"] == ["Rv5"]
+    assert view["own"]["fresh"] == ["Rz2"]
+    assert view["own"]["ships"][0]["burnt_out"] is True
+    assert view["own"]["ships"][2]["destroyed"] == ["Rz1", "Rz2"]
+    assert [ship["ship"] for ship in view["entitled"]["conventional"]] == ["DS", "KC", "PC", "MD"]
+    assert view["entitled"]["beams"] == []
+    assert view["entitled"]["scans"] == 0
+    other = RULES.view(state, 2, reports)
+    assert other["own"]["ships"][3]["fired"] == ["Gx5"]
+    assert other["known"]["1"]["named"] == {"Bv5": "HS", "Bw5": "HS"}
+    assert other["known"]["1"]["empty"] == ["Rv1", "Rv5"]
+    public = RULES.view(state, None, reports)
+    assert public["own"] is public["entitled"] is None
+    assert public["known"] == {"1": other["known"]["1"], "2": view["known"]["2"]}
+
+
+def test_flashcube_data_names_living_ships():
+    state, reports = played(("Gx4", ""), one=ANN, two=BOB)
+    known = RULES.view(state, 2, reports)["known"]["1"]
+    assert known["named"] == {"Gx4": "KC", "Gx5": "KC"}
+    assert known["ship"] == ["Gx4", "Gx5"]
+    assert known["empty"] == ["Gx3"]
+    assert known["fresh"] == ["Gx3", "Gx4", "Gx5"]
+
+
+def test_kamikaze_death_is_known_of_its_owner():
+    raw = {"fleet": "cost:4"}
+    turns = (("Bv2 Bv4", ""), ("", "kBv1 Rv1"), ("", "kBv3 Rv5"))
+    state, reports = played(*turns, one="PC Rv1-Rv4", two="PC Bv1-Bv4", raw=raw)
+    view = RULES.view(state, 1, reports)
+    assert view["over"] is True
+    assert view["entitled"] is None
+    assert view["known"]["2"]["ships"] == [{"ship": "PC", "cells": ["Bv1", "Bv2", "Bv3", "Bv4"]}]
+    assert view["own"]["misses"] == ["Rv5"]
+    assert RULES.view(state, 2, reports)["known"]["1"]["empty"] == ["Rv5", "Bv1", "Bv2", "Bv3", "Bv4"]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 4))
+def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed, which):
+    raw = random_players.PLAYERS["spaceships"].options[which][0]
+    game = random_players.play("spaceships", Random(seed), raw, 2, 12)
+    state = game.states[-1]
+    empty = state.sides[1]._replace(setup=setup_of(()), destroyed=0, fired=0, burnt_out=0)
+    blind = replace(state, sides=(state.sides[0], empty))
+    assert RULES.view(blind, 1, game.reports) == RULES.view(state, 1, game.reports)
+    for seat in (1, 2):
+        (known,) = RULES.view(state, seat, game.reports)["known"].values()
+        other = state.sides[2 - seat]
+        assert mask_of(known["destroyed"]) == other.destroyed
+        assert not mask_of(known["empty"]) & other.setup.cells
+        assert not mask_of(known["ship"]) & ~other.setup.cells
+
+
+@pytest.mark.parametrize("seat", [None, 1, 2])
+def test_reports_are_known_to_all(seat):
+    _, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"))
+    assert [RULES.show(report, seat) for report in reports[0]] == reports[0]
+
+
+def test_what_is_not_listed_is_not_shown():
+    strike = {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit", "ship": "DS", "launch": "Rv2"}
+    assert RULES.show(strike, 2) == {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit"}
+    scan = {"seat": 1, "kind": "scan", "cell": "Rv1", "result": "ship", "destroyed": {"ship": "DS", "cells": []}}
+    assert "destroyed" not in RULES.show(scan, 2)
+    nested = strike | {
+        "destroyed": {"ship": "LS", "cells": ["Rv1"], "by": "DS"},
+        "flashcube": [{"cell": "Rv1", "ship": "KC", "destroyed": False, "fired": True}],
+    }
+    shown = RULES.show(nested, None)
+    assert shown["destroyed"] == {"ship": "LS", "cells": ["Rv1"]}
+    assert shown["flashcube"] == [{"cell": "Rv1", "ship": "KC", "destroyed": False}]
+    assert RULES.show({"seat": 1, "kind": "setup", "cell": "Rv1"}, 1) is None
+    assert RULES.show({"seat": 1, "cell": "Rv1"}, 1) is None
+    assert RULES.show(strike, 3) is None

@@ -1,0 +1,284 @@
+"""The game record: the worked examples, the canonical form, and files that nobody meant well."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pbem.match.record import Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
+
+GAMES = ("spaceships",)
+
+SEATS = """
+[[seat]]
+name = "Ann"
+setup = "LG Rv1"
+
+[[seat]]
+name = "Bob"
+setup = "LG Bz5"
+"""
+HEAD = 'record = 1\ngame = "spaceships"\n'
+OPTIONS = '\n[options]\nfleet = "cost:1"\n'
+TURN = '\n[[turn]]\n1 = ""\n2 = ""\n'
+GAME = HEAD + OPTIONS + SEATS
+
+
+def answer(path):
+    """What `pbem replay --json` would say of a file."""
+    try:
+        record = read(path.read_text(encoding="utf-8"))
+        played = replay(record)
+    except NotARecord:
+        return {"game": None}
+    except Illegal as illegal:
+        return {"game": illegal.game, "error": {"turn": illegal.turn, "seat": illegal.seat}}
+    turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(played.turns, start=1)]
+    return {"game": record.game, "turns": turns, "result": played.result}
+
+
+def test_example(example):
+    expected = json.loads(example.with_name(example.name.replace(".pbem.toml", ".json")).read_text(encoding="utf-8"))
+    if expected["game"] is None:
+        expected = {"game": None}
+    elif "error" in expected:
+        expected["error"] = {key: expected["error"][key] for key in ("turn", "seat")}
+    assert answer(example) == expected
+
+
+def refused(text):
+    with pytest.raises(Illegal) as illegal:
+        replay(read(text))
+    assert illegal.value.game == "spaceships"
+    assert illegal.value.message
+    return illegal.value.turn, illegal.value.seat, illegal.value.order
+
+
+# What is refused, and which fault is named
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\0",
+        "[" * 10_000,
+        "record = " + "[" * 5_000 + "]" * 5_000,
+        "record = 1",
+        'game = "spaceships"',
+        'record = 1\ngame = "chess"',
+        "record = 1\ngame = 1",
+        'record = 1\ngame = ["spaceships"]',
+        "record = 1\n[game]\nspaceships = 1",
+        GAME + TURN + "1 = ''",
+        GAME.replace("LG Rv1", "LG Rv1\0"),
+        "record = " + "9" * 5_000 + '\ngame = "spaceships"',
+        HEAD + "extra" + ".a" * 100_000 + " = 1",
+        HEAD + "[extra" + " . 'a'" * 50_000 + "]",
+        GAME + GAME,
+    ],
+)
+def test_no_record(text):
+    with pytest.raises(NotARecord):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GAME.replace("record = 1", "record = 2"),
+        GAME.replace("record = 1", "record = true"),
+        GAME.replace("record = 1", "record = 1.0"),
+        GAME.replace("record = 1", 'record = "1"'),
+        GAME.replace("record = 1", "record = 1979-05-27"),
+        *(f"{key} = {value}\n{GAME}" for key in ("note", "match", "previous") for value in ("1", "true", "[]", "{}")),
+        *(
+            f"{key} = {value}\n{GAME}"
+            for key in ("rules", "round")
+            for value in ("0", "-1", "true", "1.0", '"1"', "{}")
+        ),
+        f"rules = 2\n{GAME}",
+        f"rules = {'9' * 400}\n{GAME}",
+        f"colour = 1\n{GAME}",
+        f"extra = 1\n{GAME}",
+        f"result = 1\n{GAME}",
+        f"turn = 1\n{GAME}",
+        f"turn = [1]\n{GAME}",
+        f"turn = {{1 = ''}}\n{GAME}",
+        f"seat = 1\n{HEAD}",
+        f"options = 1\n{HEAD}{SEATS}",
+        HEAD,
+        HEAD + OPTIONS,
+        GAME + '\n[[seat]]\nname = "Cem"\nsetup = "LG Rv1"',
+        GAME.replace('name = "Ann"', "name = 1"),
+        GAME.replace('name = "Ann"', 'name = "Ann"\nage = 9'),
+        GAME.replace("fleet", "flet"),
+        GAME.replace('"cost:1"', "1"),
+        GAME.replace("LG Rv1", "??").replace("fleet", "flet"),
+        GAME + TURN + "comment = ''",
+        GAME + TURN + "3 = ''",
+        GAME + TURN + "01 = ''",
+        GAME + TURN + "-1 = ''",
+        GAME + TURN + "note = 1",
+        GAME + "\n[result]\nwinner = 1\nscores = [1, 1]\nwhy = 1",
+        GAME + "\n[result]\nwinner = 1",
+        GAME + "\n[result]\nwinner = true\nscores = [1, 1]",
+        GAME + '\n[result]\nwinner = 1\nscores = "1, 1"',
+        GAME + "\n[result]\nwinner = 1\nscores = [true, 1.0]",
+        GAME + '\n[result]\nwinner = 1\nscores = [1, 1]\nreason = "boredom"',
+        GAME
+        + "\n[extra]\n"
+        + "\n".join(f"[extra{'.a' * depth}]" for depth in (40, 80))
+        + "\nb = {b = "
+        + "[" * 40
+        + "]" * 40
+        + "}",
+    ],
+)
+def test_structure_and_options_are_errors_of_turn_0_and_no_seat(text):
+    assert refused(text)[:2] == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (GAME.replace("LG Rv1", "LG Rv9"), (0, 1, "Rv9")),
+        (GAME.replace("LG Bz5", "LG Rv9") + '\n[[turn]]\n1 = "?"\n', (0, 2, "Rv9")),
+        (GAME.replace("LG Bz5", "x").replace("LG Rv1", "y"), (0, 1, "y")),
+        (GAME.replace('setup = "LG Bz5"', ""), (0, 2, None)),
+        (GAME.replace('setup = "LG Bz5"', "setup = 1").replace("LG Rv1", "y"), (0, 1, "y")),
+        (GAME + '\n[[turn]]\n1 = "?!"\n', (1, 1, "?!")),
+        (GAME + '\n[[turn]]\n2 = "?!"\n', (1, 1, None)),
+        (GAME + "\n[[turn]]\n1 = ''\n2 = 5\n", (1, 2, None)),
+        (GAME + "\n[[turn]]\n1 = '? !'\n2 = 5\n", (1, 1, "?")),
+        (GAME + "\n[[turn]]\n2 = []\n1 = 1979-05-27\n", (1, 1, None)),
+        (GAME + "\n[[turn]]\n", (1, 1, None)),
+        (GAME + TURN + "\n[[turn]]\n1 = ''\n2 = 1.5\n", (2, 2, None)),
+        (GAME + TURN + "\n[[turn]]\n1 = ''\n2 = '?'\n[[turn]]\n1 = 5", (2, 2, "?")),
+        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n" + TURN, (2, None, None)),
+        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n\n[[turn]]\n1 = 5", (2, None, None)),
+        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 2\nscores = [1, 0]", (1, None, None)),
+        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 1\nscores = [1, 1]", (1, None, None)),
+        (GAME + TURN + "\n[result]\nwinner = 0\nscores = [1, 1]", (1, None, None)),
+        (GAME + "\n[result]\nwinner = 0\nscores = [1, 1]", (0, None, None)),
+        (GAME + TURN + "[result]\nwinner = 2\nscores = [1, 2]\nreason = 'forfeit'", (1, None, None)),
+        (GAME + TURN + "[result]\nwinner = 3\nscores = [1, 1]\nreason = 'forfeit'", (1, None, None)),
+        (
+            GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 1\nscores = [1, 0]\nreason = 'agreement'",
+            (1, None, None),
+        ),
+    ],
+)
+def test_which_fault_is_named(text, expected):
+    assert refused(text) == expected
+
+
+def test_a_game_that_ended_from_outside():
+    record = read(GAME + TURN + "[result]\nwinner = 2\nscores = [1, 1]\nreason = 'forfeit'")
+    assert replay(record).result == {"over": True, "winner": 2, "scores": [1, 1], "reason": "forfeit"}
+
+
+def test_any_legal_toml_is_read():
+    text = 'game = "spaceships"\nrecord = 0x1\n'
+    text += 'seat = [{setup = "LG Rv1", name = "A"}, {name = "B", setup = \'LG Bz5\'}]\n'
+    text += 'options.fleet = "cost:1"\n"turn" = [{"1" = "", 2 = \'\'}]\n'
+    assert read(text.replace("\n", "\r\n")) == read(GAME.replace("Ann", "A").replace("Bob", "B") + TURN)
+
+
+# The canonical form
+
+
+def test_canonical_form():
+    record = Record(
+        game="spaceships",
+        seats=(("Ann", "DS Ov1-Yw2\nLG Rv1"), ('B"ob', "LG Bz5")),
+        turns=(Turn({2: "", 1: "Gx3 m2 Ox4"}), Turn({1: "", 2: "sRv1"}, note="he\nhesitated")),
+        options={"fleet": "cost:9", "additional": [0, 7], "allowed": {"KC": 1, "LG": 2}},
+        note="cold\tday",
+        match="m17",
+        round=2,
+        previous="ab" * 32,
+        result=RecordedResult(1, (9, 0)),
+        extra={"server": {"version": "1"}},
+    )
+    assert write(record) == (
+        'record = 1\ngame = "spaceships"\nrules = 1\nnote = "cold\\tday"\nmatch = "m17"\nround = 2\n'
+        f'previous = "{"ab" * 32}"\n\n[options]\nfleet = "cost:9"\nadditional = [0, 7]\n'
+        'allowed = {KC = 1, LG = 2}\n\n[[seat]]\nname = "Ann"\nsetup = """\nDS Ov1-Yw2\nLG Rv1"""\n\n'
+        '[[seat]]\nname = "B\\"ob"\nsetup = "LG Bz5"\n\n[[turn]]\n1 = "Gx3 m2 Ox4"\n2 = ""\n\n'
+        '[[turn]]\n1 = ""\n2 = "sRv1"\nnote = "he\\nhesitated"\n\n'
+        '[result]\nwinner = 1\nscores = [9, 0]\nreason = "rules"\n\n[extra.server]\nversion = "1"\n'
+    )
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+SETUP = TEXT | st.lists(st.text('"\\\n\r\x7f\0 a', max_size=8), min_size=2, max_size=4).map("\n".join)
+VALUE = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+RECORDS = st.builds(
+    Record,
+    game=st.just("spaceships"),
+    seats=st.lists(st.tuples(TEXT, SETUP), min_size=2, max_size=2).map(tuple),
+    turns=st.lists(
+        st.builds(Turn, st.dictionaries(st.integers(1, 2), SETUP, max_size=2), st.none() | TEXT), max_size=3
+    ).map(tuple),
+    options=st.dictionaries(TEXT, VALUE, max_size=3),
+    note=st.none() | TEXT,
+    match=st.none() | TEXT,
+    round=st.none() | st.integers(1, 99),
+    previous=st.none() | TEXT,
+    result=st.none()
+    | st.builds(
+        RecordedResult,
+        st.integers(0, 2),
+        st.lists(st.integers(0, 99), max_size=3).map(tuple),
+        st.sampled_from(("rules", "agreement", "resignation", "forfeit", "abandoned")),
+    ),
+    extra=st.none() | st.dictionaries(TEXT, VALUE, max_size=3),
+)
+
+
+@settings(deadline=None)
+@given(RECORDS)
+def test_what_is_written_is_read_again(record):
+    text = write(record)
+    assert read(text) == record
+    assert write(read(text)) == text
+    assert text.endswith("\n")
+    assert "\r" not in text
+
+
+JUNK = st.recursive(
+    st.sampled_from(["1", "true", "1.5", "nan", '""', '"LG Rv1"', "1979-05-27", "'?'", "-1", "'spaceships'", "2"]),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(lambda values: f"[{', '.join(values)}]")
+        | st.dictionaries(st.sampled_from("12ab"), inner, max_size=2).map(
+            lambda table: "{" + ", ".join(f"{key} = {value}" for key, value in table.items()) + "}"
+        )
+    ),
+    max_leaves=5,
+)
+KEYS = ("record", "rules", "note", "match", "round", "previous", "options", "seat", "turn", "result", "extra", "x")
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.dictionaries(st.sampled_from(KEYS), JUNK, max_size=3), st.dictionaries(st.sampled_from(KEYS[6:]), JUNK))
+def test_nonsense_is_refused_or_played_but_never_breaks(top, tables):
+    good = {"record": "1", "game": '"spaceships"', "options": "{fleet = 'cost:1'}"}
+    good["seat"] = "[{name = '', setup = 'LG Rv1'}, {name = '', setup = 'LG Bz5'}]"
+    text = "\n".join(f"{key} = {value}" for key, value in (good | top | tables).items())
+    tomllib.loads(text)
+    try:
+        replay(read(text))
+    except (Illegal, NotARecord) as error:
+        seen = error
+    else:
+        seen = None
+    assert seen is None or str(seen)
