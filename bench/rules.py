@@ -51,10 +51,10 @@ def turns_a_second(turns: list[tuple], seconds: float) -> tuple[float, float]:
     figures = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(figures) < 5:
-        start = time.perf_counter()
+        start = time.process_time()  # of this process alone, whatever else the machine does
         for state, texts in turns:
             resolve(state, {1: order(state, 1, texts[1]), 2: order(state, 2, texts[2])})
-        figures.append(len(turns) / (time.perf_counter() - start))
+        figures.append(len(turns) / (time.process_time() - start))
     return max(figures), statistics.median(figures)
 
 

@@ -103,7 +103,10 @@ class Replay:
 
 
 def read(text: str) -> Record:
-    """The record of a text; raises `NotARecord`, or `Illegal` (turn 0, no seat) for keys that may not be there."""
+    """The record of a text; raises `NotARecord`, or `Illegal` for keys that may not be there and values of no sense.
+
+    Most of these are errors of turn 0 and no seat; a setup or orders that are no text are their seat's and turn's.
+    """
     table = _table(text)
     try:
         return _record(table)
