@@ -9,6 +9,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
+settings.register_profile("pbem", deadline=None, derandomize=True)
+settings.load_profile("pbem")
 
 SHARED = Path(os.environ.get("PBEM_SHARED") or Path(__file__).parents[1] / ".." / "shared").resolve()
 
