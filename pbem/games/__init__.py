@@ -138,6 +138,7 @@ class Rules(Protocol):
 
 
 GAMES: Mapping[str, str] = {
+    "shoot-em-up": "pbem.games.shoot_em_up",
     "spaceships": "pbem.games.spaceships",
 }
 """The games by name and the module that holds each one's `RULES`; imported when first asked for."""

@@ -1,0 +1,66 @@
+"""Shoot 'em up Spaceships as one object of rules: `RULES`, edition 1 of the rulings.
+
+Here the parts are put together behind the interface of `pbem.games`: `board` (squares, options), `notation` (text),
+`action` (resolution), `knowledge` (what is shown). Implements rules/shoot-em-up.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pbem.games.shoot_em_up import action, board, knowledge, notation
+from pbem.games.shoot_em_up.action import State
+from pbem.games.shoot_em_up.board import SEATS, Options
+from pbem.games.shoot_em_up.notation import Orders, Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem import games
+    from pbem.games import Report, Result
+
+__all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State"]
+
+
+class ShootEmUp:
+    """The rules of Shoot 'em up Spaceships; stateless."""
+
+    name: str = "shoot-em-up"
+    title: str = "Shoot 'em up Spaceships"
+    editions: tuple[int, ...] = (1,)
+    seats: tuple[int, ...] = SEATS
+
+    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+        """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
+        return board.options(raw, seats)
+
+    def setup(self, options: games.Options, seat: int, text: str) -> Setup:
+        """Parse and judge one setup; raises `Refused` with all faults."""
+        return notation.read_setup(cast("Options", options), seat, text)
+
+    def begin(self, options: games.Options, setups: Sequence[games.Setup]) -> State:
+        """The position before turn 1."""
+        return action.begin(cast("Options", options), cast("Sequence[Setup]", setups))
+
+    def order(self, state: games.State, seat: int, text: str) -> Orders:
+        """Parse and judge one seat's orders; raises `Refused` with all faults."""
+        return notation.read_orders(cast("State", state).ships, seat, text)
+
+    def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
+        """Resolve a turn; total on judged orders of all seats with ships left."""
+        return action.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))
+
+    def show(self, report: Report, seat: int | None) -> Report | None:
+        """What a seat (None: the public) may read of a report: all of it."""
+        return knowledge.show(report, seat)
+
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+        """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
+        return knowledge.view(cast("State", state), seat, turns)
+
+    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - every game starts anew
+        """The next game of a continued match: the same, for each game has three ships a seat."""
+        return cast("Options", options)
+
+
+RULES: Final = ShootEmUp()

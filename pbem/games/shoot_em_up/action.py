@@ -1,0 +1,203 @@
+"""A turn: three actions, each resolved in two half-steps, with the reports made on the way.
+
+Here live the state of a game and the step from one state to the next. No text of players. Implements rulings
+9-27 of Shoot 'em up Spaceships, rules/shoot-em-up.md "Resolution" and "End".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.games import Result
+from pbem.games.shoot_em_up.board import LETTERS, SHIPS, Ship
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.shoot_em_up.board import Board, Options
+    from pbem.games.shoot_em_up.notation import Orders, Setup
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A position: the ships left, in the order of letters, at the start of the turn that is due."""
+
+    options: Options
+    turn: int
+    ships: tuple[Ship, ...]
+    last: tuple[tuple[int, str], ...] = ()
+    """The orders of the turn before: each ship's place in the alphabet and its three actions."""
+    result: Result | None = None
+
+    @property
+    def due(self) -> dict[int, None]:
+        """The seats with ships left order in every turn."""
+        return {} if self.result else dict.fromkeys(sorted({ship.seat for ship in self.ships}))
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """Each seat's ships left (ruling 27)."""
+        return scores(self.options.seats, (ship.letter for ship in self.ships))
+
+
+def scores(seats: int, letters: Iterable[int]) -> tuple[int, ...]:
+    """Each seat's ships among these."""
+    count = [0] * seats
+    for letter in letters:
+        count[letter // SHIPS] += 1
+    return tuple(count)
+
+
+def begin(options: Options, setups: Sequence[Setup]) -> State:
+    """The position before turn 1."""
+    return State(options, 1, tuple(ship for setup in setups for ship in setup.ships))
+
+
+def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
+    """Resolve a turn; total on judged orders of all seats with ships left."""
+    options = state.options
+    given = tuple(ordered for seat in sorted(orders) for ordered in orders[seat].actions)
+    space = _Space(options.board, state.ships)
+    for action in range(3):
+        space.act(action + 1, [(ship, actions[action]) for ship, actions in given if ship in space.square])
+        result = _result(options, space.square, action == 2 and state.turn >= options.max_turns)
+        if result:
+            break
+    turn = state.turn if result else state.turn + 1
+    return State(options, turn, space.ships(), given, result), space.reports
+
+
+def _result(options: Options, left: Iterable[int], last: bool) -> Result | None:
+    """How the game is over after an action (rulings 23, 24 and 26), or None."""
+    found = scores(options.seats, left)
+    standing = [seat for seat, ships in enumerate(found, start=1) if ships]
+    if len(standing) < 2:
+        return Result(standing[0] if standing else 0, found)
+    if not last:
+        return None
+    best = [seat for seat in standing if found[seat - 1] == max(found)]
+    return Result(best[0] if len(best) == 1 else 0, found)
+
+
+class _Space:
+    """The board while a turn is resolved: by ship, its square, facing and shields."""
+
+    __slots__ = ("action", "board", "facing", "reports", "shields", "square")
+
+    def __init__(self, board: Board, ships: tuple[Ship, ...]) -> None:
+        self.board = board
+        self.square = {ship.letter: ship.square for ship in ships}
+        self.facing = {ship.letter: ship.facing for ship in ships}
+        self.shields = {ship.letter: 0 for ship in ships}
+        self.reports: list[Report] = []
+        self.action = 0
+
+    def ships(self) -> tuple[Ship, ...]:
+        facing, shields = self.facing, self.shields
+        return tuple([Ship(ship, square, facing[ship], shields[ship]) for ship, square in self.square.items()])
+
+    def act(self, action: int, orders: list[tuple[int, str]]) -> None:
+        """One action of all ships left: both half-steps, then the state."""
+        self.action = action
+        ahead, square, facing, shields = self.board.ahead, self.square, self.facing, self.shields
+        moves: dict[int, int] = {}
+        shots: dict[int, int] = {}  # both: ship -> the square ahead
+        for ship, order in orders:
+            if order == "M" or order == "F":  # noqa: PLR1714 - in the innermost loop
+                target = ahead[facing[ship]][square[ship]]
+                if target >= 0:
+                    (moves if order == "M" else shots)[ship] = target
+            elif order == "S":
+                shields[ship] += 1
+            else:
+                facing[ship] = (facing[ship] + (1 if order == "R" else 3)) & 3
+        if moves:
+            self._meet_in_sides(moves, shots)
+            for ship, target in moves.items():
+                square[ship] = target
+        if moves or shots:
+            self._meet_in_squares(shots)
+        if action == 3:
+            self.shields = shields = dict.fromkeys(square, 0)
+        states = self.board.states
+        self.reports.append(
+            {
+                "action": action,
+                "kind": "state",
+                "ships": {
+                    LETTERS[ship]: states[(where * 4 + facing[ship]) * 4 + shields[ship]]
+                    for ship, where in square.items()
+                },
+            }
+        )
+
+    def _meet_in_sides(self, moves: dict[int, int], shots: dict[int, int]) -> None:
+        """The first half-step: rams in sides, and shots that are used up there (rulings 13-15)."""
+        square = self.square
+        at = {where: ship for ship, where in square.items()}
+        meetings = []
+        for ship, target in moves.items():
+            other = at.get(target)
+            if other is None:
+                continue
+            start = square[ship]
+            if moves.get(other) == start:
+                if start < target:
+                    meetings.append((start, target, ship, other))
+            elif shots.get(other) == start:
+                meetings.append((min(start, target), max(start, target), ship, other))
+        for one, two, ship, other in sorted(meetings):
+            where = self.board.side(one, two)
+            if other in shots:
+                del shots[other]
+                self._round(where, [ship], [other])
+            else:
+                self._rounds(where, sorted((ship, other)), [])
+            for met in (ship, other):
+                if met not in square:
+                    moves.pop(met, None)
+
+    def _meet_in_squares(self, shots: dict[int, int]) -> None:
+        """The second half-step: everything arrives (rulings 16 and 17)."""
+        there: dict[int, list[int]] = {}
+        for ship, where in self.square.items():
+            if where in there:
+                there[where].append(ship)
+            else:
+                there[where] = [ship]
+        fire: dict[int, list[int]] = {}
+        for ship, target in shots.items():
+            if target in there:
+                fire.setdefault(target, []).append(ship)
+        contested = [where for where, ships in there.items() if len(ships) > 1 or where in fire]
+        for where in sorted(contested):
+            self._rounds(self.board.names[where], there[where], fire.get(where, []))
+
+    def _rounds(self, where: str, ships: list[int], shots: list[int]) -> None:
+        """Rounds in one place: the shots count in the first, the ships in it in each."""
+        self._round(where, ships, shots)
+        while len(left := [ship for ship in ships if ship in self.square]) > 1:
+            self._round(where, left, [])
+
+    def _round(self, where: str, ships: list[int], shots: list[int]) -> None:
+        """The simultaneous hits of one round (ruling 18)."""
+        for ship in ships:
+            by = sorted([other for other in ships if other != ship] + shots)
+            shields = self.shields[ship] - len(by)
+            destroyed = shields < 0
+            self.shields[ship] = left = max(shields, 0)
+            if destroyed:
+                del self.square[ship]
+            self.reports.append(
+                {
+                    "action": self.action,
+                    "kind": "hit",
+                    "ship": LETTERS[ship],
+                    "where": where,
+                    "by": [LETTERS[other] for other in by],
+                    "shields": left,
+                    "destroyed": destroyed,
+                }
+            )

@@ -1,0 +1,156 @@
+"""The board: squares, the sides between them, what lies ahead, the home zones, and the options of a game.
+
+A square is a number, counted column by column from a1, so that the order of numbers is the order of reports. All
+tables of a board are made once and kept by its size. Implements rulings 1-3 and 26 of Shoot 'em up Spaceships,
+rules/shoot-em-up.md "Board and setup".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pbem.games import Fault, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+SEATS: Final = (2, 3, 4)
+LETTERS: Final = "ABCDEFGHIJKL"
+SHIPS: Final = 3
+"""Ships of a seat: seat 1 has the first three letters, and so on."""
+FACINGS: Final = "NESW"
+"""Clockwise, so that a turn to the right is one further."""
+MOST_SHIELDS: Final = 3
+"""One for each action; at the end of a turn all are gone."""
+
+_COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
+_STEPS: Final = ((0, 1), (1, 0), (0, -1), (-1, 0))
+_BOARD: Final = re.compile(r"([1-9][0-9]?)x([1-9][0-9]?)")
+_SMALLEST: Final = 5
+_LARGEST: Final = len(_COLUMNS)
+_SIZE: Final = (9, 9)
+_MOST_TURNS: Final = 200
+
+
+class Board(NamedTuple):
+    """The tables of a board of one size."""
+
+    columns: int
+    rows: int
+    names: tuple[str, ...]
+    squares: dict[str, int]
+    ahead: tuple[tuple[int, ...], ...]
+    """By facing, then by square: the next square, or -1 beyond the edge."""
+    states: tuple[str, ...]
+    """By (square * 4 + facing) * 4 + shields: a ship's state as reports write it, such as `c4 N 1`."""
+    homes: tuple[frozenset[int], ...]
+    """The home zones in the order of seats."""
+
+    def side(self, one: int, other: int) -> str:
+        """The name of the side between two squares, the smaller first."""
+        return f"{self.names[one]}/{self.names[other]}"
+
+
+@cache
+def board(columns: int, rows: int) -> Board:
+    """The board of a size."""
+    places = [(column, row) for column in range(columns) for row in range(rows)]
+    names = tuple(f"{_COLUMNS[column]}{row + 1}" for column, row in places)
+    squares = {name: square for square, name in enumerate(names)}
+
+    def next_square(column: int, row: int) -> int:
+        return column * rows + row if 0 <= column < columns and 0 <= row < rows else -1
+
+    ahead = tuple(tuple(next_square(column + x, row + y) for column, row in places) for x, y in _STEPS)
+    states = tuple(
+        f"{name} {facing} {shields}" for name in names for facing in FACINGS for shields in range(MOST_SHIELDS + 1)
+    )
+    between_columns, between_rows = range(1, columns - 1), range(1, rows - 1)
+    homes = (
+        frozenset(next_square(column, 0) for column in between_columns),
+        frozenset(next_square(column, rows - 1) for column in between_columns),
+        frozenset(next_square(0, row) for row in between_rows),
+        frozenset(next_square(columns - 1, row) for row in between_rows),
+    )
+    return Board(columns, rows, names, squares, ahead, states, homes)
+
+
+class Ship(NamedTuple):
+    """A living ship: its place in the alphabet, where it is, which way it faces, and its shields."""
+
+    letter: int
+    square: int
+    facing: int
+    shields: int = 0
+
+    @property
+    def seat(self) -> int:
+        """Whose it is."""
+        return self.letter // SHIPS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the players agreed on for one game."""
+
+    seats: int
+    size: tuple[int, int] = _SIZE
+    max_turns: int = _MOST_TURNS
+
+    @property
+    def board(self) -> Board:
+        """The tables of the agreed board."""
+        return board(*self.size)
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Only the options agreed otherwise than default, in the record's order, as TOML values."""
+        changed: dict[str, Any] = {}
+        if self.size != _SIZE:
+            changed["board"] = f"{self.size[0]}x{self.size[1]}"
+        if self.max_turns != _MOST_TURNS:
+            changed["max_turns"] = self.max_turns
+        return changed
+
+
+def options(raw: Mapping[str, Any], seats: int) -> Options:
+    """Judge agreed options; raises `Refused` with all faults, each named by its option."""
+    faults = []
+    if type(seats) is not int or seats not in SEATS:
+        faults.append(Fault("seats", None, "Shoot 'em up Spaceships is a game for two, three or four"))
+    agreed: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in _READERS:
+            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            continue
+        field, read = _READERS[name]
+        try:
+            agreed[field] = read(value)
+        except ValueError as error:
+            faults.append(Fault(name, name, f"option {name}: {error}"))
+    if faults:
+        raise Refused(*faults)
+    return Options(seats, **agreed)
+
+
+def _size(value: Any) -> tuple[int, int]:
+    found = _BOARD.fullmatch(value) if isinstance(value, str) else None
+    size = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(_SMALLEST <= length <= _LARGEST for length in size):
+        raise ValueError('columns x rows, 5 to 26 each, such as "9x9"')
+    return size
+
+
+def _max_turns(value: Any) -> int:
+    if type(value) is not int or value < 1:  # bool is an int to Python, not to the players
+        raise ValueError("a whole number from 1")
+    return value
+
+
+_READERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "board": ("size", _size),
+    "max_turns": ("max_turns", _max_turns),
+}

@@ -1,0 +1,82 @@
+"""What a seat, or the public, knows: which reports may be shown, and the position as its letters tell it.
+
+Here live `show` and `view`. Once all setups are in nothing but the orders to come is secret, so every reader is told
+the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships, rules/shoot-em-up.md
+"Board and setup".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.shoot_em_up.action import State
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "hit": ("action", "kind", "ship", "where", "by", "shields", "destroyed"),
+    "state": ("action", "kind", "ships"),
+}
+"""What may be passed on of each kind of report; all else stays here."""
+
+
+def show(report: Report, seat: int | None) -> Report | None:
+    """What a seat (None: the public) may read of a report; None for nothing."""
+    fields = FIELDS.get(report.get("kind", ""))
+    if fields is None or seat not in (None, 1, 2, 3, 4):
+        return None
+    return {name: value for name, value in report.items() if name in fields}
+
+
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
+
+    `turn`, `over`, `max_turns`, `scores` (in seat order); `board`: {"columns": 9, "rows": 9}; `seat`: the reader's,
+    or null. `ships`, those left, by letter: [{"ship": "A", "seat": 1, "square": "c1", "facing": "N", "shields": 0}].
+    `destroyed`, in the order of their ends: [{"ship": "D", "seat": 2, "turn": 3, "action": 2, "where": "c3/c4",
+    "by": ["A"]}]. `last`: null before turn 1 was played, then {"turn": 3, "orders": {"A": "FMS", ...}}, open by now.
+    `entitled`: the letters of the reader's ships that want orders, null for the public and once the game is over.
+    """
+    options = state.options
+    board = options.board
+    own = [LETTERS[ship.letter] for ship in state.ships if ship.seat == seat]
+    orders = {LETTERS[ship]: actions for ship, actions in state.last}
+    return {
+        "turn": state.turn,
+        "over": state.result is not None,
+        "max_turns": options.max_turns,
+        "scores": list(state.scores),
+        "board": {"columns": board.columns, "rows": board.rows},
+        "seat": seat,
+        "ships": [
+            {
+                "ship": LETTERS[ship.letter],
+                "seat": ship.seat,
+                "square": board.names[ship.square],
+                "facing": FACINGS[ship.facing],
+                "shields": ship.shields,
+            }
+            for ship in state.ships
+        ],
+        "destroyed": list(_destroyed(turns)),
+        "last": {"turn": len(turns), "orders": orders} if orders else None,
+        "entitled": None if seat is None or state.result else own,
+    }
+
+
+def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[dict[str, Any]]:
+    for turn, reports in enumerate(turns, start=1):
+        for report in reports:
+            if report["kind"] == "hit" and report["destroyed"]:
+                yield {
+                    "ship": report["ship"],
+                    "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
+                    "turn": turn,
+                    "action": report["action"],
+                    "where": report["where"],
+                    "by": list(report["by"]),
+                }

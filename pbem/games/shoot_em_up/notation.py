@@ -1,0 +1,160 @@
+"""The notation: text of setups and orders to what they mean, and back to canonical text.
+
+Here live the words of the notation and the faults in them; which ships a seat has left comes in from outside.
+Implements rulings 3-5, 7, 8 and 28 of Shoot 'em up Spaceships, rules/shoot-em-up.md "Orders".
+
+Canonical are lines in the order of letters, `A c1 N` in a setup and `A: FMS` in orders.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pbem.games import Fault, Refused
+from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.games.shoot_em_up.board import Board, Options
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+
+# Possessive white space (\s*+): a line full of blanks costs its length, not the square of it.
+_PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
+_ORDERED: Final = re.compile(r"([A-L])(?:\s*+:\s*+|\s++)([LRFMS]{3})")
+_LETTER: Final = {letter: number for number, letter in enumerate(LETTERS)}
+_HOMES: Final = ("south", "north", "west", "east")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One seat's judged setup: its ships in the order of letters."""
+
+    text: str
+    ships: tuple[Ship, ...]
+
+
+class Orders(NamedTuple):
+    """One seat's judged orders of one turn."""
+
+    text: str
+    actions: tuple[tuple[int, str], ...]
+    """Each ship's place in the alphabet and its three actions, in the order of letters."""
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers from 1."""
+    for number, line in enumerate(_LINE_END.split(text), start=1):
+        stripped = line.strip()
+        if stripped:
+            yield number, stripped
+
+
+def letters_of(seat: int) -> range:
+    """The ships of a seat, as places in the alphabet."""
+    return range((seat - 1) * SHIPS, seat * SHIPS)
+
+
+def _listed(ships: Sequence[int]) -> str:
+    names = [LETTERS[ship] for ship in ships]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+# Setups
+
+
+def read_setup(options: Options, seat: int, text: str) -> Setup:
+    """Judge a setup; raises `Refused` with all faults, the first written first."""
+    board = options.board
+    own = letters_of(seat)
+    faults = []
+    named: set[int] = set()
+    placed: dict[int, Ship] = {}
+    taken: dict[int, int] = {}
+    for number, line in _lines(text):
+        found = _PLACED.fullmatch(line)
+        if not found:
+            faults.append(Fault("4", line, "not a ship, a square and a facing, such as `A c1 N`", number))
+            named.update(_meant(line, own))
+            continue
+        ship, square = _LETTER[found[1]], board.squares.get(found[2], -1)
+        if ship not in own:
+            faults.append(Fault("3", line, f"{found[1]} is no ship of yours: you have {_listed(own)}", number))
+            continue
+        if ship in named:
+            faults.append(Fault("4", line, f"{found[1]} has a line already", number))
+            continue
+        named.add(ship)
+        if square not in board.homes[seat - 1]:
+            faults.append(Fault(*_not_at_home(board, seat, line, found[2]), number))
+        elif square in taken:
+            faults.append(Fault("5", line, f"{LETTERS[taken[square]]} starts on {found[2]} already", number))
+        taken.setdefault(square, ship)
+        placed[ship] = Ship(ship, square, FACINGS.index(found[3]))
+    faults.extend(Fault("4", None, f"{LETTERS[ship]} has no line") for ship in own if ship not in named)
+    if faults:
+        raise Refused(*faults)
+    ships = tuple(placed[ship] for ship in own)
+    lines = (f"{LETTERS[ship.letter]} {board.names[ship.square]} {FACINGS[ship.facing]}" for ship in ships)
+    return Setup("\n".join(lines), ships)
+
+
+def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, str, str]:
+    if square not in board.squares:
+        return "1", line, f"there is no {square} on a board of {board.columns}x{board.rows}"
+    edge = _HOMES[seat - 1]
+    return "2", line, f"{square} is not in your home zone, the {edge} edge without its corners"
+
+
+# Orders
+
+
+def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
+    """Judge the orders of one turn against the ships left; raises `Refused` with all faults."""
+    given: dict[int, str] = {}
+    living = [ship.letter for ship in ships if ship.seat == seat]
+    for _, line in _lines(text):
+        found = _ORDERED.fullmatch(line)
+        if not found:
+            break
+        ship = _LETTER[found[1]]
+        if ship in given or ship not in living:
+            break
+        given[ship] = found[2]
+    else:
+        if len(given) == len(living):
+            actions = tuple((ship, given[ship]) for ship in living)
+            return Orders("\n".join(f"{LETTERS[ship]}: {three}" for ship, three in actions), actions)
+    raise Refused(*_faults(living, seat, text))
+
+
+def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
+    """All that is wrong with orders, the first written first."""
+    faults = []
+    named: set[int] = set()
+    for number, line in _lines(text):
+        found = _ORDERED.fullmatch(line)
+        if not found:
+            faults.append(Fault("7", line, "not a ship and three of L R F M S, such as `A: FMS`", number))
+            named.update(_meant(line, living))
+        elif _LETTER[found[1]] not in living:
+            faults.append(Fault("8", line, f"{found[1]} is {_why_not(_LETTER[found[1]], seat)}", number))
+        elif _LETTER[found[1]] in named:
+            faults.append(Fault("8", line, f"{found[1]} has a line already", number))
+        else:
+            named.add(_LETTER[found[1]])
+    faults.extend(Fault("8", None, f"{LETTERS[ship]} has no line") for ship in living if ship not in named)
+    return faults
+
+
+def _why_not(ship: int, seat: int) -> str:
+    return "destroyed" if ship in letters_of(seat) else "no ship of yours"
+
+
+def _meant(line: str, ships: Sequence[int]) -> set[int]:
+    """The ship that a line begins with, so that one slip is not told as two faults."""
+    ship = _LETTER.get(line[0].upper())
+    return {ship} if ship is not None and ship in ships and not line[1:2].isalnum() else set()
