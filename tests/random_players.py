@@ -176,7 +176,45 @@ class _Aim:
         return worth
 
 
+# Shoot 'em up Spaceships
+
+
+def random_zone_setup(random: Random, options: Any, seat: int) -> str:
+    """A legal setup of Shoot 'em up Spaceships as text: three squares of the home zone, any facings."""
+    columns, rows = options.size
+    files = "abcdefghijklmnopqrstuvwxyz"[:columns]
+    zones = (
+        [f"{column}1" for column in files[1:-1]],
+        [f"{column}{rows}" for column in files[1:-1]],
+        [f"a{row}" for row in range(2, rows)],
+        [f"{files[-1]}{row}" for row in range(2, rows)],
+    )
+    squares = random.sample(zones[seat - 1], 3)
+    ships = "ABCDEFGHIJKL"[seat * 3 - 3 : seat * 3]
+    return "\n".join(f"{ship} {square} {random.choice('NESW')}" for ship, square in zip(ships, squares, strict=True))
+
+
+def random_actions(random: Random, view: dict[str, Any]) -> str:
+    """Legal orders of Shoot 'em up Spaceships, written one way or another; more moves than are wise."""
+    lines = [
+        f"{ship}{random.choice((': ', ' '))}{''.join(random.choices('LRFMS', (2, 2, 3, 5, 1), k=3))}"
+        for ship in view["entitled"]
+    ]
+    random.shuffle(lines)
+    return "\n".join(lines)
+
+
 PLAYERS: dict[str, Player] = {
+    "shoot-em-up": Player(
+        options=(
+            ({}, 2),
+            ({"board": "5x5"}, 3),
+            ({"board": "7x6", "max_turns": 12}, 4),
+            ({"board": "26x26", "max_turns": 5}, 4),
+        ),
+        setup=random_zone_setup,
+        orders=random_actions,
+    ),
     "spaceships": Player(
         options=(
             ({}, 2),

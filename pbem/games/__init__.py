@@ -75,7 +75,7 @@ class Orders(Protocol):
 
     @property
     def text(self) -> str:
-        """The canonical notation on one line: what is stored and hashed."""
+        """The canonical notation: what is stored and hashed. No final line end."""
 
 
 class State(Protocol):

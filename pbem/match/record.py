@@ -259,7 +259,7 @@ def write(record: Record) -> str:
     for name, setup in record.seats:
         lines += ["", "[[seat]]", f"name = {_quoted(name)}", f"setup = {_block(setup)}"]
     for turn in record.turns:
-        lines += ["", "[[turn]]", *(f"{seat} = {_quoted(text)}" for seat, text in sorted(turn.orders.items()))]
+        lines += ["", "[[turn]]", *(f"{seat} = {_block(text)}" for seat, text in sorted(turn.orders.items()))]
         if turn.note is not None:
             lines.append(f"note = {_quoted(turn.note)}")
     if record.result is not None:

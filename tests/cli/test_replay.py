@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from pbem.cli import COMMANDS, main
 
-GAMES = ("spaceships",)
+GAMES = ("shoot-em-up", "spaceships")
 
 
 def run(*arguments):

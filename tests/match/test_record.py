@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pbem.match.record import Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
 
-GAMES = ("spaceships",)
+GAMES = ("shoot-em-up", "spaceships")
 
 SEATS = """
 [[seat]]

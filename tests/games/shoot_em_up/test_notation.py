@@ -1,0 +1,154 @@
+"""Setups and orders: every way to write them, their faults in the order written, and the canonical text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.games import Refused
+from pbem.games.shoot_em_up import RULES
+
+OPTIONS = RULES.options({}, 3)
+SETUP = "A b1 N\nB e1 W\nC h1 S"
+SETUPS = (SETUP, "D b9 S\nE c9 S\nF d9 S", "G a2 E\nH a3 E\nI a4 E")
+ORDERS = "A: FMS\nB: LRL\nC: MMM"
+
+
+def state():
+    return RULES.begin(OPTIONS, [RULES.setup(OPTIONS, seat, text) for seat, text in enumerate(SETUPS, start=1)])
+
+
+def faults(judge, *arguments):
+    with pytest.raises(Refused) as refused:
+        judge(*arguments)
+    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SETUP,
+        SETUP.replace("\n", "\r\n"),
+        SETUP.replace("\n", "\r"),
+        "\n\n  " + SETUP.replace("\n", "  \n\n\t").replace(" ", "   ") + "\n",
+        "C h1 S\nA b1 N\nB e1 W",
+        SETUP.replace(" ", "\N{NO-BREAK SPACE}"),
+    ],
+)
+def test_ways_to_write_a_setup(text):
+    setup = RULES.setup(OPTIONS, 1, text)
+    assert setup.text == SETUP
+    assert RULES.setup(OPTIONS, 1, setup.text) == setup
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ORDERS,
+        ORDERS.replace(":", ""),
+        ORDERS.replace(":", " :").replace("\n", "\r\n"),
+        ORDERS.replace(": ", ":"),
+        "\nC MMM\n\n  B :LRL \nA:\tFMS\n\n",
+    ],
+)
+def test_ways_to_write_orders(text):
+    orders = RULES.order(state(), 1, text)
+    assert orders.text == ORDERS
+    assert RULES.order(state(), 1, orders.text) == orders
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", [("4", None, None)] * 3),
+        ("A b1 N\nB e1\nC h1 S\n", [("4", "B e1", 2)]),
+        ("A a1 N\nB i1 N\nC b2 N", [("2", "A a1 N", 1), ("2", "B i1 N", 2), ("2", "C b2 N", 3)]),
+        ("A b1 N\n\nB b1 N\nC b1 N", [("5", "B b1 N", 3), ("5", "C b1 N", 4)]),
+        ("A j1 N\nB b10 N\nC z99 S", [("1", "A j1 N", 1), ("1", "B b10 N", 2), ("1", "C z99 S", 3)]),
+        ("A b0 N\nB e01 N\nC h1 X", [("4", "A b0 N", 1), ("4", "B e01 N", 2), ("4", "C h1 X", 3)]),
+        ("A b1 N\nB e1 N\nC h1 N\nA d1 N\nK d1 N", [("4", "A d1 N", 4), ("3", "K d1 N", 5)]),
+        ("Ab1N\nB e1 N\nC h1 N", [("4", "Ab1N", 1), ("4", None, None)]),
+        ("A: b1 N\nB e1 N\nC h1 N", [("4", "A: b1 N", 1)]),
+    ],
+)
+def test_faults_of_setups(text, found):
+    assert faults(RULES.setup, OPTIONS, 1, text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", [("8", None, None)] * 3),
+        ("A: FM\nB: LRL\nC: MMM", [("7", "A: FM", 1)]),
+        ("AFMS\nB: LRL\nC: MMM", [("7", "AFMS", 1), ("8", None, None)]),
+        ("A: FMS\nA: FMS\nG: MMM", [("8", "A: FMS", 2), ("8", "G: MMM", 3), ("8", None, None), ("8", None, None)]),
+        ("a: FMS\n\nB: LRl\nC: MMM go", [("7", "a: FMS", 1), ("7", "B: LRl", 3), ("7", "C: MMM go", 4)]),
+        ("A: FMS; B: LRL; C: MMM", [("7", "A: FMS; B: LRL; C: MMM", 1), ("8", None, None), ("8", None, None)]),
+        ("A:: FMS\nB: LRL\nC: MMM", [("7", "A:: FMS", 1)]),
+        ("M: FMS\nA: FMS\nB: LRL\nC: MMM", [("7", "M: FMS", 1)]),
+    ],
+)
+def test_faults_of_orders(text, found):
+    assert faults(RULES.order, state(), 1, text) == found
+
+
+@pytest.mark.parametrize("text", ["A" + " " * 200_000, " " * 200_000 + "A: FM", ("A" + " " * 500 + ":\n") * 400])
+def test_blanks_cost_no_more_than_their_number(text):
+    assert faults(RULES.order, state(), 1, text)
+    assert faults(RULES.setup, OPTIONS, 1, text)
+
+
+def all_faults(judge):
+    try:
+        judge()
+    except Refused as refused:
+        return refused.faults
+    return ()
+
+
+@given(st.text(alphabet="ABDM :LRFMSx\n\r\t;#bh19N", max_size=60) | st.text(max_size=40))
+def test_any_text_is_judged(text):
+    for judge in (lambda: RULES.order(state(), 1, text), lambda: RULES.setup(OPTIONS, 1, text)):
+        found = all_faults(judge)
+        assert all(fault.message and fault.rule.isdigit() for fault in found)
+        lines = [fault.line for fault in found if fault.line]
+        assert lines == sorted(lines)
+
+
+@given(st.permutations("ABC"), st.lists(st.text(alphabet="LRFMS", min_size=3, max_size=3), min_size=3, max_size=3))
+def test_legal_orders_in_any_order_mean_the_same(letters, actions):
+    given = dict(zip("ABC", actions, strict=True))
+    orders = RULES.order(state(), 1, "\n".join(f"{letter} {given[letter]}" for letter in letters))
+    assert orders.text == "\n".join(f"{letter}: {given[letter]}" for letter in "ABC")
+
+
+@pytest.mark.parametrize(
+    ("raw", "seats", "named"),
+    [
+        ({"board": "4x9"}, 2, ["board"]),
+        ({"board": "9x27"}, 2, ["board"]),
+        ({"board": "09x9"}, 2, ["board"]),
+        ({"board": "9x9 "}, 2, ["board"]),
+        ({"board": "9\N{MULTIPLICATION SIGN}9"}, 2, ["board"]),
+        ({"board": ["9", "9"], "max_turns": "5"}, 2, ["board", "max_turns"]),
+        ({"max_turns": 0}, 2, ["max_turns"]),
+        ({"max_turns": True}, 2, ["max_turns"]),
+        ({"fleet": "standard"}, 3, ["fleet"]),
+        ({}, 1, ["seats"]),
+        ({"board": 9}, 5, ["seats", "board"]),
+    ],
+)
+def test_options_refused(raw, seats, named):
+    assert [rule for rule, _, _ in faults(RULES.options, raw, seats)] == named
+
+
+def test_options_agreed():
+    assert OPTIONS.changed == {}
+    assert RULES.options({"board": "9x9", "max_turns": 200}, 4).changed == {}
+    agreed = RULES.options({"max_turns": 7, "board": "26x5"}, 4)
+    assert list(agreed.changed.items()) == [("board", "26x5"), ("max_turns", 7)]
+    assert RULES.options(agreed.changed, 4) == agreed
+    assert agreed.seats == 4
+    begun = state()
+    assert RULES.carry(agreed, begun) == agreed
