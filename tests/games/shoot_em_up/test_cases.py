@@ -1,7 +1,8 @@
 """The case book of Shoot 'em up Spaceships: short records, each named by the ruling that it proves, and the answer.
 
 `cases/NN-name.pbem.toml` is the record, `cases/NN-name.json` exactly what `pbem replay --json` answers; the hits are
-worked out by hand. Of a refused one turn, seat, order and the rule of the first fault are binding, and the rules of all if listed.
+worked out by hand. Of a refused one turn, seat, order and the rule of the first fault are binding, and the rules of
+all if listed.
 """
 
 from __future__ import annotations
