@@ -1,10 +1,10 @@
-"""How fast the rules are: turns of Spaceships from text to reports, and the start of `pbem replay`.
+"""How fast the rules are: turns of each game from text to reports, and the start of `pbem replay`.
 
     .venv/bin/python bench/rules.py [seconds]
 
 Games are played beforehand by random players; then their turns are played again, both sides' orders read and
-judged and the turn resolved. Counted are turns in which each side has eight orders or more. No goal is tested
-elsewhere: a test that measures time fails on a busy day.
+judged and the turn resolved. Counted are turns of Spaceships in which each side has eight orders or more, and of
+Shoot 'em up Spaceships those in which most ships are left. No goal is tested elsewhere: a test that measures time fails on a busy day.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pbem.match.record import Record, Turn, write  # noqa: E402
 TURNS_A_SECOND = 10_000
 START_MS = 150
 LEAST_ORDERS = 8
+LEAST_SHARE = 0.6  # of all ships
 
 
 def busy_turns(random: Random, games: int) -> list[tuple]:
@@ -44,16 +45,30 @@ def busy_turns(random: Random, games: int) -> list[tuple]:
     return turns
 
 
-def turns_a_second(turns: list[tuple], seconds: float) -> tuple[float, float]:
+def crowded_turns(random: Random, games: int, seats: int) -> list[tuple]:
+    """Positions of Shoot 'em up Spaceships with most ships left, and all sides' orders as text."""
+    turns = []
+    for number in range(games):
+        raw = ({}, {"board": "5x5"}, {"board": "7x6"})[number % 3]
+        game = random_players.play("shoot-em-up", random, raw, seats, most=20)
+        turns += [
+            (state, texts)
+            for state, texts in zip(game.states, game.orders, strict=False)
+            if sum(state.scores) >= LEAST_SHARE * 3 * seats
+        ]
+    return turns
+
+
+def turns_a_second(game: str, turns: list[tuple], seconds: float) -> tuple[float, float]:
     """The best and the median of several rounds over all turns."""
-    judge = rules("spaceships")
+    judge = rules(game)
     order, resolve = judge.order, judge.turn
     figures = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(figures) < 5:
         start = time.process_time()  # of this process alone, whatever else the machine does
         for state, texts in turns:
-            resolve(state, {1: order(state, 1, texts[1]), 2: order(state, 2, texts[2])})
+            resolve(state, {seat: order(state, seat, text) for seat, text in texts.items()})
         figures.append(len(turns) / (time.process_time() - start))
     return max(figures), statistics.median(figures)
 
@@ -80,14 +95,21 @@ def said(met: bool) -> str:
     return "goal met" if met else "GOAL MISSED"
 
 
-def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    turns = busy_turns(Random(20), games=60)
-    best, median = turns_a_second(turns, seconds)
-    print(f"Spaceships, text to reports, {len(turns)} different turns with {LEAST_ORDERS} or more orders a side:")
+def print_figures(best: float, median: float) -> None:
     print(
         f"  best {best:,.0f}, median {median:,.0f} turns/s; goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
     )
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
+    turns = busy_turns(Random(20), games=60)
+    print(f"Spaceships, text to reports, {len(turns)} different turns with {LEAST_ORDERS} or more orders a side:")
+    print_figures(*turns_a_second("spaceships", turns, seconds))
+    for seats in (2, 3, 4):
+        turns = crowded_turns(Random(seats), 60, seats)
+        print(f"Shoot 'em up Spaceships, text to reports, {seats} seats, {len(turns)} different turns:")
+        print_figures(*turns_a_second("shoot-em-up", turns, seconds))
     bin_ = Path(sys.executable).parent
     with tempfile.TemporaryDirectory() as folder:
         file = short_file(Path(folder) / "short.pbem.toml")

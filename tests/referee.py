@@ -22,6 +22,7 @@ from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from email.message import EmailMessage
     from pathlib import Path
 
@@ -187,9 +188,20 @@ class Referee:
         self.send(bob, bob.filled("setup", setups[1]))
         return ann, bob
 
-    def turn(self, first: tuple[Mailbox, str], second: tuple[Mailbox, str]) -> None:
-        """Both order, finally."""
-        for person, orders in (first, second):
+    def table(self, game: str, options: str, setups: Mapping[str, str]) -> list[Mailbox]:
+        """People by name in seat order, registered, agreed on match m1, with their setups sent: turn 1 is due."""
+        people = [self.registered(name) for name in setups]
+        first, *others = people
+        self.send(first, f"new {game} with {' '.join(other.name for other in others)}\n{options}\nend\n")
+        for other in others:
+            self.send(other, form_in(other.text, "accept", lines=1))
+        for person in people:
+            self.send(person, person.filled("setup", setups[person.name]))
+        return people
+
+    def turn(self, *ordered: tuple[Mailbox, str]) -> None:
+        """Each orders, finally."""
+        for person, orders in ordered:
             self.send(person, person.filled("orders", f"final\n{orders}"))
 
 
