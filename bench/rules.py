@@ -2,9 +2,10 @@
 
     .venv/bin/python bench/rules.py [seconds]
 
-Games are played beforehand by random players; then their turns are played again, both sides' orders read and
-judged and the turn resolved. Counted are turns of Spaceships in which each side has eight orders or more, and of
-Shoot 'em up Spaceships those in which most ships are left. No goal is tested elsewhere: a test that measures time fails on a busy day.
+Games are played beforehand by random players; then their turns are played again, all sides' orders read and judged
+and the turn resolved. Counted are turns of Spaceships in which each side has eight orders or more, and of Shoot 'em
+up Spaceships those in which most ships are left. No goal is tested elsewhere: a test that measures time fails on a
+busy day.
 """
 
 from __future__ import annotations

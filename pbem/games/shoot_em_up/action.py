@@ -60,11 +60,15 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     options = state.options
     given = tuple(ordered for seat in sorted(orders) for ordered in orders[seat].actions)
     space = _Space(options.board, state.ships)
+    result = None
     for action in range(3):
-        space.act(action + 1, [(ship, actions[action]) for ship, actions in given if ship in space.square])
-        result = _result(options, space.square, action == 2 and state.turn >= options.max_turns)
-        if result:
-            break
+        before = len(space.square)
+        space.act(action, given)
+        last = action == 2 and state.turn >= options.max_turns
+        if last or len(space.square) < before:
+            result = _result(options, space.square, last)
+            if result:
+                break
     turn = state.turn if result else state.turn + 1
     return State(options, turn, space.ships(), given, result), space.reports
 
@@ -98,13 +102,16 @@ class _Space:
         facing, shields = self.facing, self.shields
         return tuple([Ship(ship, square, facing[ship], shields[ship]) for ship, square in self.square.items()])
 
-    def act(self, action: int, orders: list[tuple[int, str]]) -> None:
-        """One action of all ships left: both half-steps, then the state."""
-        self.action = action
+    def act(self, number: int, orders: tuple[tuple[int, str], ...]) -> None:
+        """One action, of number 0 to 2, of all ships left: both half-steps, then the state."""
+        self.action = action = number + 1
         ahead, square, facing, shields = self.board.ahead, self.square, self.facing, self.shields
         moves: dict[int, int] = {}
         shots: dict[int, int] = {}  # both: ship -> the square ahead
-        for ship, order in orders:
+        for ship, actions in orders:
+            if ship not in square:
+                continue
+            order = actions[number]
             if order == "M" or order == "F":  # noqa: PLR1714 - in the innermost loop
                 target = ahead[facing[ship]][square[ship]]
                 if target >= 0:
@@ -161,19 +168,20 @@ class _Space:
 
     def _meet_in_squares(self, shots: dict[int, int]) -> None:
         """The second half-step: everything arrives (rulings 16 and 17)."""
-        there: dict[int, list[int]] = {}
-        for ship, where in self.square.items():
-            if where in there:
-                there[where].append(ship)
-            else:
-                there[where] = [ship]
+        square = self.square
+        taken = set(square.values())
         fire: dict[int, list[int]] = {}
         for ship, target in shots.items():
-            if target in there:
+            if target in taken:
                 fire.setdefault(target, []).append(ship)
-        contested = [where for where, ships in there.items() if len(ships) > 1 or where in fire]
+        contested = set(fire)
+        if len(taken) < len(square):
+            seen: set[int] = set()
+            for where in square.values():
+                (contested if where in seen else seen).add(where)
         for where in sorted(contested):
-            self._rounds(self.board.names[where], there[where], fire.get(where, []))
+            ships = [ship for ship, at in square.items() if at == where]
+            self._rounds(self.board.names[where], ships, fire.get(where, []))
 
     def _rounds(self, where: str, ships: list[int], shots: list[int]) -> None:
         """Rounds in one place: the shots count in the first, the ships in it in each."""
@@ -184,7 +192,9 @@ class _Space:
     def _round(self, where: str, ships: list[int], shots: list[int]) -> None:
         """The simultaneous hits of one round (ruling 18)."""
         for ship in ships:
-            by = sorted([other for other in ships if other != ship] + shots)
+            by = [other for other in ships if other != ship]
+            if shots:
+                by = sorted(by + shots)
             shields = self.shields[ship] - len(by)
             destroyed = shields < 0
             self.shields[ship] = left = max(shields, 0)

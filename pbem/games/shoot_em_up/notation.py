@@ -114,21 +114,29 @@ def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, 
 
 def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
     """Judge the orders of one turn against the ships left; raises `Refused` with all faults."""
+    own = letters_of(seat)
+    living = [ship.letter for ship in ships if ship.letter in own]
+    given = _read(living, text)
+    if given is None:
+        raise Refused(*_faults(living, seat, text))
+    actions = tuple([(ship, given[ship]) for ship in living])
+    return Orders("\n".join([f"{LETTERS[ship]}: {three}" for ship, three in actions]), actions)
+
+
+def _read(living: Sequence[int], text: str) -> dict[int, str] | None:
+    """Each living ship's actions, or None when anything is wrong."""
     given: dict[int, str] = {}
-    living = [ship.letter for ship in ships if ship.seat == seat]
-    for _, line in _lines(text):
-        found = _ORDERED.fullmatch(line)
-        if not found:
-            break
-        ship = _LETTER[found[1]]
-        if ship in given or ship not in living:
-            break
-        given[ship] = found[2]
-    else:
-        if len(given) == len(living):
-            actions = tuple((ship, given[ship]) for ship in living)
-            return Orders("\n".join(f"{LETTERS[ship]}: {three}" for ship, three in actions), actions)
-    raise Refused(*_faults(living, seat, text))
+    for line in _LINE_END.split(text) if "\r" in text else text.split("\n"):
+        found = _ORDERED.fullmatch(line.strip())
+        if found:
+            letter, actions = found.groups()
+            ship = _LETTER[letter]
+            if ship in given or ship not in living:
+                return None
+            given[ship] = actions
+        elif line.strip():
+            return None
+    return given if len(given) == len(living) else None
 
 
 def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
