@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.match import bundle
-from pbem.match.transcript import Entry, digest
+from pbem.match.transcript import Entry, canonical, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -91,8 +91,10 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
+            out.attachments.append(self._position(match, seat))
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+            out.attachments.append(self._position(match, seat))
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
@@ -149,6 +151,24 @@ class Clerk:
             "file_name": name,
             "file_hash": digest(facts["file"]),
         }
+
+    def _position(self, match: Match, seat: int) -> Attachment:
+        """What the letter says of the position and its form, for programs: docs/attachments.md."""
+        submission = match.orders.get(seat)
+        content = {
+            "pbem": "position 1",
+            "server": match.server,
+            "match": match.id,
+            "game": match.game,
+            "turn": match.turn,
+            "seat": seat,
+            "player": match.name(seat),
+            "asked": match.asked(seat),
+            "prev": match.prev,
+            "rev": submission.rev + 1 if submission else 1,
+            "view": match.view(seat),
+        }
+        return f"{match.id}-game-{match.game}-position.json", "application/json", canonical(content)
 
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import re
 import subprocess
 import zipfile
@@ -292,6 +293,29 @@ def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
     assert "set aside" in str(operator.last["Subject"])
     referee.send(ann, "whoami\n", sign=False)
     assert "You are ann" in ann.text
+
+
+def test_the_position_comes_for_programs_too(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "Rv1"), (bob, ""))
+    position = json.loads(attachment(ann.last, "-position.json"))
+    assert position["view"]["known"]["2"]["destroyed"] == ["Rv1"]
+    assert (position["turn"], position["asked"], position["rev"]) == (2, True, 1)
+    assert f"prev {position['prev']}\n" in ann.form("orders")
+    reports = attachment(ann.last, "-turn-1.json")
+    assert json.loads(reports)["reports"][0]["cell"] == "Rv1"
+    assert hashlib.sha256(reports).hexdigest() in ann.text
+
+
+def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "mRv1 Gw4"), (bob, ""))
+    referee.send(ann, ann.filled("orders", "Ox5 mRv2 Yy1"))
+    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    files = b"".join(path.read_bytes() for path in referee.folder.iterdir())
+    for secret in (b"Rv1 Rv2", b"LG3 Bz5", b"mRv1 Gw4", b"Ox5 mRv2", b"orders m1"):
+        assert secret not in files
+    assert b"spaceships" in files
 
 
 class TestSecrets:
