@@ -332,6 +332,9 @@ class Step:
         game = match.game if match.phase == "playing" else match.game - 1
         self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, game, seat))
         self._enter("resigned", body)
+        # What waits is given up, too: neither orders nor their settling may reach into the next game.
+        setups = {} if match.phase == "setup" else match.setups
+        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
             self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
