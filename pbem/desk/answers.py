@@ -8,6 +8,7 @@ here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pbem.desk.clerk import Out
@@ -24,7 +25,7 @@ from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, timedelta
+    from datetime import datetime
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
@@ -37,6 +38,14 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Answer", "Answers", "Caller"]
+
+_WAITING = 5
+"""How many registrations of one address may wait for their answers."""
+
+_PATIENCE = timedelta(days=1)
+"""How long they wait, once somebody else registers from there."""
+
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +161,7 @@ class Answers:
         name = command.arguments["name"]
         if caller.player is not None:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
-        taken = self._players.by_name(name)
-        if taken is not None:
+        if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         line = command.arguments.get("key") or _attached_key(caller.letter)
         if line is None:
@@ -166,11 +174,15 @@ class Answers:
             raise Refused(Fault("register", key.fingerprint, "this key is already registered"))
         challenge = self._world(caller.now).salt()
         waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
-        self._players.await_answer(waiting, stamp(caller.now))
+        others = [old for old in self._players.challenges(caller.address) if old.key != waiting.key]
+        if len(others) >= _WAITING:
+            raise Refused(Fault("register", None, "too many registrations of this address wait; come back in a day"))
+        self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
         return Answer("register", {"name": name, "fingerprint": key.fingerprint, "challenge": challenge})
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
-        waiting = self._players.challenge(caller.address)
+        found = self._players.challenges(caller.address)
+        waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
         if caller.player is not None and caller.player.name == name:
             return Answer("whoami", {"player": caller.player})
@@ -259,7 +271,7 @@ class Answers:
         seated = self._table(caller, command)
         match = seated.match
         if match.phase != "proposed":
-            raise Refused(Fault("decline", match.id, f"this match is {match.phase}; `resign {match.id}` ends it"))
+            raise Refused(Fault("decline", match.id, f"this match is {match.phase} and cannot be declined any more"))
         self._archive.matches.update(seated.row.number, "declined", None)
         self._archive.forget()
         for seat in match.seats:
@@ -332,20 +344,16 @@ class Answers:
     def _report(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         match = seated.match
-        game = command.arguments.get("game", match.game)
-        last = (
-            len(match.played)
-            if game == match.game
-            else (match.games[game - 1].turns if game <= len(match.games) else 0)
-        )
+        latest = match.game if match.played else len(match.games)
+        game = command.arguments.get("game", latest)
+        last = match.games[game - 1].turns if game <= len(match.games) else len(match.played)
         wanted = [command.arguments.get("turn", last)]
         if command.arguments.get("all"):
             wanted = list(range(1, last + 1))
-        letters = [self._clerk.old_turn(match, seated.row, seated.seat, game, turn) for turn in wanted]
-        found = [letter for letter in letters if letter is not None]
-        if not found:
-            raise Refused(Fault("report", None, f"there is no report of that turn of game {game} yet"))
-        return Answer("report", {"count": len(found)} | self._facts(seated), match=seated.place, letters=found)
+        letter = self._clerk.old_turns(match, seated.row, seated.seat, game, wanted)
+        if letter is None:
+            raise Refused(Fault("report", None, f"there is no report of that turn of game {game}"))
+        return Answer("report", {"count": len(wanted)} | self._facts(seated), match=seated.place, letters=[letter])
 
     def _transcript(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -359,6 +367,8 @@ class Answers:
         seated = self._table(caller, command)
         if caller.verdict.kind != "valid" and caller.match != seated.row.number:
             raise Refused(Fault("press", None, "sign it, or answer a letter of this match"))
+        if seated.match.phase == "declined":
+            raise Refused(Fault("press", None, "this match was declined"))
         text = (command.block or "").strip()
         if not text:
             raise Refused(Fault("press", None, "the message is empty"))
@@ -372,7 +382,7 @@ class Answers:
         seated = self._table(caller, command)
         match = seated.match
         whole, game = command.arguments.get("whole", False), command.arguments.get("game")
-        if not whole and game != match.game:
+        if not whole and match.phase in ("setup", "playing") and game != match.game:
             wanted = f"`resign {match.id} game {match.game}` or `resign {match.id} match`"
             raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))

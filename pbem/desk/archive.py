@@ -92,6 +92,7 @@ class Archive:
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:
         """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then."""
+        assert (match.phase, match.turn > 0) in (("setup", False), ("playing", True)), "nothing may be submitted now"
         content = {
             "rev": submission.rev,
             "text": submission.text,

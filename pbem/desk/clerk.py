@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.match import bundle
-from pbem.match.transcript import Entry, digest
+from pbem.match.transcript import Entry, canonical, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,6 +63,7 @@ class Clerk:
 
     def send(self, address: str, out: Out, now: datetime) -> None:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
+        out.text = visible(out.text)
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -91,8 +92,10 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
+            out.attachments.append(self._position(match, seat))
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+            out.attachments.append(self._position(match, seat))
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
@@ -150,6 +153,24 @@ class Clerk:
             "file_hash": digest(facts["file"]),
         }
 
+    def _position(self, match: Match, seat: int) -> Attachment:
+        """What the letter says of the position and its form, for programs: docs/attachments.md."""
+        submission = match.orders.get(seat)
+        content = {
+            "pbem": "position 1",
+            "server": match.server,
+            "match": match.id,
+            "game": match.game,
+            "turn": match.turn,
+            "seat": seat,
+            "player": match.name(seat),
+            "asked": match.asked(seat),
+            "prev": match.prev,
+            "rev": submission.rev + 1 if submission else 1,
+            "view": match.view(seat),
+        }
+        return f"{match.id}-game-{match.game}-position.json", "application/json", canonical(content)
+
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
@@ -169,25 +190,21 @@ class Clerk:
         content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
         return content, f"{match.id}.pbem.zip"
 
-    def old_turn(self, match: Match, row: MatchRow, seat: int, game: int, turn: int) -> Out | None:
-        """The report of a past turn again, from the file that was mailed; None when there was none."""
-        path = f"reports/game-{game}-turn-{turn}-seat-{seat}.json"
-        file = self._archive.matches.paper(row.number, path)
-        if file is None:
-            return None
-        out = self.thread(match, row, seat, f"{match.rules.title}, game {game}, turn {turn}, again")
-        name = f"{match.id}-game-{game}-turn-{turn}.json"
-        out.attachments.append((name, "application/json", file))
-        out.text = self.render(
-            "letters/again.txt",
-            m=self.facts(match, row, seat, match),
-            game=game,
-            turn=turn,
-            reports=json.loads(file)["reports"],
-            file_name=name,
-            file_hash=digest(file),
-        )
-        return out
+    def old_turns(self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]) -> Out | None:
+        """The reports of past turns again, from the files that were mailed; None when there were none."""
+        what = f"turn {turns[0]}" if len(turns) == 1 else "all turns"
+        out = self.thread(match, row, seat, f"{match.rules.title}, game {game}, {what}, again")
+        again = []
+        for turn in turns:
+            file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
+            if file is None:
+                return None
+            name = f"{match.id}-game-{game}-turn-{turn}.json"
+            out.attachments.append((name, "application/json", file))
+            again.append({"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": digest(file)})
+        m = self.facts(match, row, seat, match)
+        out.text = self.render("letters/again.txt", m=m, game=game, again=again)
+        return out if again else None
 
 
 _SUBJECTS = {
@@ -197,6 +214,16 @@ _SUBJECTS = {
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
 }
+
+
+def visible(text: str) -> str:
+    """A text in which nothing hides: what cannot be printed is shown escaped."""
+    if text.isprintable():
+        return text
+    kept = {"\n": "\n", "\t": " ", "\xa0": " "}
+    return "".join(
+        char if char.isprintable() else kept.get(char) or char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def _subject(notice: Notice) -> str:

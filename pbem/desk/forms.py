@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem import identity
+from pbem.games import Refused
 from pbem.identity import Key
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
@@ -68,7 +69,27 @@ class Letters:
             found = [command for command in found if command.rev == paper.rev]
         if not found:
             raise ValueError(f"holds no `{kind}` for this place")
-        return form(found[-1])
+        forms = [form(command) for command in found]
+        return next((form for form in forms if _stood(form, match, seat, paper)), forms[-1])
+
+
+def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None) -> bool:
+    """Whether the desk took this form of a letter that holds several: the refused ones beside it count for nothing.
+
+    Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
+    """
+    place = (form.server, form.player, form.prev)
+    if paper is None or place != (match.server, match.name(seat), match.prev):
+        return paper is None
+    try:
+        if isinstance(paper, Receipt):
+            assert match.position is not None
+            match.rules.order(match.position, seat, form.text)
+            return True
+        assert match.options is not None
+        return match.rules.setup(match.options, seat, form.text).text == paper.setup
+    except Refused:
+        return False
 
 
 def _fits(command: Command, match: Match, kind: str) -> bool:
@@ -80,5 +101,6 @@ def _fits(command: Command, match: Match, kind: str) -> bool:
         return command.name == "setup" and given.get("game") == match.game
     if kind == "orders":
         return command.name == "orders" and given.get("turn") == match.turn
-    wanted = None if kind == "resign match" else match.game
-    return command.name == "resign" and given.get("game") == wanted
+    if command.name != "resign":
+        return False
+    return given.get("whole", False) if kind == "resign match" else given.get("game") == match.game

@@ -17,7 +17,7 @@ from pbem import identity
 from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
-from pbem.games import Refused
+from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic, read
@@ -47,6 +47,18 @@ __all__ = ["Desk"]
 
 CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
 """Commands that a second letter with the same signed text must not carry out again."""
+
+EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
+"""Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
+
+_COMMANDS = 20
+"""How many commands of one letter are answered."""
+
+_ECHO = 4000
+"""How many characters of a command are echoed."""
+
+_UNSIGNED = 50
+"""How many unsigned letters a day an address gets answers to: anybody can write in its name."""
 
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
@@ -172,20 +184,22 @@ class Desk:
         player = self._players.by_address(sender)
         verdict = identity.judge(letter, self._keys(sender, player), self._config.server)
         if verdict.kind == "none":
+            if self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
+                return "too many unsigned letters today"
             identified = _Identified(verdict, letter.text or "")
         elif verdict.kind == "valid":
             identified = _Identified(verdict, verdict.signed.decode("utf-8", "replace"))
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
-        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row), now)
+        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
         reading = commands.parse(identified.text)
         return self._carry_out(caller, reading, identified)
 
     def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
         """The keys that a letter from this address may be signed with: no others are tried."""
         rows = list(player.keys) if player else []
-        if player is None and (waiting := self._players.challenge(sender)):
-            rows.append(waiting.key)
+        if player is None:
+            rows += [waiting.key for waiting in self._players.challenges(sender)]
         return [Key("ssh", key.fingerprint, key.public) for key in rows]
 
     def _refuse_signature(
@@ -193,44 +207,59 @@ class Desk:
     ) -> str:
         """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
         outcome = f"signature {verdict.kind}"
-        mark = f"notices {sender.lower()}"
-        day, _, count = (self._database.meta(mark) or "").partition(" ")
-        sent = int(count) if day == now.date().isoformat() else 0
-        if sent >= _NOTICES:
+        if self._today(f"notices {sender.lower()}", now) > _NOTICES:
             return outcome
-        self._database.set_meta(mark, f"{now.date().isoformat()} {sent + 1}")
         keys = [key.fingerprint for key in self._keys(sender, player)]
         text = self._clerk.render(
             "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now
         )
-        self._reply(letter, player.address if player else sender, Out("", text), now)
+        address = player.address if player else sender
+        self._clerk.send(address, Out("[pbem] A letter in your name was not accepted", text), now)
         return f"{outcome}, noticed"
 
-    def _routed(self, letter: Letter, row: InboxRow) -> int | None:
-        """The match of the Reply-To token that the letter was sent to, by envelope or header."""
+    def _today(self, mark: str, now: datetime) -> int:
+        """How often, this time included, this happened today."""
+        day, _, count = (self._database.meta(mark) or "").partition(" ")
+        times = int(count) + 1 if day == now.date().isoformat() else 1
+        self._database.set_meta(mark, f"{now.date().isoformat()} {times}")
+        return times
+
+    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None) -> int | None:
+        """The match of the player's own Reply-To token that the letter was sent to, by envelope or header."""
         for address in (*row.envelope.recipients, *letter.recipients):
             _, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
             _, _, token = detail.partition(".")
-            if token and (number := self._archive.matches.by_token(token)):
-                return number
+            found = self._archive.matches.by_token(token) if token else None
+            if found and player and found[1] == player.name:
+                return found[0]
         return None
 
     def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        answers = [(command, self._answer(caller, command, again)) for command in reading.commands]
-        changed = any(command.name in CHANGES and answer.template != "refused" for command, answer in answers)
-        if caller.player and signed and changed and again is None:
+        if caller.player and signed and again is None and any(c.name in CHANGES for c in reading.commands):
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        wanted, left_out = _to_answer(reading)
+        several = len({command.match for command in wanted if command.match}) > 1
+        answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
+        reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
-    def _answer(self, caller: Caller, command: Command, again: str | None) -> Answer:
+    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool) -> Answer:
         if again is not None and command.name in CHANGES:
             return Answer("again", {"name": command.name, "when": moment(again)})
+        self._database.execute("SAVEPOINT command")
         try:
-            return self._answers.answer(caller, command)
+            if several and command.name in EVIDENCE:
+                raise Refused(Fault(command.name, command.match, "one match a letter: this letter names several"))
+            answer = self._answers.answer(caller, command)
+            self._database.execute("RELEASE command")
+            return answer
         except Refused as refused:
+            self._database.execute("ROLLBACK TO command")
+            self._database.execute("RELEASE command")
+            self._archive.forget()
             shift = max(command.block_line - command.line, 0)
             facts = {"faults": refused.faults, "shift": shift, "command": command}
             return Answer("refused", facts, match=self._answers.place(caller, command))
@@ -248,7 +277,8 @@ class Desk:
                 self._clerk.send(caller.address, letter, caller.now)
             out.attachments += answer.attachments
             text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
-            told.append({"echo": command.echo, "text": text.strip("\n")})
+            echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
+            told.append({"echo": echo, "text": text.strip("\n")})
         out.text = self._clerk.render(
             "letters/answer.txt", answers=told, ignored=_told_of_ignored(reading), stopped=reading.optout
         )
@@ -260,6 +290,13 @@ class Desk:
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
         self._clerk.send(address, out, now)
+
+
+def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
+    """The commands to answer, each once, and the first lines of those left out."""
+    once = {command.echo: command for command in reversed(reading.commands)}
+    wanted = [command for command in reading.commands if once[command.echo] is command]
+    return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

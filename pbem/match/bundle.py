@@ -81,7 +81,7 @@ def read(content: bytes) -> Bundle:
         again = write(bundle)
     except KeyError as error:
         raise NotABundle(f"{error.args[0]} is missing") from error
-    except (TypeError, AttributeError, ValueError) as error:
+    except (TypeError, AttributeError, ValueError, RecursionError) as error:
         raise NotABundle(str(error)) from error
     for path in files:
         if not _PATH.fullmatch(path):
@@ -95,6 +95,9 @@ def _files(content: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files: dict[str, bytes] = {}
+            # Before anything is read: entries that share their bytes could swell a small file a thousandfold.
+            if sum(max(info.file_size, info.compress_size) for info in archive.infolist()) > len(content):
+                raise NotABundle("its files are larger than the bundle itself")
             for info in archive.infolist():
                 if info.compress_type != zipfile.ZIP_STORED or info.filename in files:
                     raise NotABundle(f"{info.filename[:80]!r} is not stored as a bundle stores it")

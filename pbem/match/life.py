@@ -221,6 +221,8 @@ class Step:
     def agree(self, players: tuple[Player, ...]) -> None:
         """All players accepted: the transcript begins, and setups are asked for."""
         match = self.match
+        if match.phase != "proposed":
+            raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
         self.match = replace(match, players=players)
         self._enter(
             "agreed",
@@ -304,6 +306,8 @@ class Step:
     def clear(self, seat: int) -> Submission:
         """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
         match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault("clear", None, "nothing is being asked for"))
         where = "setups" if match.phase == "setup" else "orders"
         submissions: Mapping[int, Submission] = getattr(match, where)
         submission = _standing(submissions, seat)
@@ -324,8 +328,13 @@ class Step:
             )
         winner = next((other for other in match.seats if other != seat), 0) if len(match.seats) == 2 else 0
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
-        self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, match.game, seat))
+        # Before a game begins, the letter belongs to what is revealed already: this game never will be.
+        game = match.game if match.phase == "playing" else match.game - 1
+        self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, game, seat))
         self._enter("resigned", body)
+        # What waits is given up, too: neither orders nor their settling may reach into the next game.
+        setups = {} if match.phase == "setup" else match.setups
+        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
             self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
@@ -399,6 +408,7 @@ class Step:
             position=None,
             played=(),
             reports=(),
+            resolve_at=None,
         )
         self._tell("setup")
 
@@ -513,7 +523,14 @@ class Step:
             },
         )
         self._enter("revealed", {"game": match.game, "record": digest(record)})
-        self.match = replace(self.match, phase="ended", games=(*match.games, ended), previous=digest(record))
+        self.match = replace(
+            self.match,
+            phase="ended",
+            games=(*match.games, ended),
+            previous=digest(record),
+            orders={},
+            resolve_at=None,
+        )
         self._tell("ended", game=match.game, ended=ended)
         if not goes_on:
             return

@@ -94,6 +94,6 @@ def _values(title: str, head: str, names: list[str]) -> dict[str, str]:
 
 
 def _number(name: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit()):
+    if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise NotAPaper(f"{name} is no number")
     return int(value)

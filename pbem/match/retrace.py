@@ -118,24 +118,29 @@ class _Walk:
             raise self.untrue(None, f"`{self.entry.type}` does not follow here")
         try:
             step = maker()
-        except (Refused, NotAPaper, KeyError, TypeError, ValueError, AssertionError) as error:
+        except (Refused, NotAPaper, LookupError, TypeError, ValueError, AssertionError, OverflowError) as error:
             raise self.untrue(None, f"does not follow: {error}") from error
         if not step.entries:
             raise self.untrue(None, "nothing was to happen here")
         for paper in step.papers:
-            if self.file(paper.path) != paper.content:
-                raise self.untrue(paper.path, _DIFFERENT[paper.path.partition("/")[0]])
+            room, _, _ = paper.path.partition("/")
+            found = self.source.paper(paper.path)
+            if found != paper.content:
+                named = (made.seq for made in step.entries if made.type == _NAMED_BY.get(room))
+                raise Untrue(
+                    next(named, self.entry.seq), paper.path, "is missing" if found is None else _DIFFERENT[room]
+                )
         return step
 
     def agreed(self) -> Step:
-        body = self.entry.body
-        step = self.at_work(iter(()))
-        step.agree(
-            tuple(
-                Player(body["players"][str(seat)]["name"], tuple(body["players"][str(seat)]["keys"]))
-                for seat in self.match.seats
-            )
+        players = tuple(
+            Player(player["name"], tuple(player["keys"]))
+            for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
+        if tuple(player.name for player in players) != self.match.terms.players:
+            raise self.untrue(None, "the players are not those of the terms")
+        step = self.at_work(iter(()))
+        step.agree(players)
         return step
 
     def commitments(self) -> Step:
@@ -196,6 +201,8 @@ class _Walk:
 
     def resigned(self) -> Step:
         seat = self.entry.body["seat"]
+        if type(seat) is not int or seat not in self.match.seats:
+            raise self.untrue(None, "no seat of this match")
         path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:
@@ -246,6 +253,9 @@ class _Walk:
     def untrue(self, path: str | None, reason: str) -> Untrue:
         return Untrue(self.entry.seq, path, reason)
 
+
+_NAMED_BY = {"records": "revealed"}
+"""The papers that another entry names than the one which the event began with."""
 
 _DIFFERENT = {
     "openings": "is not the opening of the setup that was sent",

@@ -157,7 +157,7 @@ class _Proposal:
         """The option's value: as TOML where the game takes it so (`homes: 3`), else as plain text (`first: 1`)."""
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # not only TOMLDecodeError: numbers of thousands of digits, too
             return text
         seats = len(self.players) if len(self.players) in self.rules.seats else self.rules.seats[0]
         for candidate in (value, text):

@@ -58,9 +58,20 @@ class Entry:
         if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
             raise ValueError("not an entry")
         entry = cls(**found)
-        if type(entry.seq) is not int or not isinstance(entry.body, dict) or entry.canonical() != line:
+        texts = (entry.prev, entry.time, entry.type)
+        if type(entry.seq) is not int or not isinstance(entry.body, dict) or not all(map(_is_text, texts)):
+            raise ValueError("not an entry")
+        try:
+            again = entry.canonical()
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        if again != line:
             raise ValueError("not the canonical bytes of an entry")
         return entry
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.isascii()
 
 
 def canonical(value: Any) -> bytes:

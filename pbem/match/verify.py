@@ -6,7 +6,7 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cryptography.exceptions import InvalidSignature
@@ -47,6 +47,11 @@ def verify(content: bytes, reader: Reader, server_key: str | None = None) -> Ite
     `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
     for it, and said.
     """
+    for check in _checks(content, reader, server_key):
+        yield replace(check, found="".join(char if char.isprintable() else ascii(char)[1:-1] for char in check.found))
+
+
+def _checks(content: bytes, reader: Reader, server_key: str | None) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         yield Check(True, "bundle", f"{len(found.papers)} papers, as a bundle is written")
@@ -61,6 +66,8 @@ def verify(content: bytes, reader: Reader, server_key: str | None = None) -> Ite
         yield Check(False, "chain", str(error))
     except Untrue as error:
         yield Check(False, "proof", str(error))
+    except Exception as error:  # hostile content that nobody thought of proves nothing either
+        yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
 
 
 def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
@@ -115,7 +122,7 @@ class _Watched(dict[str, bytes]):
 
 def _revealed(found: Bundle) -> int:
     """How many entries are open: up to the game that has begun and is not revealed yet."""
-    revealed = {entry.body.get("game") for entry in found.entries if entry.type == "revealed"}
+    revealed = [entry.body.get("game") for entry in found.entries if entry.type == "revealed"]
     for at, entry in enumerate(found.entries):
         if entry.type == "commitments" and entry.body.get("game") not in revealed:
             return at
@@ -124,15 +131,48 @@ def _revealed(found: Bundle) -> int:
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
-    named: set[str] = set()
-    for entry in found.entries[until:]:
-        for part in ("commitments", "orders", "shown"):
-            named |= set(entry.body.get(part, {}).values())
-    for path in sorted(rest):
-        if path.startswith(("openings/", "receipts/", "reports/")) and digest(found.papers[path]) not in named:
-            raise Untrue(until + 1, path, "is not what the transcript names")
     game = found.entries[until].body.get("game")
+    named = dict(_named(found.entries[until]))
+    for turn, entry in enumerate(found.entries[until + 1 :], start=1):
+        if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
+            raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
+        named.update(_named(entry))
+    for path in rest & named.keys():
+        if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
+            named.update(_letter(path, found.papers[path]))
+    for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):  # letters hang on the others
+        if digest(found.papers[path]) != named.get(path):
+            raise Untrue(until + 1, path, "is not what the transcript names")
     return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The papers of a running game that an entry names, each path with its hash."""
+    body = entry.body
+    try:
+        if entry.type == "commitments":
+            for seat, value in body["commitments"].items():
+                yield f"openings/game-{body['game']}-seat-{seat}.txt", value
+            return
+        name = f"game-{body['game']}-turn-{body['turn']}"
+        yield f"reports/{name}.json", body["reports"]
+        for seat, value in body["orders"].items():
+            yield f"receipts/{name}-seat-{seat}.txt", value
+        for seat, value in body["shown"].items():
+            yield f"reports/{name}-seat-{seat}.json", value
+    except (KeyError, AttributeError) as error:
+        raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
+
+
+def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
+    """The letter that an opening or receipt names, by its path and hash."""
+    text = paper.decode("utf-8", "replace")
+    name = path.partition("/")[2].removesuffix(".txt")
+    if path.startswith("openings/"):
+        name = name.replace("-seat-", "-setup-seat-")
+    hashes = [line.removeprefix("mail ") for line in text.splitlines() if line.startswith("mail ")]
+    if hashes:
+        yield f"letters/{name}.eml", hashes[0]
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:

@@ -110,10 +110,10 @@ class Matches:
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
         return [row[0] for row in self._database.execute(query, (player,))]
 
-    def by_token(self, token: str) -> int | None:
-        """The match that a Reply-To token belongs to."""
-        row = self._database.execute("SELECT match FROM seats WHERE token = ?", (token,)).fetchone()
-        return row[0] if row else None
+    def by_token(self, token: str) -> tuple[int, str] | None:
+        """The match and the player that a Reply-To token belongs to."""
+        row = self._database.execute("SELECT match, player FROM seats WHERE token = ?", (token,)).fetchone()
+        return (row[0], row[1]) if row else None
 
     def to_resolve(self, now: str) -> list[int]:
         """The matches whose settling time is over."""

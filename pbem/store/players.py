@@ -79,14 +79,18 @@ class Players:
             (key.fingerprint, name, key.format, key.public, time),
         )
 
-    def challenge(self, address: str) -> Challenge | None:
-        """The registration that waits for an answer from this address."""
-        query = "SELECT address, name, format, fingerprint, public, challenge FROM challenges WHERE address = ?"
-        row = self._database.execute(query, (address,)).fetchone()
-        return Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) if row else None
+    def challenges(self, address: str) -> list[Challenge]:
+        """The registrations that wait for an answer from this address, one a key, oldest first."""
+        query = (
+            "SELECT address, name, format, fingerprint, public, challenge FROM challenges"
+            " WHERE address = ? ORDER BY created, fingerprint"
+        )
+        rows = self._database.execute(query, (address,))
+        return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
 
-    def await_answer(self, waiting: Challenge, time: str) -> None:
-        """Keep a challenge; a later one from the same address takes its place."""
+    def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
+        """Keep a challenge, in place of an earlier one for the same key; forget those from before `too_old`."""
+        self._database.execute("DELETE FROM challenges WHERE address = ? AND created < ?", (waiting.address, too_old))
         self._database.execute(
             "INSERT OR REPLACE INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
@@ -101,7 +105,7 @@ class Players:
         )
 
     def answered(self, address: str) -> None:
-        """Forget the challenge of this address."""
+        """Forget the challenges of this address."""
         self._database.execute("DELETE FROM challenges WHERE address = ?", (address,))
 
     def handled(self, player: str, signed: str) -> str | None:

@@ -65,13 +65,14 @@ CREATE TABLE keys (
 ) STRICT;
 CREATE INDEX keys_of_a_player ON keys(player);
 CREATE TABLE challenges (
-    address TEXT PRIMARY KEY COLLATE NOCASE,
+    address TEXT NOT NULL COLLATE NOCASE,
     name TEXT NOT NULL,
     format TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     public TEXT NOT NULL,
     challenge TEXT NOT NULL,
-    created TEXT NOT NULL
+    created TEXT NOT NULL,
+    PRIMARY KEY (address, fingerprint)
 ) STRICT;
 CREATE TABLE handled (
     player TEXT NOT NULL REFERENCES players(name),

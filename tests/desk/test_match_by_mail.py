@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import re
 import subprocess
 import zipfile
@@ -12,9 +13,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, body
+from referee import Referee, attachment, body, form_in
 
 from pbem.desk.forms import Letters
+from pbem.identity import ssh
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
@@ -167,7 +169,7 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     assert "Refused" in ann.text
     referee.send(bob, bob.filled("orders", ""))
     referee.send(ann, "clear m1 turn 1\n")
-    assert "is not carried out twice" in ann.text
+    assert "is not obeyed twice" in ann.text
     referee.send(ann, "status m1", sign=False)
     assert "No orders of yours stand." in ann.text
 
@@ -263,6 +265,7 @@ def test_reading_commands(referee: Referee) -> None:
     referee.turn((ann, "Rv5"), (bob, ""))
     referee.send(ann, "report m1\nreport m1 turn 7\n", sign=False)
     assert "strike    Rv5  miss" in body(ann.find("again"))
+    assert ann.find("again").get_content_type() == "multipart/mixed"
     assert "there is no report of that turn" in ann.text
 
 
@@ -292,6 +295,129 @@ def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
     assert "set aside" in str(operator.last["Subject"])
     referee.send(ann, "whoami\n", sign=False)
     assert "You are ann" in ann.text
+
+
+def test_the_position_comes_for_programs_too(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "Rv1"), (bob, ""))
+    position = json.loads(attachment(ann.last, "-position.json"))
+    assert position["view"]["known"]["2"]["destroyed"] == ["Rv1"]
+    assert (position["turn"], position["asked"], position["rev"]) == (2, True, 1)
+    assert f"prev {position['prev']}\n" in ann.form("orders")
+    reports = attachment(ann.last, "-turn-1.json")
+    assert json.loads(reports)["reports"][0]["cell"] == "Rv1"
+    assert hashlib.sha256(reports).hexdigest() in ann.text
+
+
+def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "mRv1 Gw4"), (bob, ""))
+    referee.send(ann, ann.filled("orders", "Ox5 mRv2 Yy1"))
+    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    files = b"".join(path.read_bytes() for path in referee.folder.iterdir())
+    for secret in (b"Rv1 Rv2", b"LG3 Bz5", b"mRv1 Gw4", b"Ox5 mRv2", b"orders m1"):
+        assert secret not in files
+    assert b"spaceships" in files
+
+
+def test_clearing_after_the_end_changes_nothing(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, "resign m1 match\n")
+    referee.send(ann, "clear m1\n")
+    assert "Refused" in ann.text
+    referee.open_desk()
+    referee.send(ann, "transcript m1\n", sign=False)
+    assert all(check.holds for check in verify(attachment(ann.last, ".zip"), Letters))
+
+
+def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
+    ann, bob = referee.begun("fleet: cost:3\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", ""))
+    referee.send(bob, "resign m1 game 1\n")
+    assert referee.desk.tick(referee.now) is None
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.wait(timedelta(minutes=20))
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", ""))
+    assert "turn 1" not in str(ann.last["Subject"])
+    referee.wait(timedelta(minutes=10))
+    assert "game 2, turn 1" in str(ann.last["Subject"])
+
+
+def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+    both = ann.filled("orders", "Rv1") + ann.filled("orders", "Rv1").replace("m1", "m2")
+    referee.send(ann, both)
+    assert ann.text.count("one match a letter") == 2
+    referee.send(ann, "status m1\n", sign=False)
+    assert "No orders of yours stand." in ann.text
+
+
+def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    resignation = referee.signed(ann, "resign m1 game 2\n")
+    referee.deliver(referee.raw(ann, resignation), ann.address)
+    assert "Refused" in ann.text
+    referee.send(ann, "resign m1 game 1\n")
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.deliver(referee.raw(ann, resignation), "evil@elsewhere.example")
+    assert "is not obeyed twice" in ann.text
+    referee.send(ann, "status m1\n", sign=False)
+    assert "turn 1 is being played" in ann.text
+
+
+def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    for cells in ("Rv5", "Rv4"):
+        referee.turn((ann, cells), (bob, ""))
+    before = len(ann.letters)
+    referee.send(ann, "report m1 all\nrules spaceships\n" * 50, sign=False)
+    assert len(ann.letters) == before + 3
+    referee.send(ann, "".join(f"help topic{number}\n" for number in range(100)), sign=False)
+    assert ann.text.count("no such command") == 20
+    for _ in range(60):
+        referee.send(ann, "games\n", sign=False)
+    assert len(ann.letters) < before + 60
+
+
+def test_a_token_proves_only_its_own_seat(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    before = len(bob.letters)
+    token = str(bob.find("game 1 begins")["Reply-To"])
+    referee.send(ann, "press m1\nI am Ann.\nend\n", sign=False, to=token)
+    assert len(bob.letters) == before
+
+
+def test_a_foreign_registration_does_not_push_ones_own_away(referee: Referee) -> None:
+    ann, evil = referee.person("ann"), referee.person("evil")
+    referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
+    form = form_in(ann.text, "confirm")
+    referee.deliver(referee.raw(ann, f"register evil\n{ssh.public(evil.key)}\n"), "evil@elsewhere.example")
+    referee.send(ann, form)
+    assert "You are registered as ann" in ann.text
+
+
+def test_what_hides_is_shown_escaped(referee: Referee) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, "help \x1b[31mred\u202e\nnonsense \x00\n", sign=False)
+    assert "\\x1b[31mred" in ann.text
+    assert "\\u202e" in ann.text
+    assert "\x1b" not in ann.text
+
+
+def test_a_sender_too_long_for_an_address_is_nobody(referee: Referee) -> None:
+    operator = referee.person("operator")
+    operator.address = "operator@play.example"
+    referee.people[operator.address] = operator
+    ann = referee.person("ann")
+    raw = referee.raw(ann, "help\n").replace(b"ann@mail.example", b"a" * 70 + b"@mail.example", 1)
+    referee.deliver(raw, ann.address)
+    assert not operator.letters
 
 
 class TestSecrets:

@@ -1,0 +1,506 @@
+"""The life of a match: who may do what when, how games and matches end, and that the store tells the same story."""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from referee import Die, Referee, attachment
+
+from pbem.desk.forms import Letters
+from pbem.games import Refused
+from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.terms import Terms
+from pbem.match.transcript import follow
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from referee import Mailbox
+
+    from pbem.match.life import Submission
+    from pbem.match.transcript import Entry
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ANN = "MD Rv1 Rv2 Rv3"
+BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+SHOTS = ("Rv1", "Rv3", "Bz5")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    yield
+    structlog.reset_defaults()
+
+
+class Table:
+    """A match played by hand: events go in, and what they led to is kept."""
+
+    def __init__(self, **lines: str) -> None:
+        lines = {"fleet": "cost:3", "settle": "0", **lines}
+        terms = Terms.propose("spaceships", lines, ("ann", "bob"), timedelta(minutes=10))
+        self.match = Match("m1", "play.example", terms)
+        self.now = START
+        self.die = Die()
+        self.entries: list[Entry] = []
+        self.kinds: list[tuple[str, int]] = []
+
+    def step(self) -> Step:
+        return Step(self.match, World(self.now, self.die, "pbem 0", "00" * 32))
+
+    def done(self, step: Step) -> None:
+        step.advance()
+        self.match = step.match
+        self.entries += step.entries
+        self.kinds = [(notice.kind, notice.seat) for notice in step.notices]
+
+    def agree(self) -> Table:
+        step = self.step()
+        step.agree((Player("ann", ()), Player("bob", ())))
+        self.done(step)
+        return self
+
+    def form(self, seat: int, text: str, **changes: Any) -> Form:
+        match = self.match
+        place = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
+        return replace(Form(match.server, match.name(seat), match.prev, 1, text=text, **place), **changes)
+
+    def setup(self, seat: int, text: str, **changes: Any) -> Submission:
+        step = self.step()
+        submission = step.setup(seat, self.form(seat, text, **changes), Signed(text.encode(), "key", "k"))
+        self.done(step)
+        return submission
+
+    def order(self, seat: int, text: str, **changes: Any) -> Submission:
+        step = self.step()
+        submission = step.order(seat, self.form(seat, text, **changes), Signed(text.encode(), "key", "k"))
+        self.done(step)
+        return submission
+
+    def clear(self, seat: int) -> Submission:
+        step = self.step()
+        submission = step.clear(seat)
+        self.done(step)
+        return submission
+
+    def resign(self, seat: int, *, match: bool = False) -> None:
+        step = self.step()
+        step.resign(seat, Signed(b"resign", "key", "k"), whole_match=match)
+        self.done(step)
+
+    def begin(self, ann: str = ANN, bob: str = BOB) -> Table:
+        self.setup(1, ann)
+        self.setup(2, bob)
+        return self
+
+    def win(self, seat: int) -> None:
+        """A game in which this seat shoots the other's three gunboats."""
+        self.begin(*((ANN, BOB) if seat == 1 else (BOB, ANN)))
+        for shot in SHOTS:
+            self.order(seat, shot)
+            self.order(3 - seat, "")
+
+    @property
+    def types(self) -> list[str]:
+        return [entry.type for entry in self.entries]
+
+
+def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
+    """The faults' rules of an event that may not be."""
+    with pytest.raises(Refused) as caught:
+        event(*arguments, **named)
+    return [fault.rule for fault in caught.value.faults]
+
+
+class TestPhases:
+    def test_the_way_of_a_single_game(self) -> None:
+        table = Table()
+        assert table.match.phase == "proposed"
+        table.agree()
+        assert (table.match.phase, table.match.game, table.match.turn) == ("setup", 1, 0)
+        assert table.kinds == [("setup", 1), ("setup", 2)]
+        assert [table.match.asked(seat) for seat in (1, 2)] == [True, True]
+        table.setup(2, BOB)
+        assert [table.match.asked(seat) for seat in (1, 2)] == [True, False]
+        table.setup(1, ANN)
+        assert (table.match.phase, table.match.turn) == ("playing", 1)
+        for shot in SHOTS:
+            assert table.match.asked(1)
+            table.order(1, shot)
+            assert not table.match.asked(1)
+            table.order(2, "")
+        assert table.match.phase == "closed"
+        assert not table.match.asked(1)
+        assert table.types == ["agreed", "commitments", "turn", "turn", "turn", "ended", "revealed", "closed"]
+        assert follow(table.entries) == table.match.head
+        assert table.match.outcome == {"winner": 1, "scores": [3, 0], "reason": "agreed length"}
+
+    def test_events_out_of_phase_are_refused(self) -> None:
+        table = Table()
+        assert refused(table.step().resign, 1, Signed(b"", "", ""), whole_match=True) == ["resign"]
+        assert refused(table.clear, 1) == ["clear"]
+        assert refused(table.setup, 1, ANN) == ["setup"]
+        assert refused(table.order, 1, "") == ["orders"]
+        table.agree()
+        assert refused(table.order, 1, "Rv1") == ["orders"]
+        assert refused(table.agree) == ["accept"]
+        assert refused(table.resign, 1) == ["resign"]
+        table.begin()
+        assert refused(table.setup, 1, ANN, game=1, rev=2) == ["setup"]
+        assert refused(table.agree) == ["accept"]
+        table.resign(1, match=True)
+        assert table.match.phase == "closed"
+        before = table.match
+        for event in (table.setup, table.order):
+            refused(event, 1, ANN)
+        assert refused(table.agree) == ["accept"]
+        for whole in (True, False):
+            assert refused(table.resign, 2, match=whole) == ["resign"]
+        assert refused(table.clear, 1) == ["clear"]
+        table.done(table.step())
+        assert table.match == before
+
+    def test_nothing_happens_while_somebody_is_asked(self) -> None:
+        table = Table().agree()
+        table.setup(1, ANN)
+        before = table.match
+        table.now += timedelta(days=100)
+        table.done(table.step())
+        assert table.match == before
+
+    @pytest.mark.parametrize(
+        ("key", "wrong"),
+        [
+            ("server", "x"),
+            ("player", "bob"),
+            ("prev", "0" * 63),
+            ("game", 2),
+            *[(key, None) for key in ("server", "player", "prev", "rev", "game")],
+        ],
+    )
+    def test_setups_for_another_place(self, key: str, wrong: Any) -> None:
+        table = Table().agree()
+        assert refused(table.setup, 1, ANN, **{key: wrong}) == [key]
+        assert not table.match.setups
+
+    @pytest.mark.parametrize(
+        ("key", "wrong"), [("server", "x"), ("player", "bob"), ("prev", "0" * 64), ("rev", None), ("turn", 2)]
+    )
+    def test_orders_for_another_place(self, key: str, wrong: Any) -> None:
+        table = Table().agree().begin()
+        assert refused(table.order, 1, "Rv1", **{key: wrong}) == [key]
+        assert refused(table.order, 1, "zz9", **{key: wrong})[0] == key
+        assert len(refused(table.order, 1, "zz9", **{key: wrong})) > 1
+        assert not table.match.orders
+
+    def test_orders_of_the_game_before_are_refused(self) -> None:
+        """The form names a turn and no game: the head that it cites tells the games apart."""
+        table = Table(kind="scored").agree().begin()
+        old = table.match.prev
+        table.resign(2)
+        table.begin()
+        assert table.match.turn == 1
+        assert refused(table.order, 1, "Rv1", prev=old) == ["prev"]
+
+
+class TestRevisions:
+    def test_a_higher_one_replaces(self) -> None:
+        table = Table().agree().begin()
+        first = table.order(1, "Rv5")
+        assert table.order(1, "Rv5") is first
+        assert refused(table.order, 1, "Rv4") == ["rev"]
+        assert refused(table.order, 1, "Rv5", final=True) == ["rev"]
+        second = table.order(1, "Rv4", rev=7)
+        assert refused(table.order, 1, "Rv5", rev=6) == ["rev"]
+        assert refused(table.order, 1, "Rv5") == ["rev"]
+        assert table.match.orders[1] is second
+        assert (second.rev, second.text) == (7, "Rv4")
+
+    def test_setups_alike(self) -> None:
+        table = Table().agree()
+        first = table.setup(1, ANN)
+        assert table.setup(1, ANN) is first
+        assert refused(table.setup, 1, BOB) == ["rev"]
+        table.setup(1, BOB, rev=2)
+        assert refused(table.setup, 1, ANN) == ["rev"]
+        assert table.match.setups[1].text != first.text
+
+    def test_what_was_cleared_comes_back_with_a_higher_one_only(self) -> None:
+        table = Table().agree().begin()
+        table.order(1, "Rv5")
+        table.clear(1)
+        assert refused(table.clear, 1) == ["clear"]
+        assert table.match.asked(1)
+        assert refused(table.order, 1, "Rv5") == ["rev"]
+        table.order(2, "")
+        assert table.match.turn == 1
+        table.order(1, "Rv5", rev=2)
+        assert table.match.turn == 2
+
+    def test_a_cleared_setup_does_not_begin_the_game(self) -> None:
+        table = Table().agree()
+        table.setup(1, ANN)
+        table.clear(1)
+        table.setup(2, BOB)
+        assert table.match.phase == "setup"
+        table.setup(1, ANN, rev=2)
+        assert table.match.phase == "playing"
+
+    def test_revisions_begin_again_each_turn(self) -> None:
+        table = Table().agree().begin()
+        table.order(1, "Rv5", rev=9)
+        table.order(2, "")
+        assert table.order(1, "Rv4", rev=1).rev == 1
+
+    def test_each_salt_is_new(self) -> None:
+        table = Table().agree()
+        papers = [table.setup(1, ANN, rev=rev).paper for rev in (1, 2, 3)]
+        assert len({paper.partition("salt ")[2][:64] for paper in papers}) == 3
+
+
+class TestSettling:
+    def test_all_said_final(self) -> None:
+        table = Table(settle="10m").agree().begin()
+        table.order(1, "Rv5", final=True)
+        table.order(2, "", final=True)
+        assert table.match.turn == 2
+
+    def test_not_all_said_final(self) -> None:
+        table = Table(settle="10m").agree().begin()
+        table.order(1, "Rv5", final=True)
+        table.order(2, "")
+        assert (table.match.turn, table.match.resolve_at) == (1, START + timedelta(minutes=10))
+        table.now += timedelta(minutes=10) - timedelta(seconds=1)
+        table.done(table.step())
+        assert table.match.turn == 1
+        table.now += timedelta(seconds=1)
+        table.done(table.step())
+        assert (table.match.turn, table.match.resolve_at) == (2, None)
+
+    def test_clearing_stops_it(self) -> None:
+        table = Table(settle="10m").agree().begin()
+        table.order(1, "Rv5")
+        table.order(2, "")
+        table.clear(2)
+        assert table.match.resolve_at is None
+        table.now += timedelta(minutes=11)
+        table.done(table.step())
+        assert table.match.turn == 1
+        table.order(2, "", rev=2)
+        assert table.match.resolve_at == table.now + timedelta(minutes=10)
+
+    def test_saying_final_afterwards_ends_it(self) -> None:
+        table = Table(settle="1h").agree().begin()
+        table.order(1, "Rv5")
+        table.order(2, "", final=True)
+        table.order(1, "Rv4", rev=2, final=True)
+        assert table.match.turn == 2
+
+
+class TestEnds:
+    def test_a_number_of_games(self) -> None:
+        table = Table(kind="scored", games="3").agree()
+        for winner in (1, 2):
+            table.win(winner)
+            assert table.match.phase == "setup"
+        table.win(2)
+        assert table.match.phase == "closed"
+        assert table.match.outcome == {"winner": 2, "scores": [3, 6], "reason": "agreed length"}
+
+    def test_a_target(self) -> None:
+        table = Table(kind="scored", target="6").agree()
+        for winner in (1, 2, 2):
+            assert table.match.phase == "setup"
+            table.win(winner)
+        assert table.match.phase == "closed"
+        assert table.match.totals == (3, 6)
+
+    def test_a_target_that_is_passed_and_games_that_end_first(self) -> None:
+        table = Table(kind="scored", target="2").agree()
+        table.win(1)
+        assert table.match.phase == "closed"
+        table = Table(kind="scored", target="100", games="1").agree()
+        table.win(1)
+        assert table.match.phase == "closed"
+
+    def test_neither_goes_on_until_one_resigns_the_match(self) -> None:
+        table = Table(kind="scored").agree()
+        for _ in range(4):
+            table.win(1)
+        assert (table.match.phase, table.match.game) == ("setup", 5)
+        table.resign(1, match=True)
+        assert table.match.outcome == {"winner": 2, "scores": [12, 0], "reason": "resignation"}
+
+    def test_the_last_game_decides_where_that_was_agreed(self) -> None:
+        winners = {}
+        for victory in ("sum of scores", "last game"):
+            table = Table(kind="scored", games="3", victory=victory).agree()
+            for winner in (1, 1, 2):
+                table.win(winner)
+            assert table.match.outcome is not None
+            winners[victory] = table.match.outcome["winner"]
+        assert winners == {"sum of scores": 1, "last game": 2}
+
+    def test_a_draw_by_totals(self) -> None:
+        table = Table(kind="scored", games="2").agree()
+        table.win(1)
+        table.win(2)
+        assert table.match.outcome == {"winner": 0, "scores": [3, 3], "reason": "agreed length"}
+
+    def test_options_of_the_next_game(self) -> None:
+        """Scored: the same again. Continued: the winner's survivors and new ships."""
+        scored, continued = (Table(kind=kind, games="2").agree() for kind in ("scored", "continued"))
+        for table in (scored, continued):
+            table.win(1)
+            assert table.match.options is not None
+            assert (table.match.game, table.match.previous is not None) == (2, True)
+            assert not table.match.setups
+            assert table.match.position is None
+        assert scored.match.options == scored.match.terms.first_options()
+        assert continued.match.options != continued.match.terms.first_options()
+        refused(continued.setup, 1, ANN)
+        continued.setup(1, "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3")
+        continued.setup(2, BOB)
+        assert continued.match.phase == "playing"
+
+
+class TestResigning:
+    def test_a_game(self) -> None:
+        table = Table(kind="scored").agree().begin()
+        table.order(1, "Rv1")
+        table.order(2, "")
+        table.resign(1)
+        assert table.match.phase == "setup"
+        ended = table.match.games[0]
+        assert (ended.winner, ended.reason, ended.turns) == (2, "resignation", 1)
+        assert table.types[-3:] == ["resigned", "ended", "revealed"]
+
+    def test_the_only_game(self) -> None:
+        table = Table().agree().begin()
+        table.resign(2)
+        assert table.match.phase == "closed"
+        assert table.match.outcome is not None
+        assert table.match.outcome["winner"] == 1
+        assert table.types[-4:] == ["resigned", "ended", "revealed", "closed"]
+
+    @pytest.mark.parametrize("whole", [True, False])
+    def test_orders_that_settle_are_given_up(self, *, whole: bool) -> None:
+        """Their time must not resolve the first turn of the next game, nor wake the clock for a closed match."""
+        table = Table(kind="scored", settle="10m").agree().begin()
+        table.order(1, "Rv1")
+        table.order(2, "")
+        assert table.match.resolve_at is not None
+        table.resign(1, match=whole)
+        assert table.match.resolve_at is None
+        assert not table.match.orders
+        if not whole:
+            table.now += timedelta(hours=1)
+            table.begin()
+            table.order(1, "Rv1")
+            table.order(2, "")
+            assert table.match.turn == 1
+            assert table.match.resolve_at == table.now + timedelta(minutes=10)
+
+    def test_the_match_in_a_game(self) -> None:
+        table = Table(kind="scored", games="5").agree()
+        table.win(1)
+        table.begin()
+        table.resign(1, match=True)
+        assert table.match.phase == "closed"
+        assert [ended.winner for ended in table.match.games] == [1, 2]
+        assert table.match.outcome is not None
+        assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (2, "resignation")
+
+    def test_the_match_before_a_game(self) -> None:
+        table = Table(kind="scored", games="5").agree()
+        table.setup(1, ANN)
+        assert refused(table.resign, 1) == ["resign"]
+        table.resign(1, match=True)
+        assert table.match.phase == "closed"
+        assert table.types == ["agreed", "resigned", "closed"]
+        assert not table.match.setups
+        assert table.match.outcome == {"winner": 2, "scores": [0, 0], "reason": "resignation"}
+
+
+# The store tells the same story: after each letter, a desk that remembers nothing makes the same match.
+
+
+class Story:
+    """Two players who do anything, often nonsense, through the desk; a fresh desk is asked after each letter."""
+
+    def __init__(self, referee: Referee, seed: int) -> None:
+        self.referee = referee
+        self.rng = random.Random(seed)
+        kind = self.rng.choice(["single", "scored", "continued"])
+        length = "" if kind == "single" else self.rng.choice(["\ngames: 2", "\ntarget: 6", "\nvictory: last game"])
+        settle = self.rng.choice(["0", "10m"])
+        self.ann, self.bob = referee.agreed(f"fleet: cost:3\nsettle: {settle}\nkind: {kind}{length}")
+        self.compare()
+
+    def loaded(self) -> Match:
+        loaded = self.referee.desk._archive.load(1)
+        assert loaded is not None
+        return loaded[0]
+
+    def compare(self) -> None:
+        warm = self.loaded()
+        self.referee.open_desk()
+        cold = self.loaded()
+        assert warm is not cold
+        for part in fields(Match):
+            assert getattr(cold, part.name) == getattr(warm, part.name), part.name
+        assert cold == warm
+
+    def text(self, person: Mailbox) -> str:
+        rng, match = self.rng, self.loaded()
+        cells = [c + a + n for c in "RGB" for a in "vz" for n in "135"]
+        draw = rng.random()
+        if draw < 0.05:
+            return rng.choice(["resign m1 match\n", f"resign m1 game {match.game}\n", "resign m1\n"])
+        if draw < 0.15:
+            return f"clear m1 turn {match.turn}\n" if match.turn else "clear m1\n"
+        kind = "setup" if match.phase == "setup" else "orders"
+        rev = rng.choice([None, 1, 2, 3, 4])
+        if kind == "setup":
+            block = rng.choice([ANN, BOB, ANN, BOB, "LG Q1", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"])
+        else:
+            shots = rng.sample(["Rv1", "Rv3", "Bz5", *cells], rng.choice([0, 1, 1, 1, 2]))
+            block = rng.choice(["", "final\n"]) + " ".join(shots)
+        text = person.filled(kind, block, rev)
+        if rng.random() < 0.15:
+            text += person.filled(kind, rng.choice([ANN, "Rv5", "nonsense"]), rng.choice([None, 1, 2, 5]))
+        return text
+
+    def play(self, letters: int) -> None:
+        for _ in range(letters):
+            if self.loaded().phase == "closed":
+                break
+            person = self.rng.choice([self.ann, self.bob])
+            self.referee.send(person, self.text(person), sign=self.rng.random() > 0.05)
+            self.compare()
+            if self.rng.random() < 0.3:
+                self.referee.wait(timedelta(seconds=self.rng.random() * 900))
+                self.compare()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_desk_that_remembers_nothing_makes_the_same_match(tmp_path: Path, seed: int) -> None:
+    referee = Referee(tmp_path, str(seed))
+    story = Story(referee, seed)
+    story.play(40)
+    if story.loaded().phase != "closed":
+        referee.send(story.ann, "resign m1 match\n")
+    story.compare()
+    referee.send(story.bob, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(story.bob.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    assert story.loaded().phase == "closed"
+    referee.close()

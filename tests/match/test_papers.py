@@ -1,0 +1,123 @@
+"""Openings and receipts: what is written reads back, and nothing else reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.match.papers import NotAPaper, Opening, Receipt
+
+WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)
+HASHES = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
+SMALL = st.integers(min_value=0, max_value=999_999_999)
+SETUPS = st.text(st.sampled_from("DSRv1 \nend\nsetup"), max_size=60)
+
+OPENINGS = st.builds(Opening, WORDS, WORDS, SMALL, SMALL, WORDS, HASHES, HASHES, HASHES, SETUPS)
+RECEIPTS = st.builds(Receipt, WORDS, WORDS, SMALL, SMALL, SMALL, WORDS, SMALL, WORDS, WORDS, HASHES, HASHES)
+
+OPENING = Opening("play.example", "m17", 2, 1, "anna", "5d" * 32, "77" * 32, "ab" * 32, "DS Rv1-Rv3\nLG Gv1")
+RECEIPT = Receipt("play.example", "m17", 2, 5, 1, "anna", 3, "key", "SHA256:x+/", "77" * 32, "ab" * 32)
+
+
+def test_the_opening_is_the_file_of_the_protocol() -> None:
+    assert OPENING.text() == (
+        "pbem opening 1\nserver play.example\nmatch m17\ngame 2\nseat 1\nplayer anna\n"
+        f"rules {'5d' * 32}\nmail {'77' * 32}\nsalt {'ab' * 32}\nsetup\nDS Rv1-Rv3\nLG Gv1\nend\n"
+    )
+
+
+def test_the_receipt_names_place_revision_level_and_key() -> None:
+    assert RECEIPT.text() == (
+        "pbem receipt 1\nserver play.example\nmatch m17\ngame 2\nturn 5\nseat 1\nplayer anna\nrev 3\n"
+        f"level key\nkey SHA256:x+/\nmail {'77' * 32}\nsalt {'ab' * 32}\n"
+    )
+
+
+@given(OPENINGS)
+def test_openings_read_back(opening: Opening) -> None:
+    assert Opening.read(opening.text()) == opening
+
+
+@given(RECEIPTS)
+def test_receipts_read_back(receipt: Receipt) -> None:
+    assert Receipt.read(receipt.text()) == receipt
+
+
+@given(st.sampled_from([OPENING, RECEIPT]), st.data())
+def test_what_is_changed_reads_as_another_paper_or_not_at_all(paper: Opening | Receipt, data: st.DataObject) -> None:
+    text = paper.text()
+    at = data.draw(st.integers(0, len(text) - 1))
+    kind = data.draw(st.sampled_from(["drop", "double", "change"]))
+    char = data.draw(st.sampled_from("x0 \n\r\t\u00a0\u0660"))
+    middle = {"drop": "", "double": text[at] * 2, "change": char}[kind]
+    changed = text[:at] + middle + text[at + 1 :]
+    try:
+        read = type(paper).read(changed)
+    except NotAPaper:
+        return
+    assert read.text() == changed
+    assert (read == paper) == (changed == text)
+
+
+@given(st.text(max_size=200))
+def test_no_text_raises_anything_else(text: str) -> None:
+    for paper in (Opening, Receipt):
+        for hostile in (text, f"{RECEIPT.text()}{text}", f"pbem opening 1\n{text}\nsetup\n{text}\nend\n"):
+            try:
+                paper.read(hostile)
+            except NotAPaper:
+                continue
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("pbem opening 1", "pbem opening 2"),
+        ("game 2\nseat 1", "seat 1\ngame 2"),
+        ("game 2", "game 02"),
+        ("game 2", "game -2"),
+        ("game 2", "game ²"),
+        ("game 2", "game \u0662"),
+        ("game 2", f"game {'9' * 5000}"),
+        ("game 2", "game  2"),
+        ("player anna\n", ""),
+        ("player anna\n", "player anna\nplayer anna\n"),
+        ("\nend\n", "\nend"),
+        ("\nend\n", "\nend\n\n"),
+        ("\nsetup\n", "\n"),
+        ("\n", "\r\n"),
+    ],
+)
+def test_an_opening_is_read_strictly(old: str, new: str) -> None:
+    assert old in OPENING.text()
+    with pytest.raises(NotAPaper):
+        Opening.read(OPENING.text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rev 3", "rev 03"),
+        ("rev 3", "rev 3 "),
+        ("rev 3", f"rev {'3' * 5000}"),
+        ("rev 3\n", ""),
+        ("turn 5", "Turn 5"),
+        ("pbem receipt", "pbem opening"),
+        ("level key\nkey SHA256:x+/", "key SHA256:x+/\nlevel key"),
+    ],
+)
+def test_a_receipt_is_read_strictly(old: str, new: str) -> None:
+    assert old in RECEIPT.text()
+    with pytest.raises(NotAPaper):
+        Receipt.read(RECEIPT.text().replace(old, new))
+    for text in ("", "\n", RECEIPT.text().rstrip("\n"), RECEIPT.text() + "\n", OPENING.text()):
+        with pytest.raises(NotAPaper):
+            Receipt.read(text)
+
+
+@pytest.mark.parametrize("name", ["server", "match", "player", "rules", "mail", "salt", "setup"])
+def test_each_field_of_an_opening_changes_its_text(name: str) -> None:
+    assert replace(OPENING, **{name: "other"}).text() != OPENING.text()

@@ -1,0 +1,201 @@
+"""What is agreed: every option and every fault of a proposal, and the hash that stands for all of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.games import Refused
+from pbem.match.terms import OPTIONS, Terms, duration
+
+SETTLE = timedelta(minutes=10)
+TWO = ("ann", "bob")
+
+
+def propose(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: str) -> Terms:
+    return Terms.propose(game, lines, players, SETTLE)
+
+
+def faults(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: str) -> list[str]:
+    """The rules that the faults of a refused proposal name."""
+    with pytest.raises(Refused) as caught:
+        propose(players, game, **lines)
+    assert all(fault.message for fault in caught.value.faults)
+    return [fault.rule for fault in caught.value.faults]
+
+
+def test_defaults() -> None:
+    terms = propose()
+    assert terms == Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, TWO)
+    assert terms.settling == SETTLE
+    assert dict(terms.first_options().changed) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "field", "value"),
+    [
+        ("kind", "single", "kind", "single"),
+        ("kind", "scored", "kind", "scored"),
+        ("kind", " Continued ", "kind", "continued"),
+        ("games", "3", "games", 3),
+        ("games", "9999", "games", 9999),
+        ("target", "100", "target", 100),
+        ("victory", "sum of scores", "victory", "sum of scores"),
+        ("victory", "Last   Game", "victory", "last game"),
+        ("settle", "0", "settle", 0),
+        ("settle", "90s", "settle", 90),
+        ("settle", "2 h", "settle", 7200),
+        ("settle", "7d", "settle", 604800),
+        ("rules", "1", "edition", 1),
+    ],
+)
+def test_every_option(key: str, text: str, field: str, value: object) -> None:
+    lines = {key: text} if key == "kind" else {"kind": "scored", key: text}
+    assert getattr(propose(**lines), field) == value
+    assert key in OPTIONS
+
+
+def test_every_option_is_tried_above() -> None:
+    marks = [mark for mark in test_every_option.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]
+    assert {case[0] for case in marks[0].args[1]} == set(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules"),
+    [
+        ({"kind": "best of three"}, ["kind"]),
+        ({"kind": ""}, ["kind"]),
+        ({"victory": "first game"}, ["victory"]),
+        ({"kind": "scored", "games": "0"}, ["games"]),
+        ({"kind": "scored", "games": "-1"}, ["games"]),
+        ({"kind": "scored", "games": "three"}, ["games"]),
+        ({"kind": "scored", "games": "10000"}, ["games"]),
+        ({"kind": "scored", "games": "03"}, ["games"]),
+        ({"kind": "scored", "games": "\u0663"}, ["games"]),
+        ({"kind": "scored", "target": "1.5"}, ["target"]),
+        ({"games": "2"}, ["games"]),
+        ({"target": "5"}, ["games"]),
+        ({"settle": "soon"}, ["settle"]),
+        ({"settle": "8d"}, ["settle"]),
+        ({"settle": "-1m"}, ["settle"]),
+        ({"settle": ""}, ["settle"]),
+        ({"rules": "2"}, ["rules"]),
+        ({"rules": "x"}, ["rules"]),
+        ({"colour": "red"}, ["colour"]),
+        ({"fleet": "huge"}, ["fleet"]),
+        ({"fleet": "9" * 5000}, ["fleet"]),
+        ({"additional": "[" * 5000}, ["additional"]),
+        ({"additional": "[1, " + "9" * 5000 + "]"}, ["additional"]),
+        ({"first": "1979-99-99"}, ["first"]),
+        ({"allowed": "{MD = 1}"}, ["allowed"]),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_every_fault(lines: dict[str, str], rules: list[str]) -> None:
+    assert faults(**lines) == rules
+
+
+def test_a_single_game_may_say_that_it_is_one() -> None:
+    assert propose(games="1").games == 1
+
+
+def test_all_faults_are_told_at_once() -> None:
+    lines = dict.fromkeys(OPTIONS, "x")
+    assert sorted(faults(("ann", "ann"), **lines, odd="x", first="9")) == sorted(["new", *OPTIONS, "odd", "first"])
+    assert faults((*TWO, "ann")) == ["new", "new"]
+
+
+@pytest.mark.parametrize("players", [(), ("ann",), ("ann", "bob", "cy")])
+def test_the_number_of_players(players: tuple[str, ...]) -> None:
+    assert faults(players, fleet="cost:3") == ["new"]
+
+
+def test_nobody_plays_against_oneself() -> None:
+    assert faults(("ann", "ann")) == ["new"]
+
+
+def test_a_game_that_nobody_taught_us() -> None:
+    assert faults(game="chess") == ["new"]
+    assert faults(game="") == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ({"fleet": "cost:3"}, {"fleet": "cost:3"}),
+        ({"fleet": '"cost:3"'}, {"fleet": "cost:3"}),
+        ({"first": "1"}, {"first": "1"}),
+        ({"additional": "[1, 2]"}, {"additional": [1, 2]}),
+        ({"fleet": "cost:3", "allowed": "{MD = 1}"}, {"fleet": "cost:3", "allowed": {"MD": 1}}),
+        ({"fleet": "standard"}, {}),
+    ],
+    ids=str,
+)
+def test_options_of_the_game(lines: dict[str, str], options: dict[str, Any]) -> None:
+    terms = propose(**lines)
+    assert terms.options == options
+    assert dict(json.loads(json.dumps(terms.document()))["options"]) == options
+    assert terms.first_options() is not None
+
+
+@given(st.dictionaries(st.sampled_from([*OPTIONS, "fleet", "first", "additional", "x"]), st.text(max_size=12)))
+def test_no_proposal_raises_anything_else(lines: dict[str, str]) -> None:
+    try:
+        terms = Terms.propose("spaceships", lines, TWO, SETTLE)
+    except Refused:
+        return
+    assert Terms.read(json.loads(json.dumps(terms.document()))).hash("s", "m1") == terms.hash("s", "m1")
+
+
+def test_the_document_reads_back() -> None:
+    terms = propose(kind="continued", target="9", fleet="cost:3", additional="[1, 0]")
+    assert Terms.read(json.loads(json.dumps(terms.document()))) == terms
+    for wrong in ({}, {**terms.document(), "more": 1}):
+        with pytest.raises((TypeError, KeyError)):
+            Terms.read(wrong)
+
+
+CHANGED: dict[str, Any] = {
+    "game": "other",
+    "edition": 2,
+    "options": {"fleet": "cost:3"},
+    "kind": "scored",
+    "games": 2,
+    "target": 5,
+    "victory": "last game",
+    "settle": 1,
+    "players": ("bob", "ann"),
+}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Terms)])
+def test_the_hash_changes_with_each_term(name: str) -> None:
+    terms = propose()
+    assert getattr(terms, name) != CHANGED[name]
+    assert replace(terms, **{name: CHANGED[name]}).hash("s", "m1") != terms.hash("s", "m1")
+
+
+def test_the_hash_changes_with_the_server_and_the_match() -> None:
+    terms = propose()
+    assert len({terms.hash("s", "m1"), terms.hash("s", "m2"), terms.hash("t", "m1"), terms.hash("sm", "1")}) == 4
+    assert terms.hash("s", "m1") == propose().hash("s", "m1")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        *[("0", 0), (" 0 ", 0), ("10m", 600), ("10 M", 600), ("2h", 7200), ("3d", 259200), ("45s", 45), ("0d", 0)],
+        *[
+            (wrong, None)
+            for wrong in ("", "1", "00", "m", "-1m", "1.5h", "1w", "1h30m", "1  h", "1234567s", "\u0661s")
+        ],
+    ],
+)
+def test_durations(text: str, seconds: int | None) -> None:
+    assert duration(text) == seconds

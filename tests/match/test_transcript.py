@@ -1,0 +1,135 @@
+"""The chain of entries: one way to write each, strict reading, and no link that can be changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.match.transcript import BEFORE, BrokenChain, Entry, canonical, digest, follow, statement
+
+ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ASCII, inner, max_size=3),
+    max_leaves=12,
+)
+BODIES = st.dictionaries(ASCII, VALUES, max_size=4)
+
+
+def chain(length: int = 4) -> list[Entry]:
+    entries: list[Entry] = []
+    for number in range(1, length + 1):
+        before = entries[-1].head if entries else BEFORE
+        entries.append(Entry(number, before, "2026-03-01T12:00:00Z", "turn", {"turn": number}))
+    return entries
+
+
+def test_the_canonical_bytes() -> None:
+    value = {"b": [1, True, None, "é\n"], "a": {"d": -1, "c": ""}, "B": ()}
+    assert canonical(value) == b'{"B":[],"a":{"c":"","d":-1},"b":[1,true,null,"\\u00e9\\n"]}'
+
+
+@given(VALUES)
+def test_canonical_bytes_are_json_and_stay_the_same(value: Any) -> None:
+    written = canonical(value)
+    assert json.loads(written) == value
+    assert canonical(json.loads(written)) == written
+    assert written.isascii()
+    assert b"\n" not in written
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1.0, float("nan"), b"x", {1: 2}, {None: 1}, {"é": 1}, {"a": {"b": [1.5]}}, {1, 2}, object(), [1, [2, (3, 0.1)]]],
+    ids=repr,
+)
+def test_other_kinds_are_refused(value: object) -> None:
+    with pytest.raises(TypeError):
+        canonical(value)
+
+
+def test_the_head_is_the_hash_of_a_tag_and_the_canonical_bytes() -> None:
+    entry = Entry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {"x": 1})
+    line = b'{"body":{"x":1},"prev":"' + b"0" * 64 + b'","seq":1,"time":"2026-03-01T12:00:00Z","type":"agreed"}'
+    assert entry.canonical() == line
+    assert entry.head == hashlib.sha256(b"pbem entry 1\n" + line).hexdigest()
+    assert digest(b"") == hashlib.sha256(b"").hexdigest()
+
+
+def test_the_statement_that_the_server_signs() -> None:
+    expected = b"pbem head 1\nserver play.example\nmatch m17\nseq 3\nhead abcd\n"
+    assert statement("play.example", "m17", 3, "abcd") == expected
+
+
+@given(BODIES)
+def test_an_entry_reads_as_it_was_written(body: dict[str, Any]) -> None:
+    entry = Entry(3, "ab" * 32, "2026-03-01T12:00:00Z", "turn", body)
+    assert Entry.read(entry.canonical()) == entry
+
+
+GOOD = Entry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {"x": 1, "y": "é"}).canonical()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"seq":1', b'"seq": 1'),
+        (b'"seq":1', b'"seq":true'),
+        (b'"seq":1', b'"seq":1.0'),
+        (b'"seq":1', b'"seq":"1"'),
+        (b'"seq":1', b'"seq":01'),
+        (b'"seq":1', b'"seq":1,"seq":1'),
+        (b'"seq":1', b'"seq":1,"more":1'),
+        (b'"seq":1,', b""),
+        (b'{"x":1,"y":"\\u00e9"}', b"[]"),
+        (b'"x":1', b'"x":1.5'),
+        (b'"x":1', b'"x":NaN'),
+        (b'"x":1', b'"x":' + b"1" * 5000),
+        (b"\\u00e9", "é".encode()),
+        (b"\\u00e9", b"\\u00E9"),
+        (b"\\u00e9", b"\xff"),
+        (b'"type":"agreed"', b'"type":["agreed"]'),
+        (b'"type":"agreed"', b'"type":null'),
+        (b'"time":"2026-03-01T12:00:00Z"', b'"time":1'),
+        (b'"prev":"', b'"prev":null,"p":"'),
+        (b'{"body"', b' {"body"'),
+        (b'{"body"', b'[{"body"'),
+    ],
+)
+def test_anything_else_is_refused(old: bytes, new: bytes) -> None:
+    assert Entry.read(GOOD)
+    assert old in GOOD
+    with pytest.raises(ValueError):  # noqa: PT011 - any, with the words of json or of ours
+        Entry.read(GOOD.replace(old, new))
+
+
+def test_a_chain_is_followed_to_its_head() -> None:
+    entries = chain()
+    assert follow(entries) == entries[-1].head
+    assert follow([]) == BEFORE
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_every_broken_link_is_found(at: int) -> None:
+    entries = chain()
+
+    def broken(changed: list[Entry]) -> int:
+        with pytest.raises(BrokenChain) as caught:
+            follow(changed)
+        return caught.value.seq
+
+    if at < 3:
+        assert broken([*entries[:at], replace(entries[at], body={"turn": 99}), *entries[at + 1 :]]) == at + 2
+        assert broken([*entries[:at], *entries[at + 1 :]]) == at + 1
+    assert broken([*entries[:at], replace(entries[at], prev="f" * 64), *entries[at + 1 :]]) == at + 1
+    assert broken([*entries[:at], replace(entries[at], seq=at + 2), *entries[at + 1 :]]) == at + 1
+    assert broken([*entries[:at], entries[at], *entries[at:]]) == at + 2
+    if at:
+        swapped = [*entries[: at - 1], entries[at], entries[at - 1], *entries[at + 1 :]]
+        assert broken(swapped) == at
