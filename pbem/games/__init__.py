@@ -139,6 +139,7 @@ class Rules(Protocol):
 
 GAMES: Mapping[str, str] = {
     "spaceships": "pbem.games.spaceships",
+    "dueling-masters": "pbem.games.dueling_masters",
 }
 """The games by name and the module that holds each one's `RULES`; imported when first asked for."""
 
