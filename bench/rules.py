@@ -1,10 +1,10 @@
-"""How fast the rules are: turns of Spaceships from text to reports, and the start of `pbem replay`.
+"""How fast the rules are: turns of each game from text to reports, and the start of `pbem replay`.
 
     .venv/bin/python bench/rules.py [seconds]
 
 Games are played beforehand by random players; then their turns are played again, both sides' orders read and
-judged and the turn resolved. Counted are turns in which each side has eight orders or more. No goal is tested
-elsewhere: a test that measures time fails on a busy day.
+judged and the turn resolved. Of Spaceships those turns count in which each side has eight orders or more; of Dueling
+Masters all. No goal is tested elsewhere: a test that measures time fails on a busy day.
 """
 
 from __future__ import annotations
@@ -44,16 +44,26 @@ def busy_turns(random: Random, games: int) -> list[tuple]:
     return turns
 
 
-def turns_a_second(turns: list[tuple], seconds: float) -> tuple[float, float]:
+def all_turns(name: str, random: Random, games: int) -> list[tuple]:
+    """Every position of some games with the orders given in it as text."""
+    turns = []
+    for number in range(games):
+        choices = random_players.PLAYERS[name].options
+        game = random_players.play(name, random, *choices[number % len(choices)])
+        turns.extend(zip(game.states, game.orders, strict=False))
+    return turns
+
+
+def turns_a_second(name: str, turns: list[tuple], seconds: float) -> tuple[float, float]:
     """The best and the median of several rounds over all turns."""
-    judge = rules("spaceships")
+    judge = rules(name)
     order, resolve = judge.order, judge.turn
     figures = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until or len(figures) < 5:
         start = time.process_time()  # of this process alone, whatever else the machine does
         for state, texts in turns:
-            resolve(state, {1: order(state, 1, texts[1]), 2: order(state, 2, texts[2])})
+            resolve(state, {seat: order(state, seat, text) for seat, text in texts.items()})
         figures.append(len(turns) / (time.process_time() - start))
     return max(figures), statistics.median(figures)
 
@@ -82,12 +92,15 @@ def said(met: bool) -> str:
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    turns = busy_turns(Random(20), games=60)
-    best, median = turns_a_second(turns, seconds)
-    print(f"Spaceships, text to reports, {len(turns)} different turns with {LEAST_ORDERS} or more orders a side:")
-    print(
-        f"  best {best:,.0f}, median {median:,.0f} turns/s; goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
-    )
+    games = {
+        "spaceships": (f"with {LEAST_ORDERS} or more orders a side", busy_turns(Random(20), games=60)),
+        "dueling-masters": ("of whole games", all_turns("dueling-masters", Random(20), games=40)),
+    }
+    for name, (which, turns) in games.items():
+        best, median = turns_a_second(name, turns, seconds)
+        print(f"{rules(name).title}, text to reports, {len(turns)} different turns {which}:")
+        goal = f"goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
+        print(f"  best {best:,.0f}, median {median:,.0f} turns/s; {goal}")
     bin_ = Path(sys.executable).parent
     with tempfile.TemporaryDirectory() as folder:
         file = short_file(Path(folder) / "short.pbem.toml")
