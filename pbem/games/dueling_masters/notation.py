@@ -164,7 +164,8 @@ class _Reading:
             elif word in SQUARES:
                 self._blame("34", word, f"{word} stands before the first piece", at)
             else:
-                self._blame("36" if _NUMBERED.fullmatch(word) else "34", word, self._why_no_word(word), at)
+                rule, message = self._why_no_word(word)
+                self._blame(rule, word, message, at)
                 piece, left, whole = word, None, False
         if whole:
             self.faults.extend(self._missing())
@@ -190,12 +191,12 @@ class _Reading:
         start = self.line_ends[place - 1] if place else 0
         return not self.text[start:at].strip(" \t,;")
 
-    def _why_no_word(self, word: str) -> str:
+    def _why_no_word(self, word: str) -> tuple[str, str]:
         if word in self.slots:
-            return f"{word} is read as a piece at the start of a line only"
+            return "35", f"{word} is read as a piece at the start of a line only"
         if _NUMBERED.fullmatch(word):
-            return f"there is no piece {word}"
-        return f"`{word}` is neither a piece nor a square"
+            return "36", f"there is no piece {word}"
+        return "34", f"`{word}` is neither a piece nor a square"
 
     def _put(self, word: str, at: int, piece: str, left: list[int] | None) -> None:
         square = SQUARES[word]
@@ -302,6 +303,8 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
     word, start, end = found.groups()
     slot = _SLOTS[agreed.homes].get(word, -1)
     named = agreed.pieces
+    if word == ASTEROID:
+        raise Refused(Fault("4", order, "asteroids do not move"))
     if slot < 0 or len(word) < len(named[slot]):
         raise Refused(Fault("36", order, f"there is no piece `{word}`"))
     faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, standing, slot, start, end))
