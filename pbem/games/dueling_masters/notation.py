@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SEATS: Final = 2
 MAX_TURNS: Final = 400
+_MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: somewhere there is an end
 
 # Options
 
@@ -95,8 +96,8 @@ def _mobile_home(value: Any) -> bool:
 
 
 def _max_turns(value: Any) -> int:
-    if type(value) is not int or value < 1:  # bool is an int to Python, not to the players
-        raise ValueError("a whole number from 1")
+    if type(value) is not int or not 1 <= value <= _MOST_TURNS:  # bool is an int to Python, not to the players
+        raise ValueError(f"a whole number from 1 to {_MOST_TURNS}")
     return value
 
 

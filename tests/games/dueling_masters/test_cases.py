@@ -1,7 +1,7 @@
 """The case book of Dueling Masters: short records, each named by the ruling that it proves, with the exact answer.
 
-`cases/NN-name.pbem.toml` is the record, `cases/NN-name.json` what `pbem replay --json` answers. Of a refused one turn,
-seat, order and the rule of the first fault are binding.
+`cases/NN-name.pbem.toml` is the record, `cases/NN-name.json` what `pbem replay --json` answers. Of a refused one
+turn, seat, order and the rule of the first fault are binding.
 """
 
 from __future__ import annotations

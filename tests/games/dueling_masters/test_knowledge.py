@@ -14,7 +14,7 @@ from pbem.match import record
 
 CASES = Path(__file__).parent / "cases"
 JUDGE = rules("dueling-masters")
-MANY = [(case, seed) for case in range(len(random_players.PLAYERS["dueling-masters"].options)) for seed in range(6)]
+MANY = [(case, seed) for case in range(len(random_players.PLAYERS["dueling-masters"].options)) for seed in range(3)]
 
 
 def played(case, seed):
@@ -59,7 +59,7 @@ def test_all_else_is_known_to_both_and_nothing_unknown_is_shown(seat):
 @pytest.mark.parametrize(("case", "seed"), MANY)
 def test_what_a_picture_says_of_the_other_side_is_true(case, seed):
     game = played(case, seed)
-    for turn in range(1, len(game.reports) + 1):
+    for turn in range(1 + seed, len(game.reports) + 1, 3):
         state = game.states[turn]
         for seat in (1, 2, None):
             view = JUDGE.view(state, seat, shown(game.reports[:turn], seat))
