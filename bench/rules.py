@@ -3,9 +3,9 @@
     .venv/bin/python bench/rules.py [seconds]
 
 Games are played beforehand by random players; then their turns are played again, all sides' orders read and judged
-and the turn resolved. Counted are turns of Spaceships in which each side has eight orders or more, and of Shoot 'em
-up Spaceships those in which most ships are left. No goal is tested elsewhere: a test that measures time fails on a
-busy day.
+and the turn resolved. Of Spaceships those turns count in which each side has eight orders or more, of Shoot 'em up
+Spaceships those in which most ships are left, of Dueling Masters all. No goal is tested elsewhere: a test that
+measures time fails on a busy day.
 """
 
 from __future__ import annotations
@@ -60,9 +60,19 @@ def crowded_turns(random: Random, games: int, seats: int) -> list[tuple]:
     return turns
 
 
-def turns_a_second(game: str, turns: list[tuple], seconds: float) -> tuple[float, float]:
+def all_turns(name: str, random: Random, games: int) -> list[tuple]:
+    """Every position of some games with the orders given in it as text."""
+    turns = []
+    for number in range(games):
+        choices = random_players.PLAYERS[name].options
+        game = random_players.play(name, random, *choices[number % len(choices)])
+        turns.extend(zip(game.states, game.orders, strict=False))
+    return turns
+
+
+def turns_a_second(name: str, turns: list[tuple], seconds: float) -> tuple[float, float]:
     """The best and the median of several rounds over all turns."""
-    judge = rules(game)
+    judge = rules(name)
     order, resolve = judge.order, judge.turn
     figures = []
     until = time.perf_counter() + seconds
@@ -96,21 +106,18 @@ def said(met: bool) -> str:
     return "goal met" if met else "GOAL MISSED"
 
 
-def print_figures(best: float, median: float) -> None:
-    print(
-        f"  best {best:,.0f}, median {median:,.0f} turns/s; goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
-    )
-
-
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    turns = busy_turns(Random(20), games=60)
-    print(f"Spaceships, text to reports, {len(turns)} different turns with {LEAST_ORDERS} or more orders a side:")
-    print_figures(*turns_a_second("spaceships", turns, seconds))
-    for seats in (2, 3, 4):
-        turns = crowded_turns(Random(seats), 60, seats)
-        print(f"Shoot 'em up Spaceships, text to reports, {seats} seats, {len(turns)} different turns:")
-        print_figures(*turns_a_second("shoot-em-up", turns, seconds))
+    samples = [
+        ("spaceships", f"with {LEAST_ORDERS} or more orders a side", busy_turns(Random(20), games=60)),
+        ("dueling-masters", "of whole games", all_turns("dueling-masters", Random(20), games=40)),
+    ]
+    samples += [("shoot-em-up", f"of {seats} seats", crowded_turns(Random(seats), 60, seats)) for seats in (2, 3, 4)]
+    for name, which, turns in samples:
+        best, median = turns_a_second(name, turns, seconds)
+        print(f"{rules(name).title}, text to reports, {len(turns)} different turns {which}:")
+        goal = f"goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
+        print(f"  best {best:,.0f}, median {median:,.0f} turns/s; {goal}")
     bin_ = Path(sys.executable).parent
     with tempfile.TemporaryDirectory() as folder:
         file = short_file(Path(folder) / "short.pbem.toml")

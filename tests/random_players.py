@@ -204,6 +204,38 @@ def random_actions(random: Random, view: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+# Dueling Masters
+
+
+def random_masters_setup(random: Random, options: Any, seat: int) -> str:
+    """A legal setup of Dueling Masters, by pieces or by kinds, in kinds now and then without line ends."""
+    squares = [f"{row}{column}" for row in ("ABCDE", "FGHIJ")[seat - 1] for column in range(1, 11)]
+    random.shuffle(squares)
+    alone, shared = squares[: 7 + options.homes], squares[7 + options.homes :]
+    shared = shared[: random.choice((2, 10, 100))]
+    counts = {"W": 1, "B": 1, "X": 2, "Y": 2, "Z": 4}
+    places = {kind: random.choices(shared, k=count) for kind, count in counts.items()} | {"H": alone[7:]}
+    if random.random() < 0.5:
+        ends = random.choice(("\n", " ", "\r\n"))
+        return ends.join(" ".join([kind, *found]) for kind, found in ({"*": alone[:7]} | places).items())
+    lines = [f"* {square}" for square in alone[:7]]
+    for kind, found in places.items():
+        lines += [f"{kind}{number} {square}" for number, square in enumerate(found, start=1)]
+    random.shuffle(lines)
+    return "\n".join(lines)
+
+
+def random_masters_orders(random: Random, view: dict[str, Any]) -> str:
+    """A legal order of Dueling Masters; seldom a ram if there is anything else."""
+    able = view["entitled"]
+    if not able:
+        return ""
+    piece = random.choice([piece for piece in able if piece["to"]] or able)
+    ends = piece["rams"] if piece["rams"] and (not piece["to"] or random.random() < 0.02) else piece["to"]
+    hyphen = random.choice(("-", " - ", " -"))
+    return f"{piece['piece']} {piece['square']}{hyphen}{random.choice(ends)}"
+
+
 PLAYERS: dict[str, Player] = {
     "shoot-em-up": Player(
         options=(
@@ -225,6 +257,17 @@ PLAYERS: dict[str, Player] = {
         ),
         setup=random_setup,
         orders=random_orders,
+    ),
+    "dueling-masters": Player(
+        options=(
+            ({}, 2),
+            ({"homes": 3}, 2),
+            ({"mobile_home": True, "max_turns": 300}, 2),
+            ({"homes": 3, "mobile_home": True}, 2),
+            ({"max_turns": 31}, 2),
+        ),
+        setup=random_masters_setup,
+        orders=random_masters_orders,
     ),
 }
 """By name of the game. A registered game without an entry fails tests/games/test_random_play.py."""

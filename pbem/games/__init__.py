@@ -138,8 +138,9 @@ class Rules(Protocol):
 
 
 GAMES: Mapping[str, str] = {
-    "shoot-em-up": "pbem.games.shoot_em_up",
     "spaceships": "pbem.games.spaceships",
+    "dueling-masters": "pbem.games.dueling_masters",
+    "shoot-em-up": "pbem.games.shoot_em_up",
 }
 """The games by name and the module that holds each one's `RULES`; imported when first asked for."""
 

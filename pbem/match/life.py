@@ -352,6 +352,7 @@ class Step:
             settled = match.resolve_at or self.world.now + match.terms.settling
             if all(orders and orders.final for orders in waiting) or settled <= self.world.now:
                 self._resolve()
+                self._go_on()
             else:
                 self.match = replace(match, resolve_at=settled)
 
@@ -477,7 +478,6 @@ class Step:
         for seat, content in files.items():
             facts = {"turn": match.turn, "reports": match.show(seat, tuple(reports)), "file": content}
             self.notices.append(Notice("turn", seat, self.match, facts))
-        self._go_on()
 
     def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:
         """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
@@ -496,12 +496,13 @@ class Step:
         )
 
     def _go_on(self) -> None:
-        """End the game when the rules ended it; play a turn that asks nobody."""
-        position = self.match.position
-        assert position is not None
-        if position.result is not None:
-            self._end(position.result, goes_on=True)
-        elif all(forced is not None for forced in position.due.values()):
+        """Play on while turns ask nobody, and end the game when the rules ended it."""
+        while (position := self.match.position) is not None:
+            if position.result is not None:
+                self._end(position.result, goes_on=True)
+                return
+            if any(forced is None for forced in position.due.values()):
+                return
             self._resolve()
 
     def _end(self, result: Result, *, goes_on: bool) -> None:

@@ -20,7 +20,6 @@ from pbem.identity import ssh
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from referee import Mailbox
@@ -28,13 +27,6 @@ if TYPE_CHECKING:
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN = "MD Rv1 Rv2 Rv3"
 SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
@@ -252,7 +244,7 @@ def test_help(referee: Referee, topic: str) -> None:
     ann = referee.person("ann")
     referee.send(ann, f"help {topic}\n", sign=False)
     assert (topic or "signing") in ann.text
-    assert max(map(len, ann.text.split("\n"))) <= 100
+    assert max(map(len, ann.text.split("\n"))) <= 80
 
 
 def test_reading_commands(referee: Referee) -> None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
 from referee import Referee, attachment, body
 
 from pbem.desk.forms import Letters
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from referee import Mailbox
 
 OPTIONS = "board: 5x5\nsettle: 0"
@@ -25,13 +21,6 @@ TURNS = (
     {"ann": "A: LRL\nB: LRL\nC: LRL", "bob": "D: RMS\nE: RSS\nF: RRR"},
 )
 """G, H and I ram each other in turn 1, D rams E, which has a shield, in turn 3."""
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def play(referee: Referee, people: list[Mailbox], turn: dict[str, str]) -> None:

@@ -1,0 +1,193 @@
+"""What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
+
+Here live `show` and `view`. What is known of an opponent is put together from shown reports and from nothing else;
+only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
+
+The destination of a check goes to its owner alone. Where a survivor rests publicly follows from what both were
+told: the ordered piece departs from there, and a piece met on the way met something just there, so its
+destination is the farthest of its collisions from where it departed. A ram is in no report at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.dueling_masters.transit import Side, State
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "check": ("seat", "kind", "piece", "from"),
+    "collision": ("kind", "square", "pieces", "destroyed"),
+    "departure": ("seat", "kind", "piece", "square"),
+    "pass": ("seat", "kind"),
+}
+"""What may be passed on to anybody of each kind of report; all else stays here."""
+OWN_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"check": ("seat", "kind", "piece", "from", "to")}
+"""What goes to the seat of the report, where it is more."""
+
+
+def show(report: Report, seat: int | None) -> Report | None:
+    """What a seat (None: the public) may read of a report; None for nothing."""
+    kind = report.get("kind", "")
+    fields = FIELDS.get(kind)
+    if fields is None or seat not in (None, 1, 2):
+        return None
+    if seat is not None and report.get("seat") == seat:
+        fields = OWN_FIELDS.get(kind, fields)
+    return {name: value for name, value in report.items() if name in fields}
+
+
+class _Picture:
+    """What reports have told of one seat's pieces."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, dict[str, Any]] = {}
+        """The last that was heard of each piece."""
+        self.asteroids: dict[str, int] = {}
+        """The turn in which the asteroid of a square was destroyed."""
+        self.empty: dict[str, int] = {}
+        """The last turn in which a check proved a square empty of this seat's pieces."""
+
+    def heard(self, piece: str, what: str, square: str, turn: int) -> None:
+        if piece == ASTEROID:
+            self.asteroids[square] = turn
+        else:
+            self.pieces[piece] = {"piece": piece, "state": what, "square": square, "turn": turn}
+
+    def known(self) -> dict[str, Any]:
+        return {
+            "pieces": sorted(self.pieces.values(), key=lambda known: _place(known["piece"])),
+            "asteroids": ASTEROIDS - len(self.asteroids),
+            "asteroids_destroyed": _by_square(self.asteroids),
+            "empty": _by_square(self.empty),
+        }
+
+
+def _place(piece: str) -> tuple[int, str]:
+    return "WBXYZH".index(piece[0]), piece
+
+
+def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
+    return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
+
+
+def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
+    pictures = {1: _Picture(), 2: _Picture()}
+    for turn, reports in enumerate(turns, start=1):
+        checks = [report for report in reports if report["kind"] == "check"]
+        collisions = [report for report in reports if report["kind"] == "collision"]
+        _meet(pictures, checks, collisions, turn)
+        for check in checks:
+            _follow(pictures, check, reports, turn)
+        for report in reports:
+            if report["kind"] == "departure":
+                pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
+    return pictures
+
+
+def _meet(
+    pictures: Mapping[int, _Picture], checks: Sequence[Report], collisions: Sequence[Report], turn: int
+) -> None:
+    """What stood still and was met rests there; what was destroyed is gone, one collision being enough."""
+    checked = {(report["seat"], report["piece"]) for report in checks}
+    destroyed = set()
+    for report in collisions:
+        for seat, picture in pictures.items():
+            piece = report["pieces"][str(seat)]
+            if report["destroyed"][str(seat)]:
+                picture.heard(piece, "destroyed", report["square"], turn)
+                destroyed.add((seat, piece))
+            elif (seat, piece) not in destroyed and (seat, piece) not in checked:
+                picture.heard(piece, "resting", report["square"], turn)
+
+
+def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
+    """Where a checked transit ended, if that can be known, and what it proved empty on its way."""
+    seat, piece, start = check["seat"], check["piece"], check["from"]
+    met = [
+        report["square"]
+        for report in reports
+        if report["kind"] == "collision" and report["pieces"][str(seat)] == piece
+    ]
+    left = [
+        report["square"]
+        for report in reports
+        if report["kind"] == "departure" and (report["seat"], report["piece"]) == (seat, piece)
+    ]
+    farthest = max(met, key=lambda square: len(_path(piece, start, square)), default=start)
+    ordered = check is reports[0]
+    end = check.get("to") or (left[0] if left else None if ordered else farthest)
+    own = pictures[seat]
+    if end and own.pieces.get(piece, {}).get("state") != "destroyed":
+        own.heard(piece, "resting", end, turn)
+    if end or met:
+        passed = (NAMES[square] for square in _path(piece, start, end or farthest))
+        pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
+
+
+def _path(piece: str, start: str, end: str) -> tuple[int, ...]:
+    return PATHS[piece[0]][SQUARES[start], SQUARES[end]]
+
+
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
+
+    `turn`, `over`, `seat` (the reader's), `moves` (whose move it is; null when over), `scores` (home planets left, in
+    seat order) and `options` (`homes`, `mobile_home`, `max_turns`).
+    `own` (null for the public): `pieces` left as `{piece, square, from}`, `from` being null for what rests; `square`
+    is where it counts as standing; `asteroids` left; `destroyed` pieces and `asteroids_destroyed` squares, rams
+    included; `explored`: square to the last turn in which the opponent found none of these pieces there.
+    `known`: for each other seat `pieces` as `{piece, state, square, turn}`, the state being `in transit` (it left the
+    square in that turn), `resting` (publicly) or `destroyed` there; `asteroids` that are left for all one knows;
+    `asteroids_destroyed` and `empty`: square to the turn in which they were destroyed, or last proved empty.
+    `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
+    that can move, `to` and `rams` being its legal destinations.
+    """
+    pictures = _pictures(turns)
+    side = None if seat is None else state.sides[seat - 1]
+    over = state.result is not None
+    options = state.options
+    return {
+        "turn": state.turn,
+        "over": over,
+        "seat": seat,
+        "moves": None if over else state.seat,
+        "scores": list(state.scores),
+        "options": {"homes": options.homes, "mobile_home": options.mobile_home, "max_turns": options.max_turns},
+        "own": None if side is None or seat is None else _own(options.pieces, side, pictures[seat]),
+        "known": {str(other): pictures[other].known() for other in (1, 2) if other != seat},
+        "entitled": None if side is None or over or seat != state.seat else _entitled(state, side),
+    }
+
+
+def _own(named: Sequence[str], side: Side, picture: _Picture) -> dict[str, Any]:
+    placed = list(zip(named, side.squares, side.starts, strict=True))
+    return {
+        "pieces": [
+            {"piece": piece, "square": NAMES[square], "from": NAMES[start] if start >= 0 else None}
+            for piece, square, start in placed
+            if square >= 0
+        ],
+        "asteroids": names(side.asteroids),
+        "destroyed": [piece for piece, square, _ in placed if square < 0],
+        "asteroids_destroyed": names(side.setup.asteroids & ~side.asteroids),
+        "explored": _by_square(picture.empty),
+    }
+
+
+def _entitled(state: State, side: Side) -> list[dict[str, Any]]:
+    found = []
+    mobile = state.options.mobile_home
+    standing = side.standing
+    for slot, piece in enumerate(state.options.pieces):
+        ends = standing.destinations(state.options.pieces, slot, mobile_home=mobile)
+        if ends:
+            rams = ends & side.asteroids
+            square = NAMES[side.squares[slot]]
+            found.append({"piece": piece, "square": square, "to": names(ends & ~rams), "rams": names(rams)})
+    return found

@@ -1,0 +1,346 @@
+"""Text of setups and orders to what they mean, and back to canonical text; the agreed options.
+
+Here live the words of the notation and the faults in them. Where a piece stands comes in as a `Standing`. Implements
+rulings 1-11, 25 and 34-37 of Dueling Masters, rules/dueling-masters.md "Setup notation" and "Options".
+
+Canonical setups are in kinds alone, one a line, asteroids in the order of squares; canonical orders are `Z2 A1-C3`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pbem.games import Fault, Refused
+from pbem.games.dueling_masters.board import (
+    ASTEROID,
+    ASTEROIDS,
+    FIRST_HOME,
+    HALVES,
+    HOME,
+    NAMES,
+    PATHS,
+    SQUARES,
+    destinations,
+    names,
+    pieces,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+SEATS: Final = 2
+MAX_TURNS: Final = 400
+_MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: somewhere there is an end
+
+# Options
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the players agreed on for one game."""
+
+    homes: int = 1
+    mobile_home: bool = False
+    max_turns: int = MAX_TURNS
+
+    @property
+    def seats(self) -> int:
+        """Always two."""
+        return SEATS
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """Only the options agreed otherwise than default, in the record's order, as TOML values."""
+        default = Options()
+        values = {name: getattr(self, name) for name in _READERS}
+        return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The names of one side's pieces but the asteroids, by slot."""
+        return pieces(self.homes)
+
+
+def options(raw: Mapping[str, Any], seats: int) -> Options:
+    """Judge agreed options; raises `Refused` with all faults, each named by its option."""
+    faults = []
+    if type(seats) is not int or seats != SEATS:
+        faults.append(Fault("seats", None, "Dueling Masters is a game for two"))
+    agreed: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in _READERS:
+            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            continue
+        try:
+            agreed[name] = _READERS[name](value)
+        except ValueError as error:
+            faults.append(Fault(name, name, f"option {name}: {error}"))
+    if faults:
+        raise Refused(*faults)
+    return Options(**agreed)
+
+
+def _homes(value: Any) -> int:
+    if type(value) is not int or value not in (1, 3):
+        raise ValueError("1 or 3")
+    return value
+
+
+def _mobile_home(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("true or false")
+    return value
+
+
+def _max_turns(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= _MOST_TURNS:  # bool is an int to Python, not to the players
+        raise ValueError(f"a whole number from 1 to {_MOST_TURNS}")
+    return value
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "homes": _homes,
+    "mobile_home": _mobile_home,
+    "max_turns": _max_turns,
+}
+
+# Setups
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One seat's judged setup: the mask of its asteroids, and the square of each piece by slot."""
+
+    text: str
+    asteroids: int
+    squares: tuple[int, ...]
+
+
+_COMMENT: Final = re.compile(r"#[^\n\r]*")
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_WORDS: Final = re.compile(r"[^\s,;]+")
+_NUMBERED: Final = re.compile(r"([WBXYZH])([1-9][0-9]{0,2})")
+_KINDS: Final = frozenset("*WBXYZH")
+
+Placed = tuple[int, Fault]
+"""A fault and where it stands in the text; what is missing stands behind everything."""
+
+
+def read_setup(agreed: Options, seat: int, text: str) -> Setup:
+    """Judge a setup; raises `Refused` with all faults."""
+    return _Reading(agreed, seat, text).setup()
+
+
+class _Reading:
+    """The reading of one setup: what is placed so far, and the faults found."""
+
+    __slots__ = ("asteroids", "faults", "line_ends", "names", "placed", "seat", "slots", "squares", "taken", "text")
+
+    def __init__(self, agreed: Options, seat: int, text: str) -> None:
+        self.text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
+        self.seat = seat
+        self.names = agreed.pieces
+        self.slots = _slots(self.names)
+        self.line_ends = [end.end() for end in _LINE_END.finditer(self.text)]
+        self.faults: list[Placed] = []
+        self.placed: set[str] = set()
+        self.squares = [-1] * len(self.names)
+        self.asteroids = 0
+        # Squares taken: by anything, and by what stands alone.
+        self.taken = [0, 0]
+
+    def setup(self) -> Setup:
+        piece = ""
+        left: list[int] | None = None  # slots that wait for a square; None when it does not matter any more
+        whole = True
+        for found in _WORDS.finditer(self.text):
+            word, at = found[0], found.start()
+            if word in _KINDS or (word in self.slots and self._begins_line(at)):
+                piece, left = word, self._claim(word, at)
+            elif word in SQUARES and piece:
+                self._put(word, at, piece, left)
+            elif word in SQUARES:
+                self._blame("34", word, f"{word} stands before the first piece", at)
+            else:
+                rule, message = self._why_no_word(word)
+                self._blame(rule, word, message, at)
+                piece, left, whole = word, None, False
+        if whole:
+            self.faults.extend(self._missing())
+        if self.faults:
+            raise Refused(*(fault for _, fault in sorted(self.faults, key=lambda placed: placed[0])))
+        return setup_of(self.names, self.asteroids, tuple(self.squares))
+
+    def _blame(self, rule: str, token: str | None, message: str, at: int) -> None:
+        self.faults.append((at, Fault(rule, token, message, bisect_right(self.line_ends, at) + 1)))
+
+    def _claim(self, word: str, at: int) -> list[int] | None:
+        """The slots that a piece or kind asks squares for; None for what is there already."""
+        slots = list(self.slots.get(word, ()))
+        for slot in slots:
+            if self.names[slot] in self.placed:
+                self._blame("34", word, f"{self.names[slot]} is placed twice", at)
+                return None
+        self.placed.update(self.names[slot] for slot in slots)
+        return slots
+
+    def _begins_line(self, at: int) -> bool:
+        place = bisect_right(self.line_ends, at)
+        start = self.line_ends[place - 1] if place else 0
+        return not self.text[start:at].strip(" \t,;")
+
+    def _why_no_word(self, word: str) -> tuple[str, str]:
+        if word in self.slots:
+            return "35", f"{word} is read as a piece at the start of a line only"
+        if _NUMBERED.fullmatch(word):
+            return "36", f"there is no piece {word}"
+        return "34", f"`{word}` is neither a piece nor a square"
+
+    def _put(self, word: str, at: int, piece: str, left: list[int] | None) -> None:
+        square = SQUARES[word]
+        bit = 1 << square
+        alone = piece[0] in (ASTEROID, HOME)
+        if not bit & HALVES[self.seat - 1]:
+            self._blame("2", word, f"{word} is no square of your half", at)
+        elif bit & self.taken[0 if alone else 1]:
+            self._blame("3", word, f"{word}: asteroids and home planets stand alone", at)
+        self.taken[0] |= bit
+        self.taken[1] |= bit if alone else 0
+        if piece == ASTEROID:
+            self.asteroids |= bit
+            if self.asteroids.bit_count() == ASTEROIDS + 1:
+                self._blame("2", word, f"{word}: there are but {ASTEROIDS} asteroids", at)
+        elif left:
+            self.squares[left.pop(0)] = square
+        elif left is not None:
+            self._blame("2", word, f"{word} is one square too many for {piece}", at)
+
+    def _missing(self) -> Iterator[Placed]:
+        behind = len(self.text) + 1
+        count = self.asteroids.bit_count()
+        if count < ASTEROIDS:
+            yield behind, Fault("2", None, f"{ASTEROIDS} asteroids are due, not {count}")
+        for name, square in zip(self.names, self.squares, strict=True):
+            if square < 0:
+                yield behind, Fault("2", None, f"{name} is not placed")
+
+
+def _slots(names_: tuple[str, ...]) -> dict[str, list[int]]:
+    """The slots of each kind and of each piece; a lone piece has its number 1, too."""
+    slots: dict[str, list[int]] = {}
+    for slot, name in enumerate(names_):
+        slots.setdefault(name[0], []).append(slot)
+    for slot, name in enumerate(names_):
+        slots[name if len(name) > 1 else name + "1"] = [slot]
+    return slots
+
+
+def setup_of(names_: tuple[str, ...], asteroids: int, squares: tuple[int, ...]) -> Setup:
+    """The setup with its canonical text."""
+    lines = [" ".join((ASTEROID, *names(asteroids)))]
+    kind = ""
+    for name, square in zip(names_, squares, strict=True):
+        if name[0] == kind:
+            lines[-1] += f" {NAMES[square]}"
+        else:
+            kind = name[0]
+            lines.append(f"{kind} {NAMES[square]}")
+    return Setup("\n".join(lines), asteroids, squares)
+
+
+# Orders
+
+
+class Orders(NamedTuple):
+    """One seat's judged order: the slot of the piece and its destination, both -1 for a pass."""
+
+    text: str
+    slot: int = -1
+    to: int = -1
+
+
+PASS: Final = Orders("")
+
+
+class Standing(NamedTuple):
+    """Where one side's pieces stand at the start of a turn."""
+
+    asteroids: int
+    squares: tuple[int, ...]
+    """By slot: where a piece rests or, in transit, its destination; -1 when it is destroyed."""
+    homes: int
+
+    def destinations(self, names_: tuple[str, ...], slot: int, *, mobile_home: bool) -> int:
+        """The legal destinations of a piece, rams included."""
+        square = self.squares[slot]
+        if square < 0 or (slot >= FIRST_HOME and not mobile_home):
+            return 0
+        return destinations(names_[slot][0], square, self.asteroids, self.homes)
+
+    def can_move(self, agreed: Options) -> bool:
+        """Whether there is any legal move."""
+        named, mobile = agreed.pieces, agreed.mobile_home
+        return any(self.destinations(named, slot, mobile_home=mobile) for slot in range(len(named)))
+
+
+_ORDER: Final = re.compile(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))")
+_EDGES: Final = " \t\r\n\f\v,;"
+_SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}
+
+
+def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
+    """Judge the order of one turn; raises `Refused` with all faults."""
+    order = (_COMMENT.sub(" ", text) if "#" in text else text).strip(_EDGES)
+    if not order:
+        if standing.can_move(agreed):
+            raise Refused(Fault("25", None, "a player with a legal move may not pass"))
+        return PASS
+    found = _ORDER.fullmatch(order)
+    if not found:
+        raise Refused(Fault(*_why_no_order(order)))
+    word, start, end = found.groups()
+    slot = _SLOTS[agreed.homes].get(word, -1)
+    named = agreed.pieces
+    if word == ASTEROID:
+        raise Refused(Fault("4", order, "asteroids do not move"))
+    if slot < 0 or len(word) < len(named[slot]):
+        raise Refused(Fault("36", order, f"there is no piece `{word}`"))
+    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, standing, slot, start, end))
+    if faults:
+        raise Refused(*faults)
+    return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
+
+
+def _why_no_order(order: str) -> tuple[str, str, str]:
+    words = len(_WORDS.findall(order))
+    if words > 2 and _ORDER.match(order):
+        return "8", order, "a turn is one order"
+    return "37", order, f"`{order}` is no order such as Z2 A1-C3"
+
+
+def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, str]]:
+    name = agreed.pieces[slot]
+    stands = standing.squares[slot]
+    if stands < 0:
+        yield "10", f"{name} is destroyed"
+        return
+    if SQUARES[start] != stands:
+        yield "9", f"{name} does not stand on {start}"
+    if slot >= FIRST_HOME and not agreed.mobile_home:
+        yield "4", f"{name} does not move"
+        return
+    path = PATHS[name[0]].get((SQUARES[start], SQUARES[end]))
+    if path is None:
+        yield "4", f"{name} does not move from {start} to {end}"
+        return
+    for square in path:
+        if standing.homes >> square & 1:
+            yield "5", f"{NAMES[square]}: no move passes over or ends on an own home planet"
+        if standing.asteroids >> square & 1:
+            if square != path[-1]:
+                yield "6", f"{NAMES[square]}: no move passes over an own asteroid"
+            elif slot >= FIRST_HOME:
+                yield "32", f"{NAMES[square]}: a home planet never rams"

@@ -1,0 +1,226 @@
+"""A turn: the check of a transit with all that it leads to, the departure, and the end of the game.
+
+Here live the state of a game and the step from one state to the next, with the reports made on the way. No text of
+players. Implements rulings 12-32 of Dueling Masters, rules/dueling-masters.md "Turns and transit" and "End".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.games import Result
+from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, reach
+from pbem.games.dueling_masters.notation import PASS, Standing
+
+if TYPE_CHECKING:
+    from pbem.games import Report
+    from pbem.games.dueling_masters.notation import Options, Orders, Setup
+
+_RESTING = -1
+_DESTROYED = -1
+_AN_ASTEROID = -1
+
+
+class Side(NamedTuple):
+    """One player's pieces at the start of a turn, by slot but for the asteroids."""
+
+    setup: Setup
+    asteroids: int
+    squares: tuple[int, ...]
+    """Where a piece rests or, in transit, its destination; -1 when it is destroyed."""
+    starts: tuple[int, ...]
+    """Where a piece in transit departed; -1 when it rests or is destroyed."""
+
+    @property
+    def homes(self) -> int:
+        """The squares of the home planets left, as a mask."""
+        found = 0
+        for square in self.squares[FIRST_HOME:]:
+            if square != _DESTROYED:
+                found |= 1 << square
+        return found
+
+    @property
+    def score(self) -> int:
+        """Home planets left."""
+        homes = self.squares[FIRST_HOME:]
+        return len(homes) - homes.count(_DESTROYED)
+
+    @property
+    def standing(self) -> Standing:
+        """What orders are judged by."""
+        return Standing(self.asteroids, self.squares, self.homes)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A position at the start of the turn that is due."""
+
+    options: Options
+    turn: int
+    sides: tuple[Side, Side]
+    result: Result | None = None
+
+    @property
+    def seat(self) -> int:
+        """The seat that moves in this turn (ruling 8)."""
+        return 2 - self.turn % 2
+
+    @property
+    def due(self) -> dict[int, Orders | None]:
+        """The one seat that moves; it is made to pass when it has no legal move (ruling 25)."""
+        if self.result:
+            return {}
+        seat = self.seat
+        return {seat: None if self.sides[seat - 1].standing.can_move(self.options) else PASS}
+
+    @property
+    def scores(self) -> tuple[int, int]:
+        """Home planets left of seats 1 and 2."""
+        return self.sides[0].score, self.sides[1].score
+
+
+def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
+    """The position before turn 1."""
+    resting = (_RESTING,) * len(options.pieces)
+    one, two = (Side(setup, setup.asteroids, setup.squares, resting) for setup in setups)
+    return State(options, 1, (one, two))
+
+
+class _Field:
+    """One side while a turn is resolved."""
+
+    __slots__ = ("asteroids", "seat", "setup", "squares", "starts")
+
+    def __init__(self, seat: int, side: Side) -> None:
+        self.seat = seat
+        self.setup = side.setup
+        self.asteroids = side.asteroids
+        self.squares = list(side.squares)
+        self.starts = list(side.starts)
+
+    def side(self) -> Side:
+        return Side(self.setup, self.asteroids, tuple(self.squares), tuple(self.starts))
+
+    @property
+    def has_home(self) -> bool:
+        return any(square != _DESTROYED for square in self.squares[FIRST_HOME:])
+
+    def destroy(self, slot: int, square: int) -> None:
+        """Take a piece off the board, or the asteroid of a square."""
+        if slot == _AN_ASTEROID:
+            self.asteroids &= ~(1 << square)
+        else:
+            self.squares[slot] = _DESTROYED
+            self.starts[slot] = _RESTING
+
+
+def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
+    """Play one turn; total on the judged order of the seat that is due."""
+    seat, options = state.seat, state.options
+    fields = (_Field(1, state.sides[0]), _Field(2, state.sides[1]))
+    own, slot = fields[seat - 1], orders.slot
+    reports: list[Report] = []
+    if slot < 0:
+        reports.append({"seat": seat, "kind": "pass"})
+    else:
+        if own.starts[slot] != _RESTING:
+            _Check(options.pieces, fields, reports).run(seat, slot)
+        if own.squares[slot] != _DESTROYED and fields[0].has_home and fields[1].has_home:
+            _depart(options.pieces[slot], own, orders, reports)
+    sides = (fields[0].side(), fields[1].side())
+    result = _result(options, state.turn, sides)
+    return State(options, state.turn + (result is None), sides, result), reports
+
+
+def _depart(name: str, own: _Field, orders: Orders, reports: list[Report]) -> None:
+    """The departure to a destination, or a ram (rulings 12, 23 and 24)."""
+    slot, to = orders.slot, orders.to
+    reports.append({"seat": own.seat, "kind": "departure", "piece": name, "square": NAMES[own.squares[slot]]})
+    if own.asteroids >> to & 1:
+        own.destroy(slot, to)
+        own.destroy(_AN_ASTEROID, to)
+    else:
+        own.starts[slot] = own.squares[slot]
+        own.squares[slot] = to
+
+
+class _Check:
+    """The check of a transit and of all that it leads to (rulings 14-21)."""
+
+    __slots__ = ("collisions", "fields", "names", "queue", "reports")
+
+    def __init__(self, names: tuple[str, ...], fields: tuple[_Field, _Field], reports: list[Report]) -> None:
+        self.names = names
+        self.fields = fields
+        self.reports = reports
+        self.queue: list[tuple[int, int]] = []
+        """Seat and slot of each piece whose transit is checked, first met first."""
+        self.collisions: set[tuple[int, int, int]] = set()
+        """Square, and the slots of seat 1's and seat 2's pieces."""
+
+    def run(self, seat: int, slot: int) -> None:
+        """Find all collisions; only then destroy, all at once, and let the survivors rest."""
+        self.queue.append((seat, slot))
+        for checked in self.queue:  # grows on the way
+            self._look(*checked)
+        doomed = [lost for collision in sorted(self.collisions) for lost in self._judge(*collision)]
+        for owner, piece in self.queue:
+            self.fields[owner - 1].starts[piece] = _RESTING
+        for owner, piece, square in doomed:
+            self.fields[owner - 1].destroy(piece, square)
+
+    def _look(self, seat: int, slot: int) -> None:
+        """Look along one transit, square by square, and put the transits met at the end of the queue."""
+        own, other = self.fields[seat - 1], self.fields[2 - seat]
+        start, end, name = own.starts[slot], own.squares[slot], self.names[slot]
+        report = {"seat": seat, "kind": "check", "piece": name, "from": NAMES[start], "to": NAMES[end]}
+        self.reports.append(report)
+        squares = other.squares
+        for square in PATHS[name[0]][start, end]:
+            if other.asteroids >> square & 1:
+                self._meet(seat, square, slot, _AN_ASTEROID)
+            if square not in squares:
+                continue
+            for piece, stands in enumerate(squares):
+                if stands == square:
+                    self._meet(seat, square, slot, piece)
+                    if other.starts[piece] != _RESTING and (other.seat, piece) not in self.queue:
+                        self.queue.append((other.seat, piece))
+
+    def _meet(self, seat: int, square: int, own: int, other: int) -> None:
+        self.collisions.add((square, own, other) if seat == 1 else (square, other, own))
+
+    def _judge(self, square: int, *slots: int) -> list[tuple[int, int, int]]:
+        """Report one collision: seat, slot and square of what it destroys."""
+        one, two = (ASTEROID if slot == _AN_ASTEROID else self.names[slot] for slot in slots)
+        lost = BEATS[one[0], two[0]]
+        self.reports.append(
+            {
+                "kind": "collision",
+                "square": NAMES[square],
+                "pieces": {"1": one, "2": two},
+                "destroyed": {"1": lost[0], "2": lost[1]},
+            }
+        )
+        return [(seat, slot, square) for seat, slot, gone in zip((1, 2), slots, lost, strict=True) if gone]
+
+
+def _result(options: Options, turn: int, sides: tuple[Side, Side]) -> Result | None:
+    """Planets, reach, max_turns, in this order (rulings 26-29)."""
+    scores = sides[0].score, sides[1].score
+    if not all(scores):
+        return Result(1 if scores[0] else 2 if scores[1] else 0, scores)
+    if not options.mobile_home and not _anybody_reaches(options.pieces, sides):
+        return Result(0, scores)
+    return Result(0, scores) if turn >= options.max_turns else None
+
+
+def _anybody_reaches(names: tuple[str, ...], sides: tuple[Side, Side]) -> bool:
+    for own, other in (sides, sides[::-1]):
+        targets, homes = other.homes, own.homes
+        for name, square in zip(names[:FIRST_HOME], own.squares, strict=False):
+            if square != _DESTROYED and reach(name[0], square, own.asteroids, homes) & targets:
+                return True
+    return False

@@ -1,0 +1,126 @@
+"""A match of an alternating game through the desk: one seat is asked at a time, and none sees too much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1"
+BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
+
+
+def begun(referee: Referee, options: str = "", setups: tuple[str, str] = (ANN, BOB)) -> tuple[Mailbox, Mailbox]:
+    ann, bob = referee.agreed(options, game="dueling-masters")
+    referee.send(ann, ann.filled("setup", setups[0]))
+    referee.send(bob, bob.filled("setup", setups[1]))
+    return ann, bob
+
+
+def move(referee: Referee, person: Mailbox, order: str) -> None:
+    referee.send(person, person.filled("orders", f"final\n{order}"))
+
+
+def told(person: Mailbox, turn: int) -> str:
+    """The report of a turn."""
+    return body(person.find(f"turn {turn}"))
+
+
+def proved(person: Mailbox) -> list[str]:
+    checks = list(verify(attachment(person.find("what was secret"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    return [check.found for check in checks]
+
+
+def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    assert "Turn 1 is yours" in body(ann.find("begins"))
+    assert "Nothing is asked of you in turn 1." in body(bob.find("begins"))
+    move(referee, ann, "Z1 D1-J1")
+    assert "Nothing is asked of you in turn 2." in told(ann, 1)
+    assert "Z1 D1-J1" in told(ann, 1)
+    assert "Turn 2 is yours" in told(bob, 1)
+    assert "departure  ann's Z1 departs from D1" in told(bob, 1)
+    assert "D1-J1" not in told(bob, 1)
+    referee.open_desk()
+    move(referee, bob, "Z1 G2-G3")
+    move(referee, ann, "Z1 J1-J2")
+    reveal = ann.find("what was secret")
+    assert "ann wins" in body(reveal)
+    assert proved(ann) == proved(bob)
+    assert proved(ann)[-1].startswith("ann won")
+
+
+def test_who_is_not_asked_is_refused(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    form = ann.form("orders").replace("player ann", "player bob")
+    head, _, _ = form.rpartition("\nend\n")
+    referee.send(bob, f"{head.rstrip()}\nZ1 G2-G3\nend\n")
+    assert "turn 1 does not ask for orders of yours" in bob.text
+    move(referee, ann, "Z1 D1-D2")
+    referee.send(ann, ann.filled("orders", "Z1 D2-D3"))
+    assert "Refused; nothing was changed." in ann.text
+
+
+def test_wrong_orders_are_answered_with_square_and_ruling(referee: Referee) -> None:
+    ann, _ = begun(referee)
+    move(referee, ann, "X2 A7-C7")
+    assert "B7: no move passes over an own asteroid" in " ".join(ann.text.split())
+    assert "(ruling 6)" in ann.text
+    move(referee, ann, "")
+    assert "(ruling 25)" in ann.text
+
+
+def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
+    """Bob's whole fleet stands on G5 and is taken by the knight; from then on Ann alone is asked."""
+    stacked = "* I2 I4 I6 I8 I10 G1 F1\nW G5\nB G5\nX G5 G5\nY G5 G5\nZ G5 G5 G5 G5\nH J1"
+    own = ANN.replace("B5 ", "C5 ").replace("W A10", "W E4")
+    ann, bob = begun(referee, "max_turns: 9", (own, stacked))
+    move(referee, ann, "W E4-G5")
+    move(referee, bob, "Z4 G5-C5")
+    move(referee, ann, "W G5-E4")
+    move(referee, bob, "Z4 C5-D5")
+    move(referee, ann, "Z2 D4-D3")
+    referee.open_desk()
+    assert "Nothing is asked of you in turn 6." in told(ann, 5)
+    assert "Turn 7 is yours" in told(ann, 6)
+    assert "bob has no legal move" in told(ann, 6)
+    assert "Nothing is asked of you in turn 7." in told(bob, 6)
+    move(referee, ann, "Z2 D3-D2")
+    move(referee, ann, "Z2 D2-D3")
+    assert "draw" in body(bob.find("what was secret"))
+    assert any("the record replays" in found for found in proved(bob))
+
+
+@pytest.mark.long
+def test_hundreds_of_turns_that_ask_nobody(referee: Referee) -> None:
+    """All fighters are gone, and both home planets walled in: both pass until the last turn."""
+    stacked = "W {0}\nB {0}\nX {0} {0}\nY {0} {0}\nZ {0} {0} {0} {0}"
+    setups = (
+        "* A2 B1 B2 E9 D1 D2 D3\nH A1\n" + stacked.format("E10"),
+        "* J2 I1 I2 G1 G2 G3 G4\nH J1\n" + stacked.format("G9"),
+    )
+    ann, bob = begun(referee, "mobile_home: true\nmax_turns: 600", setups)
+    move(referee, ann, "W E10-G9")
+    move(referee, bob, "B G9-G10")
+    move(referee, ann, "W G9-E10")
+    move(referee, bob, "B G10-E10")
+    move(referee, ann, "Z4 E10-E9")
+    move(referee, bob, "B E10-E9")
+    assert "after 600 turns" in body(ann.find("what was secret"))
+    assert any("the record replays" in found for found in proved(ann))
+
+
+def test_the_letters_help(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "rules dueling-masters\n", sign=False)
+    assert any("DUELING MASTERS OF SPACE-TIME" in body(letter) for letter in ann.letters)
+    referee.send(ann, "games\n", sign=False)
+    assert "dueling-masters" in ann.text

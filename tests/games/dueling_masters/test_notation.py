@@ -1,0 +1,146 @@
+"""Setups and orders: every way to write them, all faults in the order written, canonical text, and invariants."""
+
+from __future__ import annotations
+
+import contextlib
+from random import Random
+
+import pytest
+import random_players
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pbem.games import Refused, rules
+from pbem.games.dueling_masters.board import NAMES, PATHS, destinations, reach
+
+JUDGE = rules("dueling-masters")
+STANDARD = JUDGE.options({}, 2)
+OPTIONS = [JUDGE.options(raw, seats) for raw, seats in random_players.PLAYERS["dueling-masters"].options]
+ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D2 D4 D6 D8\nH A1"
+BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
+CANONICAL_BOB = BOB.replace("* I2 I4 I6 I8 I10 G1 F1", "* F1 G1 I2 I4 I6 I8 I10")
+
+
+def start(options=STANDARD):
+    return JUDGE.begin(options, [JUDGE.setup(options, 1, ANN), JUDGE.setup(options, 2, BOB)])
+
+
+def faults(judge, *arguments):
+    with pytest.raises(Refused) as refused:
+        judge(*arguments)
+    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOB,
+        BOB.replace("\n", " "),
+        BOB.replace("\n", "\r\n"),
+        BOB.replace(" ", ", ") + "  # at last",
+        BOB.replace("Z G2 G4 G6 G8", "Z4 G8\nZ2 G4\nZ1 G2\nZ3 G6"),
+        BOB.replace("W J10", "W1 J10").replace("H J1", "H1 J1").replace("B J8", "  B1 J8"),
+        BOB.replace("* I2 I4 I6", "* I2\n* I4\n* I6\n*"),
+        "\n".join(reversed(BOB.split("\n"))),
+    ],
+)
+def test_one_setup_in_many_forms(text):
+    assert JUDGE.setup(STANDARD, 2, text).text == CANONICAL_BOB
+
+
+def test_all_faults_of_a_setup_in_the_order_written():
+    text = "* A1 K9 I2\nW J10 J9\nZ7 G2\nH I2\n"
+    assert faults(JUDGE.setup, STANDARD, 2, text) == [
+        ("2", "A1", 1),
+        ("34", "K9", 1),
+        ("2", "J9", 2),
+        ("36", "Z7", 3),
+        ("3", "I2", 4),
+    ]
+    assert faults(JUDGE.setup, STANDARD, 1, "")[0] == ("2", None, None)
+    assert len(faults(JUDGE.setup, STANDARD, 1, "")) == 12
+
+
+def test_all_faults_of_an_order():
+    state = start()
+    assert faults(JUDGE.order, state, 1, "X2 A8-C8") == [("9", "X2 A8-C8", None)]
+    assert faults(JUDGE.order, state, 1, "X2 A7-J7") == [("6", "X2 A7-J7", None)]
+    assert faults(JUDGE.order, state, 1, "H A2-A3") == [("9", "H A2-A3", None), ("4", "H A2-A3", None)]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [{"homes": 2}, {"homes": True}, {"mobile_home": 1}, {"max_turns": 0}, {"max_turns": 10_000}, {"planets": 1}],
+)
+def test_wrong_options(raw):
+    assert [rule for rule, _, _ in faults(JUDGE.options, raw, 2)] == list(raw)
+    assert faults(JUDGE.options, {}, 3) == [("seats", None, None)]
+
+
+def test_only_changed_options_are_told():
+    assert JUDGE.options({"max_turns": 400, "homes": 1, "mobile_home": False}, 2).changed == {}
+    raw = {"max_turns": 7, "homes": 3, "mobile_home": True}
+    assert list(JUDGE.options(raw, 2).changed.items()) == [("homes", 3), ("mobile_home", True), ("max_turns", 7)]
+
+
+@given(st.integers(0, 2**32), st.sampled_from(OPTIONS), st.sampled_from([1, 2]))
+def test_a_legal_setup_is_its_own_canonical_form(seed, options, seat):
+    text = random_players.random_masters_setup(Random(seed), options, seat)
+    setup = JUDGE.setup(options, seat, text)
+    for again in (setup.text, setup.text.replace("\n", " ")):
+        assert JUDGE.setup(options, seat, again) == setup
+
+
+WORDS = st.sampled_from([*"*WBXYZH", "Z1", "H1", "B1", "W1", "A1", "E10", "J3", "-", "\n", "#", ",", "Z1 D2-D3", "²"])
+
+
+@given(st.one_of(st.text(), st.lists(WORDS).map(" ".join)))
+def test_any_text_is_judged_and_nothing_else(text):
+    state = start()
+    for judge in (
+        lambda: JUDGE.setup(STANDARD, 1, text),
+        lambda: JUDGE.order(state, 1, text),
+    ):
+        with contextlib.suppress(Refused):
+            assert judge().text
+
+
+@pytest.mark.parametrize("text", [" " * 200_000, "A1 " * 60_000, "Z1 D2-" + " " * 200_000, "\n" * 200_000 + "Q"])
+def test_long_texts_take_no_long_time(text):
+    faults(JUDGE.setup, STANDARD, 1, text)
+    faults(JUDGE.order, start(), 1, text)
+
+
+@given(st.sampled_from("WBXYZH"), st.integers(0, 99), st.sets(st.integers(0, 99), max_size=12), st.integers(0, 99))
+def test_destinations_are_the_ends_of_open_paths(kind, square, asteroids, home):
+    rocks = sum(1 << rock for rock in asteroids - {home})
+    found = destinations(kind, square, rocks, 1 << home)
+    for end in range(100):
+        path = PATHS[kind].get((square, end))
+        is_open = path is not None and home not in path and not any(rocks >> passed & 1 for passed in path[:-1])
+        if kind == "H" and rocks >> end & 1:
+            is_open = False
+        assert bool(found >> end & 1) == is_open, NAMES[end]
+
+
+@given(st.sampled_from("WBXYZ"), st.integers(0, 99), st.sets(st.integers(0, 99), max_size=30))
+def test_who_can_come_can_go_back(kind, square, asteroids):
+    rocks = sum(1 << rock for rock in asteroids - {square})
+    reached = reach(kind, square, rocks, 0)
+    for other in range(100):
+        if reached >> other & 1:
+            assert reach(kind, other, rocks, 0) == reached
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(0, 4))
+def test_pieces_only_ever_disappear_and_one_seat_moves(seed, case):
+    raw, seats = random_players.PLAYERS["dueling-masters"].options[case]
+    game = random_players.play("dueling-masters", Random(seed), raw, seats, most=120)
+    for before, after, orders in zip(game.states, game.states[1:], game.orders, strict=False):
+        assert list(before.due) == list(orders) == [2 - before.turn % 2]
+        for old, new in zip(before.sides, after.sides, strict=True):
+            assert new.asteroids & ~old.asteroids == 0
+            assert all(now < 0 for was, now in zip(old.squares, new.squares, strict=True) if was < 0)
+            assert all(left < 0 for left, now in zip(new.starts, new.squares, strict=True) if now < 0)
+            assert not any(new.asteroids >> square & 1 for square in new.squares if square >= 0)

@@ -1,0 +1,174 @@
+"""The Dueling Masters part of a report letter, and the letters that teach the game, against golden texts.
+
+`GOLDEN=write pytest tests/letters/test_dueling_masters_templates.py` writes the golden texts anew. What is written
+about are cases of the case book.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jinja2
+import pytest
+import random_players
+
+from pbem.games import rules
+from pbem.match import record
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden" / "dueling-masters"
+CASES = ROOT / "tests" / "games" / "dueling_masters" / "cases"
+NAMES = {1: "Ann", 2: "Bob"}
+JUDGE = rules("dueling-masters")
+
+ENV = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(ROOT / "templates"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def call(template: str, macro: str, *args: Any) -> str:
+    module = ENV.get_template(f"dueling-masters/{template}.txt").module
+    return str(getattr(module, macro)(*args))
+
+
+def report(reports: list[dict[str, Any]], seat: int | None, view: dict[str, Any], names: dict[int, str]) -> str:
+    parts = (
+        call("events", "events", reports, seat, names),
+        call("position", "position", view, names),
+        call("entitled", "entitled", view),
+    )
+    return "\n\n\n".join(part for part in parts if part) + "\n"
+
+
+def shown(turns: Any, seat: int | None) -> list[list[dict[str, Any]]]:
+    return [[found for report in reports if (found := JUDGE.show(report, seat))] for reports in turns]
+
+
+def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
+    """What a reader is told after a case of the book."""
+    replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
+    turns = shown(replay.turns, seat)
+    return report(turns[-1] if turns else [], seat, JUDGE.view(replay.state, seat, turns), names)
+
+
+def help_of(options: dict[str, Any], seat: int) -> str:
+    return call("setup_help", "setup_help", options, seat) + "\n"
+
+
+LETTERS = {
+    "three-way-seat-1": lambda: after("17-three-way-collision", 1),
+    "three-way-seat-2": lambda: after("17-three-way-collision", 2),
+    "three-way-public": lambda: after("17-three-way-collision", None),
+    "one-square-seat-2": lambda: after("15b-all-on-one-square", 2),
+    "ram-seat-1": lambda: after("23-ram", 1),
+    "pass-seat-1": lambda: after("25-pass", 1),
+    "shared-squares-seat-1": lambda: after("03c-fighters-share", 1),
+    "over-seat-1": lambda: after("26-both-home-planets", 1),
+    "three-homes-seat-2": lambda: after("30-three-homes", 2),
+    "rules": lambda: ENV.get_template("dueling-masters/rules.txt").render(),
+    "setup-help-1": lambda: help_of({}, 1),
+    "setup-help-2": lambda: help_of({"homes": 3, "mobile_home": True}, 2),
+}
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS))
+def test_golden(name: str) -> None:
+    text = LETTERS[name]()
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def reads_well(text: str) -> None:
+    assert text.isascii()
+    assert max(len(line) for line in text.split("\n")) <= 76
+    assert not re.search(r"[ \t]$", text, re.MULTILINE)
+    assert not text.startswith("\n")
+    assert text.endswith("\n")
+    assert not text.endswith("\n\n")
+    assert "\n\n\n\n" not in text
+
+
+@pytest.mark.parametrize("name", sorted(LETTERS))
+def test_reads_well_in_a_terminal(name: str) -> None:
+    reads_well(LETTERS[name]())
+
+
+@pytest.mark.parametrize("case", range(4))
+@pytest.mark.parametrize("seat", [1, 2, None])
+def test_any_position_and_any_name_stays_within_the_column(case: int, seat: int | None) -> None:
+    raw, seats = random_players.PLAYERS["dueling-masters"].options[case]
+    game = random_players.play("dueling-masters", Random(case), raw, seats)
+    names = {1: "Ann", 2: "Somebody with a name of which one line has too little room " * 2}
+    for number in range(1, len(game.reports), 25):
+        turns = shown(game.reports[:number], seat)
+        reads_well(report(turns[-1], seat, JUDGE.view(game.states[number], seat, turns), names))
+
+
+def drawn(text: str) -> list[dict[str, str]]:
+    """Every square of both boards, read back from the letter, and the order of the rows."""
+    boards: list[dict[str, str]] = [{}, {}]
+    for line in text.split("\n"):
+        if re.match(r"  [A-J]  \S", line):
+            for board, at in zip(boards, (2, 40), strict=True):
+                assert line[at] == line[2]
+                for column in range(10):
+                    board[f"{line[at]}{column + 1}"] = line[at + 3 + column * 3 :][:3].strip()
+    return boards
+
+
+def test_boards_show_every_square() -> None:
+    own, known = drawn(after("17-three-way-collision", 1))
+    empty = {f"{row}{column}": "." for row in "ABCDEFGHIJ" for column in range(1, 11)}
+    mine = dict.fromkeys(["B3", "B5", "B7", "B9", "D10", "E10", "A9"], "*")
+    mine |= {"A10": "W", "A8": "B", "C2": "X1", "A7": "X2", "C8": "Y1", "C10": "Y2", "A5": "H"}
+    mine |= {"D4": "Z2", "E6": "z3", "E8": "z4"}
+    explored = {square: "o" for square, mark in own.items() if mark == "o"}
+    assert own == empty | explored | mine
+    assert set(explored) == {"E4", "D3"}
+    assert known == empty | dict.fromkeys(["D1", "C1", "A1"], "o") | {"G2": "z1"} | {"C2": known["C2"]}
+
+
+def test_each_seat_has_its_own_half_below() -> None:
+    rows = {seat: re.findall(r"^  ([A-J])  \S+  ", after("23-ram", seat), re.MULTILINE) for seat in (1, 2, None)}
+    assert rows[1] == rows[None] == list("JIHGFEDCBA")
+    assert rows[2] == list("ABCDEFGHIJ")
+
+
+def test_the_opponent_is_not_told_of_a_ram_nor_where_to() -> None:
+    text = after("23b-checked-before-it-rams", 2)
+    assert "Ann's Z1" not in text.split("\n\n\n")[0]
+    assert "Z1 left D1 (turn 3)" in text
+    assert "7 *" in text
+    assert "* B1" in after("23b-checked-before-it-rams", 1)
+
+
+def test_entitlements_of_special_positions() -> None:
+    nothing = {"turn": 9, "over": False, "entitled": None}
+    assert call("entitled", "entitled", nothing) == ""
+    assert call("entitled", "entitled", nothing | {"over": True}) == "The game is over."
+    assert call("entitled", "entitled", nothing | {"entitled": []}) == "You have no legal move in turn 9, and pass."
+
+
+def test_the_rules_letter_prints_every_ruling_whole() -> None:
+    rulings = (ROOT / "templates/dueling-masters/rulings.txt").read_text()
+    letter = ENV.get_template("dueling-masters/rules.txt").render()
+    assert " ".join(rulings.split()) in " ".join(letter.split())
+
+
+@pytest.mark.parametrize("homes", [1, 3])
+@pytest.mark.parametrize("seat", [1, 2])
+def test_the_example_setup_is_legal(homes: int, seat: int) -> None:
+    text = help_of({"homes": homes}, seat)
+    example = "\n".join(line for line in text.split("\n") if line.startswith("    "))
+    assert JUDGE.setup(JUDGE.options({"homes": homes}, 2), seat, example).text
