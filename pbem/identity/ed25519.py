@@ -33,7 +33,9 @@ def parse(data: str) -> Key:
     try:
         key = load_pem_public_key(data.strip().encode())
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadKey("This public key is damaged: send the whole block that `openssl pkey -pubout` prints.") from error
+        raise BadKey(
+            "This public key is damaged: send the whole block that `openssl pkey -pubout` prints."
+        ) from error
     if not isinstance(key, Ed25519PublicKey):
         raise BadKey("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()

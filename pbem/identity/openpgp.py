@@ -31,7 +31,9 @@ SIGNATURE = "-----BEGIN PGP SIGNATURE-----"
 MESSAGE = "-----BEGIN PGP MESSAGE-----"
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
-_KEY_BYTES = 48 * 1024  # keys stand in every transcript; photographs and strangers' certifications do not belong there
+_KEY_BYTES = (
+    48 * 1024
+)  # keys stand in every transcript; photographs and strangers' certifications do not belong there
 _SECRET = frozenset({5, 7})
 _OF_A_KEY = frozenset({2, 6, 10, 12, 13, 14, 17, 21})
 _VERSIONS = frozenset({4, 6})
@@ -111,7 +113,9 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     if tags.count(6) != 1 or tags[0] != 6 or not _OF_A_KEY.issuperset(tags):
         raise BadKey("Send one OpenPGP key, and nothing beside it.")
     if len(raw) > _KEY_BYTES:
-        raise BadKey("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
+        raise BadKey(
+            "This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough."
+        )
     try:
         return _key(raw, at)
     except _FailedError as error:
@@ -201,9 +205,7 @@ class Signature:
 
         try:
             cert = _cert(key)
-            found: Any = _sequoia(
-                lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig)
-            )
+            found: Any = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
             signers = [(one.certificate, one.signing_key) for one in found.valid_sigs]
             if len(signers) != 1 or signers[0][0].upper() != key.fingerprint or found.bytes != message:
                 return None

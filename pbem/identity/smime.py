@@ -83,7 +83,9 @@ def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
 def _check_key(public: object) -> None:
     if isinstance(public, rsa.RSAPublicKey):
         if public.key_size not in _RSA_BITS:
-            raise BadKey(f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {public.key_size}.")
+            raise BadKey(
+                f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {public.key_size}."
+            )
     elif isinstance(public, ec.EllipticCurvePublicKey):
         if public.curve.name not in _CURVES:
             raise BadKey("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted.")
@@ -180,7 +182,7 @@ def read(data: bytes) -> Signature:
     from asn1crypto import cms  # noqa: PLC0415 - needed when a letter bears such a signature
 
     try:
-        info = cms.ContentInfo.load(data.rstrip(b"\r\n") if not data.endswith(b"\0\0") else data)
+        info = cms.ContentInfo.load(data)
         kind = info["content_type"].native
         if kind != "signed_data":
             raise BadSignature(f"An S/MIME letter must be signed and not encrypted; this is {str(kind)[:40]!a}.")
