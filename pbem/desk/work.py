@@ -17,6 +17,7 @@ from pbem import identity
 from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
+from pbem.desk.forms import said
 from pbem.games import Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
@@ -170,11 +171,15 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server)
-        if verdict.kind == "none":
-            identified = _Identified(verdict, letter.text or "")
-        elif verdict.kind == "valid":
-            identified = _Identified(verdict, verdict.signed.decode("utf-8", "replace"))
+        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        text = letter.text or ""
+        if verdict.kind == "valid":
+            try:
+                text = said(verdict, self._config.limits)
+            except Unreadable as error:
+                verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
+        if verdict.kind in {"none", "valid"}:
+            identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
         caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row), now)
@@ -186,7 +191,7 @@ class Desk:
         rows = list(player.keys) if player else []
         if player is None and (waiting := self._players.challenge(sender)):
             rows.append(waiting.key)
-        return [Key("ssh", key.fingerprint, key.public) for key in rows]
+        return [Key(key.format, key.fingerprint, key.public) for key in rows]
 
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime

@@ -172,7 +172,7 @@ def _pss(parameters: Any) -> tuple[padding.PSS, hashes.HashAlgorithm]:
     name = parameters["hash_algorithm"]["algorithm"].native
     mask = parameters["mask_gen_algorithm"]
     salt = parameters["salt_length"].native
-    if mask["algorithm"].native != "mgf1" or mask["parameters"]["algorithm"].native != name or not 20 <= salt <= 64:
+    if mask["algorithm"].native != "mgf1" or mask["parameters"]["algorithm"].native != name or not 20 <= salt <= 1024:
         raise InvalidSignature
     return padding.PSS(padding.MGF1(_DIGESTS[name]), salt), _DIGESTS[name]
 
