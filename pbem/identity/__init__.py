@@ -251,7 +251,8 @@ def _candidates(block: _Block) -> Iterator[bytes]:
     if block.way == "entity":
         assert isinstance(text, bytes)
         lines = openpgp.canonical(text)
-        yield from dict.fromkeys((lines, text, lines + b"\r\n", re.sub(rb"[ \t]+\r\n", b"\r\n", lines)))
+        bare = b"\r\n".join(line.rstrip(b" \t") for line in lines.split(b"\r\n"))
+        yield from dict.fromkeys((lines, text, lines + b"\r\n", bare))
     elif block.way == "clear":
         assert isinstance(text, str)
         yield from _clear_readings(text)
@@ -347,7 +348,7 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         found = ("openpgp", text)
     elif openpgp.is_signature(content):
         found = ("openpgp", content)
-    elif text.startswith(minisign.COMMENT) and not re.search(r"\n\s*RW[A-Za-z0-9+/]{54}\s*\Z", text):
+    elif text.startswith(minisign.COMMENT) and not minisign.PUBLIC.fullmatch(text.split()[-1]):
         found = ("minisign", text)
     elif len(content) == 64 or re.fullmatch(r"(?:signature:\s*)?[A-Za-z0-9+/]{86}==", text):
         found = ("ed25519", content if len(content) == 64 else text)
