@@ -229,7 +229,6 @@ REPAIRED = {
     "as it is": lambda text: text,
     "trailing blanks": lambda text: head(text, "\n", " \n"),
     "NBSP": lambda text: head(text, " turn", "\u00a0turn"),
-    "smart quotes": lambda text: head(text, "rev 1", "rev 1"),
     "zero width": lambda text: head(text, "m17", "m\u200b17"),
     "flowed": lambda text: head(text, "prev ", " prev "),
     "wrapped": lambda text: head(text, " bGx1", "\nbGx1"),
@@ -261,7 +260,13 @@ def test_what_cannot_be_repaired_is_explained(trait: str) -> None:
     assert reason in found.reason
 
 
-def test_flowed_and_html_are_named() -> None:
+def test_typographic_quotes_are_undone() -> None:
+    form = FORM.replace("Ox4", "Ox4 # that's it...")
+    found = verdict(letter(head(head(clear(form), "'", "\u2019"), "...", "\u2026")))
+    assert (found.kind, plain(said(found))) == ("valid", form)
+
+
+def test_flowed_is_named() -> None:
     text = head(clear(FORM.replace("8c1f" * 16, "8c1f")), "Ox4", "Ox5")
     assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n")).reason
 
