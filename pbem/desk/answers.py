@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk.clerk import Out
 from pbem.desk.forms import form
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.identity import BadKey, ssh
+from pbem.identity import BadKey, parse_key
 from pbem.mail.commands import COMMANDS
 from pbem.match.life import Match, Player, Signed, Step
 from pbem.match.papers import Opening
@@ -163,13 +163,15 @@ class Answers:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
         if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
-        line = command.arguments.get("key") or _attached_key(caller.letter)
-        if line is None:
+        given = command.arguments.get("key") or _attached_key(caller.letter)
+        if given is None:
             raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
         try:
-            key = ssh.parse(line)
+            key = parse_key(given, caller.now)
         except BadKey as error:
             raise Refused(Fault("register", None, str(error))) from error
+        if key.state != "pinned":
+            raise Refused(Fault("register", key.fingerprint, f"this key is {key.state}"))
         if self._players.owner(key.fingerprint):
             raise Refused(Fault("register", key.fingerprint, "this key is already registered"))
         challenge = self._world(caller.now).salt()
@@ -178,7 +180,8 @@ class Answers:
         if len(others) >= _WAITING:
             raise Refused(Fault("register", None, "too many registrations of this address wait; come back in a day"))
         self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
-        return Answer("register", {"name": name, "fingerprint": key.fingerprint, "challenge": challenge})
+        facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
+        return Answer("register", facts)
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
         found = self._players.challenges(caller.address)
@@ -451,9 +454,15 @@ def _summary(match: Match, seat: int) -> dict[str, Any]:
     }
 
 
-def _attached_key(letter: Letter) -> str | None:
-    """The public key that came as an attachment, such as `id_ed25519.pub`."""
+_KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
+
+
+def _attached_key(letter: Letter) -> bytes | None:
+    """The public key that came as an attachment, such as `id_ed25519.pub` or `anna.asc`."""
     for part in letter.parts:
-        if part.filename and part.filename.endswith(".pub"):
-            return part.content.decode("utf-8", "replace").strip()
+        named = part.filename is not None and part.filename.lower().endswith(_KEY_FILES)
+        if b"-----BEGIN PGP SIGNATURE" in part.content[:200]:
+            continue
+        if named or part.content_type in {"application/pgp-keys", "application/x-x509-user-cert"}:
+            return part.content
     return None

@@ -6,7 +6,7 @@ No store, no effect. Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pbem import identity
@@ -20,11 +20,13 @@ from pbem.match.papers import Receipt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.config import Limits
+    from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
-__all__ = ["Letters", "form"]
+__all__ = ["Letters", "form", "said"]
 
 
 def form(command: Command) -> Form:
@@ -54,16 +56,18 @@ class Letters:
 
     def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
         """What the letter said, once its signature proved to be the player's; raises ValueError when it is not so."""
-        keys = [Key("ssh", key["fingerprint"], key["public"]) for key in match.players[seat - 1].keys]
+        keys = [_listed(key) for key in match.players[seat - 1].keys]
         try:
+            # Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
             verdict = identity.judge(read(letter), keys, match.server)
+            text = said(verdict) if verdict.kind == "valid" else ""
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         if verdict.kind != "valid":
             raise ValueError(f"the signature of {match.name(seat)} does not hold: {verdict.reason}")
         if isinstance(paper, Receipt) and (paper.level, paper.key) != ("key", verdict.key):
             raise ValueError("the receipt names another level or key")
-        reading = commands.parse(verdict.signed.decode("utf-8", "replace"))
+        reading = commands.parse(text)
         found = [command for command in reading.commands if _fits(command, match, kind) and not command.faults]
         if isinstance(paper, Receipt):
             found = [command for command in found if command.rev == paper.rev]
@@ -90,6 +94,24 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
         return match.rules.setup(match.options, seat, form.text).text == paper.setup
     except Refused:
         return False
+
+
+def said(verdict: Verdict, limits: Limits | None = None) -> str:
+    """The text that a signature covers, from the signed bytes alone.
+
+    Raises `Unreadable` when they are a letter beyond the limits.
+    """
+    if verdict.entity:
+        return read(verdict.signed, limits).text or ""
+    return verdict.signed.decode("utf-8", "replace")
+
+
+def _listed(key: Mapping[str, str]) -> Key:
+    """A key as the transcript lists it; raises ValueError when it is not the key that its fingerprint names."""
+    found = identity.parse_key(key["public"])
+    if (found.format, found.fingerprint) != (key["format"], key["fingerprint"]):
+        raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
+    return replace(found, state="pinned")
 
 
 def _fits(command: Command, match: Match, kind: str) -> bool:

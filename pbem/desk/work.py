@@ -17,6 +17,7 @@ from pbem import identity
 from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
+from pbem.desk.forms import said
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
@@ -182,13 +183,17 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server)
-        if verdict.kind == "none":
-            if self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
-                return "too many unsigned letters today"
-            identified = _Identified(verdict, letter.text or "")
-        elif verdict.kind == "valid":
-            identified = _Identified(verdict, verdict.signed.decode("utf-8", "replace"))
+        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        text = letter.text or ""
+        if verdict.kind == "valid":
+            try:
+                text = said(verdict, self._config.limits)
+            except Unreadable as error:
+                verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
+        if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
+            return "too many unsigned letters today"
+        if verdict.kind in {"none", "valid"}:
+            identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
         caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
@@ -200,7 +205,7 @@ class Desk:
         rows = list(player.keys) if player else []
         if player is None:
             rows += [waiting.key for waiting in self._players.challenges(sender)]
-        return [Key("ssh", key.fingerprint, key.public) for key in rows]
+        return [Key(key.format, key.fingerprint, key.public) for key in rows]
 
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime

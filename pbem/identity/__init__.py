@@ -8,17 +8,31 @@ named player, and no others are tried. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from pbem.identity import ssh
-from pbem.identity.verdict import BadKey, BadSignature, Format, Key, Kind, Part, Signable, Verdict
+from pbem.identity import ed25519, minisign, openpgp, smime, ssh
+from pbem.identity.verdict import BadKey, BadSignature, Format, Key, Kind, Part, Signable, State, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
-__all__ = ["BadKey", "BadSignature", "Format", "Key", "Kind", "Part", "Signable", "Verdict", "judge", "readings"]
+__all__ = [
+    "BadKey",
+    "BadSignature",
+    "Format",
+    "Key",
+    "Kind",
+    "Part",
+    "Signable",
+    "State",
+    "Verdict",
+    "judge",
+    "parse_key",
+    "readings",
+]
 
 _STARTS = 4
 """How many lines that look like the start of a signed form are tried."""
@@ -29,39 +43,97 @@ _FORM = re.compile(
 _FIELDS = frozenset({"server", "player", "prev", "rev", "challenge"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
+_SMART = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
+)
+"""What programs that mean well make of quotes, dashes and dots."""
 
-# Signatures that are seen, so that they count, but not understood.
-_FOREIGN_TYPES: dict[str, Format] = {
+_DETACHED_TYPES: dict[str, Format] = {
     "application/pgp-signature": "openpgp",
-    "application/pgp-encrypted": "openpgp",
     "application/pkcs7-signature": "smime",
     "application/x-pkcs7-signature": "smime",
-    "application/pkcs7-mime": "smime",
-    "application/x-pkcs7-mime": "smime",
 }
-_FOREIGN_MARKS: dict[str, Format] = {
-    "-----BEGIN PGP SIGNATURE-----": "openpgp",
-    "-----BEGIN PGP MESSAGE-----": "openpgp",
-    "-----BEGIN PKCS7-----": "smime",
-    "-----BEGIN CMS-----": "smime",
-    "untrusted comment: signature": "minisign",
+_OPAQUE_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_SUFFIXES = (".asc", ".sig", ".minisig", ".ed25519", ".sign")
+_PASTED_CMS = ("-----BEGIN PKCS7-----", "-----BEGIN CMS-----")
+
+_ATTACH = (
+    "Attach the text and its signature as two files, such as orders.txt and orders.txt.{}: they arrive unchanged."
+)
+_SUFFIX: dict[Format, str] = {
+    "openpgp": "asc",
+    "smime": "asc",
+    "minisign": "minisig",
+    "ed25519": "sig",
+    "ssh": "sig",
 }
+
+
+class _Signature(Protocol):
+    """What every format's `read` gives: one signature, not yet verified."""
+
+    @property
+    def issuer(self) -> str:
+        """Whose it says it is."""
+
+    def claims(self, key: Key) -> bool:
+        """Whether it names this key; a hint that saves work, and no more."""
+
+    def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
+        """The signed bytes and the standing of the key, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One signature in a letter: its format, its armor, and what it may cover."""
+    """One signature in a letter: its format, the signature itself, and what it may cover."""
 
     format: Format | None
-    armor: str = ""
+    armor: str | bytes = ""
     text: bytes | str | None = None
     fault: str = ""
+    way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
+    marks: tuple[str, ...] = field(default=())
+    """What is known of how the text was mailed."""
 
 
-def judge(letter: Signable, keys: Sequence[Key], server: str, *, namespace: str | None = None) -> Verdict:
+def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
+    """Read a public key of any format, from pasted text or an attached file; raises `BadKey`.
+
+    Its state is as of the time `at`, without which expiry is not asked about.
+    """
+    if isinstance(data, bytes):
+        if data[:1] >= b"\x80":
+            return openpgp.parse(data, at)
+        if data[:1] == b"\x30":
+            return smime.parse(data, at)
+        data = data.decode("utf-8", "replace")
+    text = data.lstrip("\ufeff").strip()
+    if "PRIVATE KEY" in text:
+        raise BadKey("This is a private key: keep it to yourself, and send the public one. Better make a new one.")
+    if "-----BEGIN PGP" in text:
+        return openpgp.parse(text, at)
+    if "-----BEGIN CERTIFICATE-----" in text:
+        return smime.parse(text, at)
+    if "-----BEGIN PUBLIC KEY-----" in text:
+        return ed25519.parse(text)
+    if text.startswith(minisign.COMMENT) or minisign.PUBLIC.fullmatch(text):
+        return minisign.parse(text)
+    return ssh.parse(text)
+
+
+def judge(
+    letter: Signable,
+    keys: Sequence[Key],
+    server: str,
+    *,
+    namespace: str | None = None,
+    at: datetime | None = None,
+) -> Verdict:
     """Say who signed this letter, trying only the keys offered.
 
-    The namespace of a signature must be `pbem@<server>`, or `namespace` where one is given. Never raises.
+    The namespace of an SSH signature must be `pbem@<server>`, or `namespace` where one is given. `at` is when the
+    letter was received: a key that had expired by then does not count. Without it the keys count as the caller
+    pinned them, which is for checking again what was received at an unknown time. Never raises.
     """
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
@@ -71,10 +143,14 @@ def judge(letter: Signable, keys: Sequence[Key], server: str, *, namespace: str 
     block = blocks[0]
     if block.fault:
         return Verdict("refused", block.fault, block.format)
-    return _judge_ssh(block, keys, namespace or f"pbem@{server}")
+    if block.format == "ssh":
+        return _judge_ssh(block, keys, namespace or f"pbem@{server}")
+    assert block.format is not None
+    return _judge(block, block.format, keys, at)
 
 
 def _judge_ssh(block: _Block, keys: Sequence[Key], namespace: str) -> Verdict:
+    assert isinstance(block.armor, str)
     try:
         signature = ssh.read(block.armor)
     except BadSignature as error:
@@ -86,56 +162,270 @@ def _judge_ssh(block: _Block, keys: Sequence[Key], namespace: str) -> Verdict:
     key = next((key for key in keys if key.format == "ssh" and key.fingerprint == name), None)
     if key is None:
         return Verdict("unknown key", f"The signature is by the key {name}, which is none of yours here.", "ssh")
-    for message in _candidates(block.text):
+    for message in _candidates(block):
         if ssh.verify(signature, key, message):
-            return _graded(key, message)
-    return Verdict("bad", "The signature does not fit the text: sign it again, and send it unchanged.", "ssh")
+            return _graded(key, key.state, message, block)
+    return Verdict("bad", _diagnosis(block), "ssh")
 
 
-def _graded(key: Key, message: bytes) -> Verdict:
-    if key.state == "pinned":
-        return Verdict("valid", f"Signed by the key {key.fingerprint}.", key.format, key.fingerprint, message)
-    return Verdict(key.state, f"The key {key.fingerprint} is {key.state}.", key.format, key.fingerprint)
+def _judge(block: _Block, kind: Format, keys: Sequence[Key], at: datetime | None) -> Verdict:
+    try:
+        signature = _read(kind, block.armor)
+    except BadSignature as error:
+        return Verdict(error.kind, str(error), kind)
+    named = [key for key in keys if key.format == kind and signature.claims(key)]
+    if not named:
+        reason = f"The signature is by the key {signature.issuer}, which is none of yours here."
+        return Verdict("unknown key", reason, kind)
+    # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
+    for key in named:
+        if isinstance(signature, openpgp.Signature) and signature.revoked(key):
+            return _graded(key, "revoked", b"", block)
+    content = signature.content if isinstance(signature, smime.Signature) else None
+    if block.way == "opaque":
+        if content is None:
+            return Verdict("bad", "The S/MIME letter holds a signature and no text.", kind)
+        messages: list[bytes] = [content]
+    elif content is not None:
+        return Verdict(
+            "refused", "The S/MIME signature carries a text of its own beside the one it stands under.", kind
+        )
+    else:
+        messages = list(_candidates(block))
+    for key in named:
+        for message in messages:
+            found = signature.covers(key, message, at)
+            if found is not None:
+                signed, state = found
+                return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+    return Verdict("bad", _diagnosis(block), kind)
 
 
-def _candidates(text: bytes | str | None) -> Iterator[bytes]:
-    if isinstance(text, bytes):
-        yield text
-        text = text.decode("utf-8", "replace")
-    yield from readings(text or "")
+def _read(kind: Format, armor: str | bytes) -> _Signature:
+    if kind == "openpgp":
+        return openpgp.read(armor)
+    if kind == "ed25519":
+        return ed25519.read(armor)
+    if kind == "smime":
+        assert isinstance(armor, bytes)
+        return smime.read(armor)
+    return minisign.read(armor if isinstance(armor, str) else armor.decode("utf-8", "replace"))
+
+
+def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
+    if state == "pinned":
+        reason = f"Signed by the key {key.fingerprint}."
+        entity = block.way in {"entity", "opaque"}
+        return Verdict("valid", reason, key.format, key.fingerprint, message, entity)
+    return Verdict(state, f"The key {key.fingerprint} is {state}.", key.format, key.fingerprint)
+
+
+def _diagnosis(block: _Block) -> str:
+    """Say what probably broke a text on its way, and which way of sending would have worked."""
+    if block.way in {"entity", "opaque"}:
+        cause = "a server or mailing list on the way changed the signed part: a footer, other line ends or encoding"
+    elif block.way == "attached":
+        return "The signature does not fit the attached text: sign the file again, and attach both as they are."
+    else:
+        text = block.text if isinstance(block.text, str) else ""
+        cause = next((cause for holds, cause in _causes(text, block.marks) if holds), "it was changed after signing")
+    advice = _ATTACH.format(_SUFFIX[block.format or "ssh"])
+    return f"The signature does not fit the text: {cause}. Sign it again, and send it unchanged. {advice}"
+
+
+def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, str]]:
+    lines = text.splitlines()
+    return [
+        (any(line.lstrip().startswith(">") for line in lines), "the signed lines were quoted with `>`"),
+        ("\ufffd" in text or "\u00c3" in text, "its letters were re-encoded into another character set"),
+        (text.translate(_SMART) != text, "quotes, dashes or dots were replaced by typographic ones"),
+        (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), "a footer was added into it"),
+        ("flowed" in marks, "your program sends format=flowed, which moves line ends and blanks"),
+        (any(66 <= len(line) <= 79 for line in lines), "its lines were wrapped"),
+        ("html" in marks, "your program wrote it as HTML too, and changed blanks and line ends"),
+    ]
+
+
+def _candidates(block: _Block) -> Iterator[bytes]:
+    text = block.text
+    if block.way == "entity":
+        assert isinstance(text, bytes)
+        lines = openpgp.canonical(text)
+        bare = b"\r\n".join(line.rstrip(b" \t") for line in lines.split(b"\r\n"))
+        yield from dict.fromkeys((lines, text, lines + b"\r\n", bare))
+    elif block.way == "clear":
+        assert isinstance(text, str)
+        yield from _clear_readings(text)
+    else:
+        if isinstance(text, bytes):
+            yield text
+            text = text.decode("utf-8", "replace")
+        yield from readings(text or "")
+
+
+def _clear_readings(text: str) -> Iterator[bytes]:
+    """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
+    seen = set()
+    for reading in readings(re.sub(r"^- ", "", text, flags=re.M)):
+        lines = re.split(rb"\r\n|\n", reading)
+        message = b"\r\n".join(line.rstrip(b" \t\r") for line in lines)
+        for data in (message.removesuffix(b"\r\n"), message):
+            if data not in seen:
+                seen.add(data)
+                yield data
 
 
 def _blocks(letter: Signable) -> Iterator[_Block]:
     """Find every signature, of whatever format: exactly one may be there."""
-    yield from _inline(letter.text or "")
+    marks = _marks(letter)
+    yield from _inline(letter.text or "", marks)
+    consumed: set[int] = set()
+    for entity in _walk(letter.root):
+        if entity.content_type.lower() == "multipart/signed":
+            consumed.update(id(child) for child in entity.children[1:])
+            yield _signed_entity(entity)
     body = (letter.text or "").split()
-    parts = letter.parts
-    for part in parts:
-        named_signature = part.filename is not None and part.filename.lower().endswith(".sig")
+    for part in letter.parts:
+        if id(part) not in consumed:
+            yield from _in_part(part, letter.parts, body)
+
+
+def _walk(part: Part) -> Iterator[Part]:
+    yield part
+    for child in part.children:
+        yield from _walk(child)
+
+
+def _marks(letter: Signable) -> tuple[str, ...]:
+    marks = []
+    if any(part.parameters.get("format", "").lower() == "flowed" for part in letter.parts):
+        marks.append("flowed")
+    if any(part.content_type.lower() == "text/html" for part in letter.parts):
+        marks.append("html")
+    return tuple(marks)
+
+
+def _signed_entity(entity: Part) -> _Block:
+    """A multipart/signed container (RFC 1847): what is signed, and its signature, each exactly once."""
+    children = entity.children
+    kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
+    if kind is None:
+        return _Block(None, fault="This letter is signed in a way that is not understood, or was changed on its way.")
+    signature = children[1].content
+    armor: bytes | str = signature
+    if kind == "openpgp" and signature.lstrip()[:1] == b"-":
+        armor = signature.decode("ascii", "replace")
+    return _Block(kind, armor, children[0].raw, way="entity")
+
+
+def _in_part(part: Part, parts: Sequence[Part], body: list[str]) -> Iterator[_Block]:
+    kind = part.content_type.lower()
+    name = (part.filename or "").lower()
+    if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
+        yield _Block("smime", part.content, way="opaque")
+    elif kind == "application/pgp-encrypted":
+        yield _Block("openpgp", fault="Letters must be signed and not encrypted.")
+    elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
+        taken = "The signed part of this S/MIME letter was taken apart on its way. " + _ATTACH.format("sig")
+        yield _Block("smime", fault=taken)
+    elif name.endswith(_SUFFIXES) or kind == "application/pgp-signature":
         # The name and the armor decide: mutt calls every .sig file application/pgp-signature.
-        if named_signature and _armor(part).startswith(ssh.BEGIN):
-            yield _detached(part, parts)
-        elif (kind := _FOREIGN_TYPES.get(part.content_type.lower())) is not None or named_signature:
-            yield _foreign(kind)
-        elif part.filename:
-            text = part.content.decode("utf-8", "replace")
-            # Some programs name even the body: what was read as letter.text is not counted a second time.
-            if text.split() != body:
-                yield from _inline(text)
+        yield from _signature_file(part, parts)
+    elif name:
+        text = part.content.decode("utf-8", "replace")
+        # Some programs name even the body: what was read as letter.text is not counted a second time.
+        if text.split() != body:
+            yield from _inline(text, ())
 
 
-def _foreign(kind: Format | None) -> _Block:
-    return _Block(kind, fault="This sort of signature is not understood: sign with ssh-keygen -Y sign.")
+def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
+    content = part.content
+    text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
+    found: tuple[Format, str | bytes] | None = None
+    if text.startswith(ssh.BEGIN):
+        found = ("ssh", text)
+    elif text.startswith(openpgp.SIGNATURE):
+        found = ("openpgp", text)
+    elif openpgp.is_signature(content):
+        found = ("openpgp", content)
+    elif text.startswith(minisign.COMMENT) and not minisign.PUBLIC.fullmatch(text.split()[-1]):
+        found = ("minisign", text)
+    elif len(content) == 64 or re.fullmatch(r"(?:signature:\s*)?[A-Za-z0-9+/]{86}==", text):
+        found = ("ed25519", content if len(content) == 64 else text)
+    if found is not None:
+        yield _detached(part, parts, *found)
+    elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type.lower() == "application/pgp-keys":
+        return
+    elif inline := list(_inline(text, ())):
+        yield from inline
+    elif not (part.filename or "").lower().endswith(".asc"):
+        yield _Block(
+            None, fault="This sort of signature file is not understood; `help signing` lists those that are."
+        )
 
 
-def _inline(text: str) -> Iterator[_Block]:
-    for mark, kind in _FOREIGN_MARKS.items():
+def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | bytes) -> _Block:
+    """Pair an attachment NAME.sig with its NAME."""
+    signature = part.filename or ""
+    name = signature.rpartition(".")[0]
+    named = [other for other in parts if name and other.filename == name]
+    if len(named) != 1:
+        return _Block(kind, fault=f"{signature!a} must have exactly one attachment {name!a} beside it.")
+    return _Block(kind, armor, named[0].content, way="attached")
+
+
+def _inline(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
+    for mark in _PASTED_CMS:
         for _ in _places(text, mark):
-            yield _foreign(kind)
+            yield _Block("smime", fault="S/MIME signatures are read from S/MIME letters, not from pasted text.")
+    for _ in _places(text, openpgp.MESSAGE):
+        opaque = "An OpenPGP message that hides its text is not accepted: sign in the clear (`gpg --clearsign`). "
+        yield _Block("openpgp", fault=opaque + _ATTACH.format("asc"))
+    yield from _inline_openpgp(text, marks)
     for at in _places(text, ssh.BEGIN):
-        end = text.find(ssh.END, at)
-        armor = text[at:] if end < 0 else text[at : end + len(ssh.END)]
-        yield _Block("ssh", armor, text[:at])
+        yield _Block("ssh", _until(text, at, ssh.END), text[:at], marks=marks)
+    yield from _inline_minisign(text, marks)
+    for match in ed25519.IN_TEXT.finditer(text):
+        yield _Block("ed25519", match["signature"], text[: match.start()], marks=marks)
+
+
+def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
+    starts = list(_places(text, openpgp.CLEAR))
+    ends = list(_places(text, openpgp.SIGNATURE))
+    for at, end in enumerate(ends):
+        start = starts[at] if at < len(starts) and starts[at] < end else None
+        armor = _until(text, end, openpgp.SIGNATURE.replace("BEGIN", "END"))
+        if start is None:
+            yield _Block("openpgp", armor, text[:end], marks=marks)
+            continue
+        region = text[start + len(openpgp.CLEAR) : end]
+        _, _, region = region.partition("\n")
+        headers = re.match(r"(?:[A-Za-z]{1,20}:[^\n]*\n)*", region)
+        assert headers is not None
+        region = region[headers.end() :]
+        first, _, rest = region.partition("\n")
+        signed = rest if not first.strip() else region
+        yield _Block("openpgp", armor, signed.removesuffix("\n"), way="clear", marks=marks)
+    for _ in starts[len(ends) :]:
+        yield _Block("openpgp", fault="The clear-signed text ends without its signature: send it whole.")
+
+
+def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
+    whole = {match.start(): match for match in minisign.IN_TEXT.finditer(text)}
+    for at in _places(text, minisign.COMMENT):
+        match = whole.get(at)
+        if match is not None:
+            before = text[:at]
+            embedded = not before.strip() and match["whole"] is None
+            # signify -e puts the text beneath.
+            yield _Block("minisign", match[0], text[match.end() + 1 :] if embedded else before, marks=marks)
+        elif text.startswith(f"{minisign.COMMENT} signature", at):
+            yield _Block("minisign", text[at:], text[:at], marks=marks)
+
+
+def _until(text: str, at: int, mark: str) -> str:
+    end = text.find(mark, at)
+    return text[at:] if end < 0 else text[at : end + len(mark)]
 
 
 def _places(text: str, mark: str) -> Iterator[int]:
@@ -146,20 +436,6 @@ def _places(text: str, mark: str) -> Iterator[int]:
         if not text[line : min(at, line + 80)].lstrip().startswith(">"):
             yield at
         at = text.find(mark, at + len(mark))
-
-
-def _armor(part: Part) -> str:
-    return part.content.decode("utf-8", "replace").lstrip("\ufeff").strip()
-
-
-def _detached(part: Part, parts: Sequence[Part]) -> _Block:
-    """Pair an attachment NAME.sig with its NAME."""
-    signature = part.filename or ""
-    name = signature.rpartition(".")[0]
-    named = [other for other in parts if other.filename == name]
-    if len(named) != 1:
-        return _Block("ssh", fault=f"{signature!a} must have exactly one attachment {name!a} beside it.")
-    return _Block("ssh", _armor(part), named[0].content)
 
 
 def readings(text: str) -> Iterator[bytes]:
@@ -190,14 +466,36 @@ def _repairs(text: str) -> Iterator[str]:
         del clean[0]
     while clean and not clean[-1]:
         del clean[-1]
-    dense = [line.strip() for line in clean if line]
-    head, body, tail = _form(dense)
-    layouts = [clean, dense, [*head, *body, *tail], [*head, *_unwrapped(body), *tail], [*head, " ".join(body), *tail]]
+    layouts = [*_layouts(clean), *_flowed(plain)]
+    smart = [line.translate(_SMART) for line in clean]
+    if smart != clean:
+        layouts += _layouts(smart)
     for lines in layouts:
         for line_end in ("\n", "\r\n"):
             whole = line_end.join(lines)
             yield whole + line_end
             yield whole
+
+
+def _flowed(text: str) -> list[list[str]]:
+    """Undo format=flowed (RFC 3676 4): space-stuffing, then soft line ends; none where nothing is to be undone."""
+    lines = text.strip("\n").split("\n")
+    stuffed = [line.removeprefix(" ") for line in lines]
+    joined: list[str] = []
+    soft = False
+    for line in stuffed:
+        if soft:
+            joined[-1] += line
+        else:
+            joined.append(line)
+        soft = line.endswith(" ") and line != "-- "
+    return [found for found in (stuffed, joined) if found != lines]
+
+
+def _layouts(clean: list[str]) -> list[list[str]]:
+    dense = [line.strip() for line in clean if line]
+    head, body, tail = _form(dense)
+    return [clean, dense, [*head, *body, *tail], [*head, *_unwrapped(body), *tail], [*head, " ".join(body), *tail]]
 
 
 def _form(lines: list[str]) -> tuple[list[str], list[str], list[str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Kind = Literal["valid", "none", "bad", "unknown key", "expired", "revoked", "refused"]
 """`valid`: a pinned key signed `Verdict.signed`. `none`: the letter bears no signature at all. `bad`: it does,
@@ -19,6 +19,7 @@ by a pinned key, but over other bytes, or it is damaged. `unknown key`: by a key
 signatures, a certificate, another namespace, a weak algorithm, a format that is not understood)."""
 
 Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519"]
+State = Literal["pinned", "expired", "revoked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,12 @@ class Key:
 
     format: Format
     fingerprint: str
-    """In the format's own notation; for SSH as `ssh-keygen -l` prints it: `SHA256:…`."""
+    """In the format's own notation: for SSH as `ssh-keygen -l` prints it (`SHA256:…`), for OpenPGP as gpg does,
+    for S/MIME the SHA-256 as `openssl x509 -fingerprint` prints it, for minisign and Ed25519 the key itself."""
     public: str
-    """The public key as text, one line for SSH, without the comment."""
+    """The public key as text, one line for SSH and minisign, armor for the others, without the comment."""
     comment: str = ""
-    state: Literal["pinned", "expired", "revoked"] = "pinned"
+    state: State = "pinned"
     """As it stands at receipt of the letter; a signature's own date never counts."""
 
 
@@ -47,6 +49,8 @@ class Verdict:
     """Fingerprint of the signer among the offered keys, in kinds `valid`, `expired` and `revoked`."""
     signed: bytes = b""
     """Exactly the bytes that the signature covers; commands are read from these alone. Empty unless `valid`."""
+    entity: bool = False
+    """Whether `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
 
 
 class BadKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
@@ -62,7 +66,7 @@ class BadSignature(ValueError):  # noqa: N818 - a sentence for the player, as Re
 
 
 class Part(Protocol):
-    """One leaf of a letter, decoded."""
+    """One MIME entity of a letter, decoded."""
 
     @property
     def content_type(self) -> str:
@@ -76,6 +80,18 @@ class Part(Protocol):
     def content(self) -> bytes:
         """The bytes after the transfer encoding was undone."""
 
+    @property
+    def raw(self) -> bytes:
+        """The very bytes received, headers included."""
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """Those of Content-Type, by lower-case names."""
+
+    @property
+    def children(self) -> Sequence[Part]:
+        """The parts of a container, in their order."""
+
 
 class Signable(Protocol):
     """What is asked of a letter."""
@@ -87,3 +103,7 @@ class Signable(Protocol):
     @property
     def parts(self) -> Sequence[Part]:
         """All leaves, in the order of the letter."""
+
+    @property
+    def root(self) -> Part:
+        """The whole letter as the outermost entity."""

@@ -110,6 +110,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
 _REV = re.compile(r"[1-9][0-9]{0,8}")
 _KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
+    r"(?:[^-]|-(?!----))*-----END \1-----"
+)
+_MINISIGN_KEY = re.compile(r"(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
@@ -301,6 +306,11 @@ def _players(words: _Words, given: Arguments) -> str | None:
 
 
 def _key(words: _Words, given: Arguments) -> str | None:
+    block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
+    if block is not None:
+        given["key"] = block[0]
+        words.move_to(block.end())
+        return None
     if not _KEY_TYPE.fullmatch(words.word()):
         return None
     kind = words.take()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pbem.identity import Format
     from pbem.store.database import Database
 
 __all__ = ["Challenge", "KeyRow", "PlayerRow", "Players"]
@@ -17,9 +18,9 @@ __all__ = ["Challenge", "KeyRow", "PlayerRow", "Players"]
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A public key as stored: its format, fingerprint and one line of text."""
+    """A public key as stored: its format, fingerprint and text."""
 
-    format: str
+    format: Format
     fingerprint: str
     public: str
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pbem.cli.sign import sign
 from pbem.identity import judge, ssh
+from pbem.mail.letter import Letter, read
 
 KEYS = (
     Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed" / "keys"
@@ -25,10 +25,8 @@ KEYS = (
 FORM = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\nrev 1\nGx3 bGx1Gx3 # so\nend\n"
 
 
-@dataclass(frozen=True)
-class Mail:
-    text: str
-    parts: tuple[()] = field(default=())
+def mailed(text: str) -> Letter:
+    return read(f"From: anna@players.example\nContent-Type: text/plain; charset=utf-8\n\n{text}".encode())
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +40,7 @@ def run(form: str | bytes, *options: str, key: Path = KEYS / "ssh-ed25519", type
 
 
 def signed(output: str, name: str = "ed25519", server: str = "play.example") -> str:
-    found = judge(Mail(output), [ssh.parse((KEYS / f"ssh-{name}.pub").read_text())], server)
+    found = judge(mailed(output), [ssh.parse((KEYS / f"ssh-{name}.pub").read_text())], server)
     assert found.kind == "valid", found
     return found.signed.decode()
 
@@ -111,7 +109,7 @@ def test_a_passphrase_is_asked_for_and_never_shown(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(pem(key, "secret"))
     result = run(FORM, key=tmp_path / "key", typed="wrong\nsecret\n")
     assert result.exit_code == 0
-    assert judge(Mail(result.stdout), [ssh.parse(ssh.public(key))], "play.example").signed == FORM.encode()
+    assert judge(mailed(result.stdout), [ssh.parse(ssh.public(key))], "play.example").signed == FORM.encode()
     assert "Wrong passphrase" in result.stderr
     assert "secret" not in result.stdout + result.stderr
     locked = run(FORM, key=tmp_path / "key", typed="a\nb\nc\n")

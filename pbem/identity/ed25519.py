@@ -1,0 +1,77 @@
+"""Bare Ed25519 keys and signatures, as `openssl pkeyutl -sign -rawin` makes them: 64 octets over the text itself.
+
+Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. In a letter the
+signature is a line `signature: ` with base64 beneath the text; as a file it is the octets or their base64.
+Implements RFC 8032 and RFC 8410; protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+
+from pbem.identity.verdict import BadKey, BadSignature, Key, State
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["IN_TEXT", "Signature", "parse", "read"]
+
+IN_TEXT = re.compile(
+    r"^[^\S\n]*signature:\s*(?P<signature>[A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){85}\s*=\s*=)[^\S\n]*$", re.I | re.M
+)
+
+
+def parse(data: str) -> Key:
+    """Read a public key in PEM; raises `BadKey`."""
+    try:
+        key = load_pem_public_key(data.strip().encode())
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise BadKey(
+            "This public key is damaged: send the whole block that `openssl pkey -pubout` prints."
+        ) from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise BadKey("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
+    pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    return Key("ed25519", key.public_bytes_raw().hex(), pem)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """64 octets; they do not say whose they are, so that each key of the player's is tried."""
+
+    signature: bytes
+
+    issuer = "of a bare signature"
+
+    def claims(self, _key: Key) -> bool:
+        """Whether the signature may be by this key: it may."""
+        return True
+
+    def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
+        """The signed bytes; None when the signature does not hold."""
+        try:
+            Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.fingerprint)).verify(self.signature, message)
+        except InvalidSignature:
+            return None
+        return message, "pinned"
+
+
+def read(data: bytes | str) -> Signature:
+    """Take a signature, octets or base64; raises `BadSignature`."""
+    if isinstance(data, str) or len(data) != 64:
+        text = data if isinstance(data, str) else data.decode("ascii", "replace")
+        text = re.sub(r"\A\s*signature:", "", text, flags=re.I)
+        try:
+            data = base64.b64decode("".join(text.split()), validate=True)
+        except ValueError:
+            data = b""
+    if len(data) != 64:
+        raise BadSignature("The Ed25519 signature is damaged: it has 64 octets.", "bad")
+    return Signature(data)

@@ -1,0 +1,252 @@
+"""S/MIME certificates and signatures: one signer, signed attributes, the certificate pinned by its fingerprint.
+
+Here live bytes and keys alone: which part of a letter is signed is for `judge` to find. No chain is built and no
+authority trusted: the certificate that was registered is the key, and certificates within a signature count for
+nothing. asn1crypto takes the structure apart, cryptography verifies. Implements RFC 5652 section 5, RFC 8551,
+RFC 8419 and RFC 4056; what is refused beyond them follows protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from pbem.identity.verdict import BadKey, BadSignature, Key, State
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["Signature", "parse", "read"]
+
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_RSA_BITS = range(2048, 8192 + 1)
+_CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
+_DIGESTS: dict[str, hashes.HashAlgorithm] = {
+    "sha256": hashes.SHA256(),
+    "sha384": hashes.SHA384(),
+    "sha512": hashes.SHA512(),
+}
+# What asn1crypto may raise on hostile bytes.
+_BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+def parse(data: bytes | str, at: datetime | None = None) -> Key:
+    """Read one certificate, PEM or DER; raises `BadKey`."""
+    damaged = BadKey("This certificate is damaged: send it whole, as .pem or .crt.")
+    try:
+        text = data if isinstance(data, str) else data.decode("ascii")
+    except UnicodeDecodeError:
+        der = bytes(data)  # type: ignore[arg-type]
+    else:
+        if "PRIVATE KEY-----" in text:
+            raise BadKey("This holds a private key: keep it to yourself, and send the certificate alone.")
+        found = _CERTIFICATE.findall(text)
+        if len(found) != 1:
+            raise BadKey("Send one certificate, your own, without those of its authorities.")
+        try:
+            der = base64.b64decode("".join(found[0].split()), validate=True)
+        except ValueError as error:
+            raise damaged from error
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        public = certificate.public_key()
+        usage = _usage(certificate)
+        comment = certificate.subject.rfc4514_string()[:80]
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise damaged from error
+    _check_key(public)
+    if usage is not None and not (usage.digital_signature or usage.content_commitment):
+        raise BadKey("This certificate is not made for signatures.")
+    digest = hashlib.sha256(der).hexdigest().upper()
+    fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
+    pem = certificate.public_bytes(Encoding.PEM).decode()
+    return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
+
+
+def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
+    try:
+        return certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        return None
+
+
+def _check_key(public: object) -> None:
+    if isinstance(public, rsa.RSAPublicKey):
+        if public.key_size not in _RSA_BITS:
+            raise BadKey(
+                f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {public.key_size}."
+            )
+    elif isinstance(public, ec.EllipticCurvePublicKey):
+        if public.curve.name not in _CURVES:
+            raise BadKey("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted.")
+    elif not isinstance(public, ed25519.Ed25519PublicKey):
+        raise BadKey("Certificates are accepted with RSA, ECDSA and Ed25519 keys.")
+
+
+def _standing(certificate: x509.Certificate, at: datetime | None) -> State:
+    return "expired" if at is not None and certificate.not_valid_after_utc <= at else "pinned"
+
+
+def _certificate(key: Key) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(key.public.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """SignedData with one SignerInfo, its names those of RFC 5652."""
+
+    content: bytes | None
+    """The content that it carries; None when it is detached."""
+    issuer: str
+    """For the player: how the signer's certificate is named."""
+    sid: Any
+    digest: str
+    message_digest: bytes
+    signed_attributes: bytes
+    algorithm: Any
+    signature: bytes
+
+    def claims(self, key: Key) -> bool:
+        """Whether the signature names this certificate."""
+        from asn1crypto import x509 as asn1  # noqa: PLC0415 - needed when a letter bears such a signature
+
+        try:
+            certificate = asn1.Certificate.load(_certificate(key).public_bytes(Encoding.DER))
+            if self.sid.name == "subject_key_identifier":
+                return bool(certificate.key_identifier == self.sid.chosen.native)
+            return bool(
+                certificate.serial_number == self.sid.chosen["serial_number"].native
+                and certificate.issuer.dump() == self.sid.chosen["issuer"].dump()
+            )
+        except _BROKEN:
+            return False
+
+    def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
+        """The signed bytes, and how the key stood at receipt; None when the signature is not over this message."""
+        if not hmac.compare_digest(hashlib.new(self.digest, message).digest(), self.message_digest):
+            return None
+        try:
+            certificate = _certificate(key)
+            self._verify(certificate.public_key())
+        except (InvalidSignature, UnsupportedAlgorithm, *_BROKEN):
+            return None
+        return message, _standing(certificate, at)
+
+    def _verify(self, public: object) -> None:
+        """Verify the signature over the signed attributes; raises InvalidSignature, or ValueError."""
+        name = self.algorithm["algorithm"].native
+        data = self.signed_attributes
+        if isinstance(public, ed25519.Ed25519PublicKey):
+            if name != "ed25519":
+                raise InvalidSignature
+            public.verify(self.signature, data)
+        elif isinstance(public, ec.EllipticCurvePublicKey):
+            if not name.endswith("_ecdsa"):
+                raise InvalidSignature
+            public.verify(self.signature, data, ec.ECDSA(_DIGESTS[name.removesuffix("_ecdsa")]))
+        elif isinstance(public, rsa.RSAPublicKey):
+            if name == "rsassa_pss":
+                method, digest = _pss(self.algorithm["parameters"])
+                public.verify(self.signature, data, method, digest)
+            elif name == "rsassa_pkcs1v15":
+                public.verify(self.signature, data, padding.PKCS1v15(), _DIGESTS[self.digest])
+            elif name.endswith("_rsa"):
+                public.verify(self.signature, data, padding.PKCS1v15(), _DIGESTS[name.removesuffix("_rsa")])
+            else:
+                raise InvalidSignature
+        else:
+            raise InvalidSignature
+
+
+def _pss(parameters: Any) -> tuple[padding.PSS, hashes.HashAlgorithm]:
+    name = parameters["hash_algorithm"]["algorithm"].native
+    mask = parameters["mask_gen_algorithm"]
+    salt = parameters["salt_length"].native
+    if mask["algorithm"].native != "mgf1" or mask["parameters"]["algorithm"].native != name or not 20 <= salt <= 1024:
+        raise InvalidSignature
+    return padding.PSS(padding.MGF1(_DIGESTS[name]), salt), _DIGESTS[name]
+
+
+def read(data: bytes) -> Signature:
+    """Take apart the one signature of a CMS structure; raises `BadSignature`."""
+    from asn1crypto import cms  # noqa: PLC0415 - needed when a letter bears such a signature
+
+    try:
+        info = cms.ContentInfo.load(data)
+        kind = info["content_type"].native
+        if kind != "signed_data":
+            raise BadSignature(f"An S/MIME letter must be signed and not encrypted; this is {str(kind)[:40]!a}.")
+        return _taken_apart(info["content"])
+    except BadSignature:
+        raise
+    except _BROKEN as error:
+        raise BadSignature("The S/MIME signature is damaged.", "bad") from error
+
+
+def _taken_apart(signed: Any) -> Signature:
+    if signed["encap_content_info"]["content_type"].native != "data":
+        raise BadSignature("The S/MIME signature is not one over a letter.")
+    encapsulated = signed["encap_content_info"]["content"]
+    content = None if encapsulated.native is None else bytes(encapsulated.native)
+    signers = signed["signer_infos"]
+    if len(signers) != 1:
+        raise BadSignature(f"An S/MIME letter must have one signer; this has {len(signers)}.")
+    signer = signers[0]
+    digest = signer["digest_algorithm"]["algorithm"].native
+    if digest not in _DIGESTS:
+        raise BadSignature(f"S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512, not {digest!a}.")
+    values = _attributes(signer["signed_attrs"])
+    if values["content_type"].native != "data":
+        raise BadSignature("The S/MIME signature is not one over a letter.")
+    _check_algorithm(signer["signature_algorithm"])
+    # RFC 5652 5.4: what is signed has the tag of a SET OF, not that of the field.
+    attributes = b"\x31" + signer["signed_attrs"].dump()[1:]
+    sid = signer["sid"]
+    issuer = (
+        sid.chosen["issuer"].human_friendly if sid.name == "issuer_and_serial_number" else sid.chosen.native.hex()
+    )
+    return Signature(
+        content,
+        issuer[:100],
+        sid,
+        digest,
+        values["message_digest"].native,
+        attributes,
+        signer["signature_algorithm"],
+        signer["signature"].native,
+    )
+
+
+def _check_algorithm(algorithm: Any) -> None:
+    name = algorithm["algorithm"].native
+    digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
+    if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
+        raise BadSignature(f"S/MIME signatures of the sort {str(name)[:40]!a} are not accepted.")
+    if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
+        raise BadSignature("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512.")
+
+
+def _attributes(attributes: Any) -> dict[str, Any]:
+    """Content type and message digest, each there once with one value (RFC 5652 11.1 and 11.2)."""
+    if attributes.native is None or not len(attributes):
+        raise BadSignature("The S/MIME signature has no signed attributes: sign with them (openssl: not -noattr).")
+    values: dict[str, Any] = {}
+    for attribute in attributes:
+        name = attribute["type"].native
+        if name in {"content_type", "message_digest"}:
+            if name in values or len(attribute["values"]) != 1:
+                raise BadSignature("The S/MIME signature holds an attribute twice.")
+            values[name] = attribute["values"][0]
+    if len(values) != 2:
+        raise BadSignature("The S/MIME signature lacks its content type or message digest.")
+    return values

@@ -1,0 +1,337 @@
+"""Every sample of every format through a real letter, and what mail does to signed text on its way."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pysequoia
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs7
+
+from pbem.desk.forms import said
+from pbem.identity import BadKey, Key, Verdict, judge, parse_key
+from pbem.mail.letter import read
+
+SIGNED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed"
+KEYS = SIGNED / "keys"
+SERVER = "play.example"
+SAMPLES = "pbem-order@play.example"
+RECEIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def key(name: str) -> Key:
+    return parse_key((KEYS / name).read_bytes(), RECEIVED)
+
+
+PGP = {name: key(f"pgp-{name}.pub.asc") for name in ("anna", "rolf", "nora", "subi", "exie", "revo", "weak")}
+SMIME = {name: key(f"sm-{name}.crt") for name in ("rsa", "p256", "ed25519", "self")}
+SSH = {name: key(f"ssh-{name}.pub") for name in ("ed25519", "ecdsa", "rsa", "withcert")}
+OTHERS = {"minisign": key("minisign.pub"), "signify": key("signify.pub"), "raw": key("raw-ed25519.pub")}
+ALL = [*PGP.values(), *SMIME.values(), *SSH.values(), *OTHERS.values()]
+
+
+def order(player: str) -> str:
+    return (SIGNED / "raw/order.txt").read_text().replace("player: anna", f"player: {player}")
+
+
+def plain(text: str) -> str:
+    return text.replace("\r\n", "\n").rstrip("\n") + "\n"
+
+
+def verdict(raw: bytes, keys: list[Key] | None = None) -> Verdict:
+    return judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=RECEIVED)
+
+
+ACCEPTED = {
+    **{f"openpgp/{way}-{name}": PGP[name] for way in ("clear", "mime") for name in ("anna", "rolf", "nora", "subi")},
+    "openpgp/hardclear-anna": PGP["anna"],
+    "openpgp/mime-thunderbird": PGP["anna"],
+    **{
+        f"smime/smime-{way}-{name}": SMIME[name] for way in ("detached", "opaque") for name in ("p256", "rsa", "self")
+    },
+    **{f"smime/cms-{way}-{name}": SMIME[name] for way in ("detached", "opaque") for name in SMIME},
+    **{f"smime/cms-{way}-p256-keyid": SMIME["p256"] for way in ("detached", "opaque")},
+    **{f"smime/cms-{way}-rsa-pss": SMIME["rsa"] for way in ("detached", "opaque")},
+    **{f"sshsig/{name}": SSH[name] for name in ("ed25519", "ecdsa", "rsa")},
+    "raw/ed25519": OTHERS["raw"],
+    "raw/minisign": OTHERS["minisign"],
+    "raw/signify": OTHERS["signify"],
+    "attach/minisign": OTHERS["minisign"],
+    "attach/pgp": PGP["anna"],
+    "attach/ssh": SSH["ed25519"],
+}
+REFUSED = {
+    **{f"openpgp/{way}-evil": "unknown key" for way in ("clear", "mime")},
+    **{f"openpgp/{way}-exie": "expired" for way in ("clear", "mime")},
+    **{f"openpgp/{way}-revo": "revoked" for way in ("clear", "mime")},
+    **{f"openpgp/{way}-weak": "refused" for way in ("clear", "mime")},
+    **{f"openpgp/opaque-{name}": "refused" for name in ("anna", "rolf")},
+    **{f"smime/{form}-{way}-evil": "unknown key" for form in ("smime", "cms") for way in ("detached", "opaque")},
+    **{f"smime/cms-{way}-p256-noattr": "refused" for way in ("detached", "opaque")},
+    "sshsig/evil": "unknown key",
+    "sshsig/withcert": "refused",
+    "sshsig/wrongnamespace": "refused",
+}
+
+
+def test_no_sample_is_left_out() -> None:
+    folders = ("openpgp", "smime", "sshsig", "raw", "attach")
+    found = {
+        path.relative_to(SIGNED).with_suffix("").as_posix()
+        for name in folders
+        for path in SIGNED.glob(f"{name}/*.eml")
+    }
+    assert found == ACCEPTED.keys() | REFUSED.keys()
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+@pytest.mark.parametrize("line_end", [b"\r\n", b"\n"])
+def test_samples_that_are_accepted(name: str, line_end: bytes) -> None:
+    raw = (SIGNED / f"{name}.eml").read_bytes().replace(b"\r\n", line_end)
+    found = verdict(raw)
+    assert (found.kind, found.key, found.format) == ("valid", ACCEPTED[name].fingerprint, ACCEPTED[name].format)
+    text = plain(said(found))
+    if name.endswith("hardclear-anna"):
+        assert "\n- dash line\n--\nFrom here on\n\n" in text
+        assert text.endswith("grüße\nend\n")
+    elif name.endswith("thunderbird"):
+        assert text == order("anna").replace("end\n", "# grüße — end of orders\nend\n")
+    else:
+        player = re.search(r"^player: (\w+)$", text, re.M)
+        assert player is not None
+        assert text == order(player[1])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_samples_that_are_refused(name: str) -> None:
+    found = verdict((SIGNED / f"{name}.eml").read_bytes())
+    assert (found.kind, found.signed) == (REFUSED[name], b"")
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_no_sample_passes_without_its_key_or_changed(name: str) -> None:
+    raw = (SIGNED / f"{name}.eml").read_bytes()
+    others = [other for other in ALL if other != ACCEPTED[name]]
+    assert verdict(raw, others).kind in {"unknown key", "bad"}
+    if b"fire C7" in raw:
+        found = verdict(raw.replace(b"fire C7", b"fire C8"))
+        assert (found.kind, found.signed) == ("bad", b"")
+
+
+@pytest.mark.parametrize("name", ["anna", "subi", "rolf"])
+def test_expiry_is_judged_at_receipt_whatever_the_date_of_the_signature(name: str) -> None:
+    letter = read((SIGNED / f"openpgp/mime-{name}.eml").read_bytes())
+    assert judge(letter, ALL, SERVER, at=RECEIVED).kind == "valid"
+    late = datetime(2027, 11, 22, tzinfo=UTC) if name == "subi" else datetime(2028, 11, 21, tzinfo=UTC)
+    found = judge(letter, ALL, SERVER, at=late)
+    assert (found.kind, found.key, found.signed) == ("expired", PGP[name].fingerprint, b"")
+
+
+def test_a_certificate_expires() -> None:
+    letter = read((SIGNED / "smime/cms-detached-self.eml").read_bytes())
+    assert judge(letter, ALL, SERVER, at=datetime(2029, 1, 1, tzinfo=UTC)).kind == "expired"
+
+
+def test_the_key_before_its_revocation_still_signs() -> None:
+    assert verdict((SIGNED / "openpgp/clear-revo.eml").read_bytes(), [key("pgp-revo.before.pub.asc")]).kind == "valid"
+
+
+def test_fingerprints_are_those_of_each_format() -> None:
+    listed = dict(line.split() for line in (KEYS / "pgp-fprs.txt").read_text().splitlines())
+    assert {name: found.fingerprint for name, found in PGP.items()} == {name: listed[name] for name in PGP}
+    assert re.fullmatch(r"([0-9A-F]{2}:){31}[0-9A-F]{2}", SMIME["rsa"].fingerprint)
+    assert OTHERS["minisign"].fingerprint == (KEYS / "minisign.pub").read_text().split()[-1]
+    assert (PGP["exie"].state, PGP["revo"].state, PGP["anna"].state) == ("expired", "revoked", "pinned")
+    for found in ALL:
+        again = parse_key(found.public)
+        assert (again.format, again.fingerprint, again.public) == (found.format, found.fingerprint, found.public)
+
+
+@pytest.mark.parametrize(
+    "name", ["pgp-anna.sec.asc", "sm-rsa.key", "ssh-ed25519", "raw-ed25519.key", "minisign.key", "signify.sec"]
+)
+def test_private_keys_are_never_taken(name: str) -> None:
+    with pytest.raises(BadKey):
+        parse_key((KEYS / name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x99\x01",
+        b"\x30\x82",
+        b"\xff" * 40,
+        b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----",
+        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
+        b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
+        b"untrusted comment: minisign public key\nRWQ",
+    ],
+)
+def test_what_is_no_key(data: bytes) -> None:
+    with pytest.raises(BadKey):
+        parse_key(data)
+
+
+def test_two_keys_are_not_one() -> None:
+    both = (KEYS / "pgp-anna.pub.asc").read_text() + (KEYS / "pgp-evil.pub.asc").read_text()
+    assert parse_key(both).fingerprint == PGP["anna"].fingerprint  # the first block alone is read
+    raw = b"".join(bytes(pysequoia.Cert.from_file(str(KEYS / f"pgp-{name}.pub.asc"))) for name in ("anna", "evil"))
+    with pytest.raises(BadKey):
+        parse_key(raw)
+    with pytest.raises(BadKey):
+        parse_key((KEYS / "sm-rsa.crt").read_text() + (KEYS / "sm-ca.crt").read_text())
+
+
+# What mail does to signed text.
+
+FORM = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\nrev 1\nGx3 bGx1Gx3 m2 Ox4\nend\n"
+
+
+def letter(text: str, headers: str = "Content-Type: text/plain; charset=utf-8\n") -> bytes:
+    return f"From: anna@players.example\n{headers}\n{text}".encode().replace(b"\n", b"\r\n")
+
+
+def pair(content: bytes, name: str, signature: bytes) -> bytes:
+    parts = "".join(
+        f'--x\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename="{file}"\n'
+        f"Content-Transfer-Encoding: base64\n\n{base64.b64encode(data).decode()}\n"
+        for file, data in (("orders.txt", content), (name, signature))
+    )
+    return letter(f"{parts}--x--\n", "Content-Type: multipart/mixed; boundary=x\n")
+
+
+def clear(text: str) -> str:
+    signer = pysequoia.Tsk.from_bytes((KEYS / "pgp-anna.sec.asc").read_bytes())
+    return (
+        pysequoia.sign(signer.signer(), text.encode(), mode=pysequoia.SignatureMode.CLEAR).decode().replace("\r", "")
+    )
+
+
+def detached(text: bytes, *, armor: bool = True) -> bytes:
+    signer = pysequoia.Tsk.from_bytes((KEYS / "pgp-anna.sec.asc").read_bytes()).signer()
+    return pysequoia.sign(signer, text, mode=pysequoia.SignatureMode.DETACHED, armor=armor)
+
+
+def head(text: str, change: str, to: str) -> str:
+    """Change the signed text, and not the armor."""
+    before, mark, after = text.partition("-----BEGIN PGP SIGNATURE")
+    return before.replace(change, to) + mark + after
+
+
+REPAIRED = {
+    "as it is": lambda text: text,
+    "trailing blanks": lambda text: head(text, "\n", " \n"),
+    "NBSP": lambda text: head(text, " turn", "\u00a0turn"),
+    "zero width": lambda text: head(text, "m17", "m\u200b17"),
+    "flowed": lambda text: head(text, "prev ", " prev "),
+    "wrapped": lambda text: head(text, " bGx1", "\nbGx1"),
+    "footer beneath": lambda text: text + "\n-- \nSent from my phone\n_____\nlist@lists.example\n",
+    "quote above": lambda text: "> -----BEGIN PGP SIGNED MESSAGE-----\n> old\n\n" + text,
+}
+
+
+@pytest.mark.parametrize("trait", REPAIRED)
+def test_what_can_be_repaired_in_a_clear_signed_text(trait: str) -> None:
+    found = verdict(letter(REPAIRED[trait](clear(FORM))))
+    assert (found.kind, plain(said(found))) == ("valid", FORM)
+
+
+BROKEN = {
+    "quoted": (lambda text: head(text, "rev 1", "> rev 1"), "quoted"),
+    "re-encoded": (lambda text: head(text, "Gx3", "GÃ¼"), "re-encoded"),
+    "footer": (lambda text: head(text, "end\n", "end\n_______________\nlist@lists.example\n"), "footer"),
+    "altered": (lambda text: head(text, "Ox4", "Ox5"), "changed after signing"),
+}
+
+
+@pytest.mark.parametrize("trait", BROKEN)
+def test_what_cannot_be_repaired_is_explained(trait: str) -> None:
+    change, reason = BROKEN[trait]
+    found = verdict(letter(change(clear(FORM).replace("8c1f" * 16, "8c1f")).replace("x" * 99, "")))
+    assert found.kind == "bad"
+    assert "orders.txt.asc" in found.reason
+    assert reason in found.reason
+
+
+def test_typographic_quotes_are_undone() -> None:
+    form = FORM.replace("Ox4", "Ox4 # that's it...")
+    found = verdict(letter(head(head(clear(form), "'", "\u2019"), "...", "\u2026")))
+    assert (found.kind, plain(said(found))) == ("valid", form)
+
+
+def test_flowed_is_named() -> None:
+    text = head(clear(FORM.replace("8c1f" * 16, "8c1f")), "Ox4", "Ox5")
+    assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n")).reason
+
+
+@pytest.mark.parametrize("name", ["mime-anna", "mime-rolf"])
+def test_a_broken_container_is_explained(name: str) -> None:
+    raw = (SIGNED / f"openpgp/{name}.eml").read_bytes()
+    found = verdict(raw.replace(b"end\r\n\r\n-", b"end\r\n_____\r\nlist footer\r\n\r\n-"))
+    assert found.kind == "bad"
+    assert "mailing list" in found.reason
+    apart = verdict(raw.replace(b"multipart/signed", b"multipart/mixed"))
+    assert apart.kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("name", "signature"),
+    [
+        ("orders.txt.asc", detached),
+        ("orders.txt.sig", lambda data: detached(data, armor=False)),
+        ("orders.txt.asc", lambda _data: clear(FORM).encode()),
+    ],
+)
+def test_attached_openpgp_files(name: str, signature: object) -> None:
+    found = verdict(pair(FORM.encode(), name, signature(FORM.encode())))  # type: ignore[operator]
+    assert (found.kind, plain(said(found))) == ("valid", FORM)
+
+
+def test_raw_pairs() -> None:
+    text = (SIGNED / "raw/order.txt").read_bytes()
+    cases = {
+        "order.txt.ed25519": ("ed25519", "orders.txt.ed25519"),
+        "order.txt.minisig": ("minisign", "orders.txt.minisig"),
+        "order.txt.minisig-legacy": ("minisign", "orders.txt.minisig"),
+        "order.txt.sig": ("minisign", "orders.txt.sig"),
+    }
+    for file, (kind, name) in cases.items():
+        signature = (SIGNED / "raw" / file).read_bytes()
+        found = verdict(pair(text, name, signature))
+        assert (found.kind, found.format, found.signed) == ("valid", kind, text), file
+        assert verdict(pair(text.replace(b"C7", b"C8"), name, signature)).kind == "bad"
+
+
+def test_the_trusted_comment_is_signed() -> None:
+    text = (SIGNED / "raw/order.txt").read_bytes()
+    signature = (SIGNED / "raw/order.txt.minisig").read_bytes()
+    assert verdict(pair(text, "orders.txt.minisig", signature.replace(b"turn 5", b"turn 6"))).kind == "bad"
+    cut = b"\n".join(signature.split(b"\n")[:2]) + b"\n"
+    assert verdict(pair(text, "orders.txt.minisig", cut)).kind == "bad"
+
+
+def test_two_signatures_of_other_formats_are_refused() -> None:
+    assert verdict(letter(clear(FORM) + clear(FORM))).kind == "refused"
+    mime = (SIGNED / "openpgp/mime-anna.eml").read_bytes()
+    assert verdict(mime.replace(b"pbem-order: 1", clear(FORM).replace("\n", "\r\n").encode())).kind == "refused"
+    one = detached(FORM.encode(), armor=False)
+    assert verdict(pair(FORM.encode(), "orders.txt.sig", one + one)).kind == "refused"
+
+
+def test_a_digest_that_is_not_allowed_in_smime() -> None:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes())
+    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    builder = pkcs7.PKCS7SignatureBuilder().set_data(b"Content-Type: text/plain\r\n\r\n" + FORM.encode())
+    for digest, kind in ((hashes.SHA224(), "refused"), (hashes.SHA256(), "valid")):
+        der = builder.add_signer(certificate, private, digest).sign(  # type: ignore[arg-type]
+            pkcs7.serialization.Encoding.DER, [pkcs7.PKCS7Options.Binary]
+        )
+        headers = "Content-Type: application/pkcs7-mime; smime-type=signed-data\nContent-Transfer-Encoding: base64\n"
+        assert verdict(letter(base64.encodebytes(der).decode(), headers)).kind == kind
