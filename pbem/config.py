@@ -150,6 +150,8 @@ class Clock(_Table, frozen=True):
     """The clock's defaults for what matches do not agree themselves."""
 
     settle: Duration = Duration(minutes=10)
+    outage: Duration = Duration(hours=1)
+    vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30
 
 
 class Log(_Table, frozen=True):

@@ -8,27 +8,32 @@ here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import Out
+from pbem.desk.clerk import Out, duration
 from pbem.desk.forms import form
+from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey, parse_key
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, SETTINGS
+from pbem.match import pace
+from pbem.match.clock import days_of_year, on_a_day, vacation, written, zone_named
 from pbem.match.life import Match, Player, Signed, Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS, Terms
 from pbem.match.transcript import BEFORE, digest
 from pbem.store.database import stamp
-from pbem.store.players import Challenge, KeyRow
+from pbem.store.players import Challenge, KeyRow, VacationRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pbem.config import Clock as ClockConfig
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
@@ -44,6 +49,11 @@ _WAITING = 5
 
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
+
+_DEFAULTS = {TIMEZONE: "UTC"}
+
+_AHEAD = 366
+"""How many days ahead a vacation may be announced."""
 
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
 
@@ -101,14 +111,16 @@ class Answers:
         archive: Archive,
         clerk: Clerk,
         world: Callable[[datetime], World],
-        settle: timedelta,
+        clock: ClockConfig,
+        time: Timekeeper,
     ) -> None:
         self._server = server
         self._players = players
         self._archive = archive
         self._clerk = clerk
         self._world = world
-        self._settle = settle
+        self._clock = clock
+        self._time = time
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -188,7 +200,7 @@ class Answers:
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
         if caller.player is not None and caller.player.name == name:
-            return Answer("whoami", {"player": caller.player})
+            return self._account(caller.player)
         if waiting is None:
             raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
         wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
@@ -219,7 +231,100 @@ class Answers:
 
     def _whoami(self, caller: Caller, _command: Command) -> Answer:
         assert caller.player is not None
-        return Answer("whoami", {"player": caller.player})
+        return self._account(caller.player)
+
+    def _account(self, player: PlayerRow) -> Answer:
+        chosen = {name: self._players.setting(player.name, name, _DEFAULTS[name]) for name in SETTINGS}
+        return Answer("whoami", {"player": player, "settings": chosen})
+
+    def _set(self, caller: Caller, command: Command) -> Answer:
+        assert caller.player is not None
+        if caller.verdict.kind != "valid" and caller.match is None:
+            raise Refused(Fault("set", None, "sign it, or answer a letter of one of your matches"))
+        name, value = command.arguments["setting"]
+        if name == TIMEZONE:
+            zone = zone_named(value)
+            if zone is None:
+                raise Refused(Fault("set", value, "no such time zone; write one such as Europe/Berlin or UTC"))
+            value = zone
+        self._players.choose(caller.player.name, name, value)
+        now = written(caller.now, value) if name == TIMEZONE else None
+        return Answer("set", {"name": name, "value": value, "now": now})
+
+    def _vacation(self, caller: Caller, command: Command) -> Answer:
+        assert caller.player is not None
+        player, now = caller.player.name, caller.now
+        zone = self._time.zone(player)
+        today = on_a_day(now, zone)
+        said = None
+        if command.arguments.get("off"):
+            if not self._players.vacations(player, stamp(now)):
+                raise Refused(Fault("vacation", "off", "no vacation of yours lasts or is to come"))
+            self._players.call_off(player, stamp(now), today.isoformat())
+        else:
+            said = self._days(player, command, today)
+            stop = vacation(*said, zone, now)
+            assert stop.ended is not None
+            row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
+            self._players.take_vacation(player, row)
+        for number in self._archive.matches.of_player(player, ("setup", "playing")):
+            seated = self._seated(number, player)
+            step = Step(seated.match, self._world(now))
+            pace.catch_up(step)
+            clock = step.match.clocks.get(seated.seat)
+            stops = self._time.calendar(player, clock.since if clock else now).vacations
+            pace.vacation(step, seated.seat, stops, said)
+            self._commit(seated, step, now)
+        rows = self._players.vacations(player, stamp(now))
+        deadlines = self._deadlines(player)
+        left = self._clock.vacation_days - self._taken(player).get(today.year, 0)
+        return Answer("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
+
+    def _deadlines(self, player: str) -> dict[str, str]:
+        """The player's deadlines, written out, by match."""
+        found = {}
+        for number in self._archive.matches.of_player(player, ("setup", "playing")):
+            seated = self._seated(number, player)
+            clock = seated.match.clocks.get(seated.seat)
+            if clock and clock.deadline and seated.match.asked(seated.seat):
+                found[seated.match.id] = written(clock.deadline, clock.zone)
+        return found
+
+    def _days(self, player: str, command: Command, today: date) -> tuple[date, date]:
+        """The days of a vacation, once they are no others' and within each year's budget."""
+        given = command.arguments["first"], command.arguments["last"]
+        try:
+            first, last = map(date.fromisoformat, given)
+        except ValueError:
+            raise Refused(Fault("vacation", " to ".join(given), "there is no such day")) from None
+        faults = []
+        if first < today:
+            faults.append(Fault("vacation", given[0], f"a vacation cannot begin before today, {today}"))
+        if last < first:
+            faults.append(Fault("vacation", given[1], "a vacation ends after it began"))
+        if (last - today).days > _AHEAD:
+            faults.append(Fault("vacation", given[1], "that is more than a year ahead"))
+        others = [(row.first, row.last) for row in self._players.vacations(player)]
+        faults += [
+            Fault("vacation", None, f"you have a vacation from {other} to {end}; call it off first: `vacation off`")
+            for other, end in others
+            if other <= given[1] and given[0] <= end
+        ]
+        if not faults:
+            budget = self._clock.vacation_days
+            faults += [
+                Fault("vacation", None, f"{days} days of vacation in {year}, and {budget} a year are allowed")
+                for year, days in self._taken(player, (first, last)).items()
+                if days > budget
+            ]
+        if faults:
+            raise Refused(*faults)
+        return first, last
+
+    def _taken(self, player: str, *more: tuple[date, date]) -> dict[int, int]:
+        """How many days of vacation the player takes in each year."""
+        rows = self._players.vacations(player)
+        return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 
     def _new(self, caller: Caller, command: Command) -> Answer:
         assert caller.player is not None
@@ -231,7 +336,7 @@ class Answers:
             unknown.append(Fault("new", None, "name your opponent: `new spaceships with bob ... end`"))
         faults = list(unknown)
         try:
-            terms = Terms.propose(command.arguments["rules"], command.options, names, self._settle)
+            terms = Terms.propose(command.arguments["rules"], command.options, names, self._clock.settle)
         except Refused as refused:
             faults += refused.faults
         if faults:
@@ -398,16 +503,51 @@ class Answers:
         self._commit(seated, step, caller.now)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 
+    def _extend(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        self._meant_here(seated, command)
+        step = Step(seated.match, self._world(caller.now))
+        to = pace.extend(step, seated.seat, command.arguments["time"], caller.signed)
+        self._commit(seated, step, caller.now)
+        facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
+        return Answer("extend", facts | self._facts(seated), match=seated.place)
+
+    def _claim(self, caller: Caller, command: Command) -> Answer:
+        seated = self._table(caller, command)
+        self._meant_here(seated, command)
+        step = Step(seated.match, self._world(caller.now))
+        pace.claim(step, seated.seat, caller.signed)
+        self._commit(seated, step, caller.now)
+        return Answer("claim", self._facts(seated), match=seated.place)
+
     # What answers have in common.
+
+    @staticmethod
+    def _meant_here(seated: _Seated, command: Command) -> None:
+        """What the form says of its place, where it says it, must be so."""
+        match = seated.match
+        wanted = {"server": match.server, "player": match.name(seated.seat), "prev": match.prev}
+        faults = [
+            Fault(key, f"{key} {command.fields[key]}", f"this is `{key} {value}`")
+            for key, value in wanted.items()
+            if command.fields.get(key, value) != value
+        ]
+        if faults:
+            raise Refused(*faults)
 
     def _table(self, caller: Caller, command: Command) -> _Seated:
         """The match that a command names and the caller's seat; a match of others does not exist for the caller."""
         assert caller.player is not None
         name = command.match or ""
         try:
-            return self._seated(int(name.removeprefix("m") or 0), caller.player.name)
+            seated = self._seated(int(name.removeprefix("m") or 0), caller.player.name)
         except KeyError:
             raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
+        step = Step(seated.match, self._world(caller.now))
+        pace.catch_up(step)
+        if step.entries:
+            self._commit(seated, step, caller.now)
+        return seated
 
     def _seated(self, number: int, player: str) -> _Seated:
         loaded = self._archive.load(number)

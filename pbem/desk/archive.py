@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pbem.match.clock import Clock
 from pbem.match.life import Form, Match, Step, Submission
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
@@ -70,7 +71,13 @@ class Archive:
             match = replace(match, setups=waiting)
         elif match.phase == "playing":
             match = replace(match, orders=waiting)
-        return replace(match, resolve_at=moment(row.resolve_at) if row.resolve_at else None)
+        clock = row.clock or {"clocks": {}, "banks": {}}
+        return replace(
+            match,
+            resolve_at=moment(row.resolve_at) if row.resolve_at else None,
+            clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
+            banks={int(seat): left for seat, left in clock["banks"].items()},
+        )
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write what a step led to: entries with the server's signatures, papers, the row."""
@@ -87,7 +94,17 @@ class Archive:
             for entry in step.entries
         ]
         self.matches.append(number, before.head, rows)
-        self.matches.update(number, match.phase, stamp(match.resolve_at) if match.resolve_at else None)
+        clock = {
+            "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
+            "banks": {str(seat): left for seat, left in match.banks.items()},
+        }
+        self.matches.update(
+            number,
+            match.phase,
+            stamp(match.resolve_at) if match.resolve_at else None,
+            clock if any(clock.values()) else None,
+            stamp(match.wakes) if match.wakes else None,
+        )
         self._keep(number, match)
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:

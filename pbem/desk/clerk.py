@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from pbem.mail.appointment import appointment
 from pbem.match import bundle
+from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.transcript import Entry, canonical, digest
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.players import Players
 
-__all__ = ["Clerk", "Out"]
+__all__ = ["Clerk", "Out", "duration"]
 
 
 @dataclass(slots=True)
@@ -83,9 +86,9 @@ class Clerk:
         for notice in notices:
             player = self._players.by_name(row.seats[notice.seat - 1].player)
             if player is not None:
-                self.send(player.address, self.notice(notice, latest, row), now)
+                self.send(player.address, self.notice(notice, latest, row, now), now)
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, now: datetime) -> Out:
         """The letter of a notice."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
@@ -100,6 +103,12 @@ class Clerk:
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
             facts["outcome"] = _outcome_of_match(match)
+        elif notice.kind == "extended":
+            facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
+        elif notice.kind in ("missed", "vacation"):
+            facts["who"] = facts["seat"]
+        if notice.kind in _BRING_DEADLINES:
+            out.attachments += self._appointment(match, row, seat, now)
         out.text = self.render(f"letters/{notice.kind}.txt", m=self.facts(match, row, seat, latest), **facts)
         return out
 
@@ -125,7 +134,11 @@ class Clerk:
             "kind": match.terms.kind,
             "phase": match.phase,
             "terms": match.terms,
-            "settling": _duration(match.terms.settle),
+            "settling": duration(match.terms.settle),
+            "pace": duration(match.terms.pace),
+            "grace": duration(match.terms.grace),
+            "bank": duration(match.terms.bank),
+            "time": _time_of(match, seat),
             "options": dict(match.options.changed) if match.options else {},
             "names": dict(enumerate(match.terms.players, start=1)),
             "me": seat,
@@ -141,6 +154,18 @@ class Clerk:
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
         }
+
+    def _appointment(self, match: Match, row: MatchRow, seat: int, now: datetime) -> list[Attachment]:
+        """The seat's deadline as a calendar file, when it has one."""
+        deadline = match.clocks[seat].deadline if seat in match.clocks else None
+        if deadline is None:
+            return []
+        what = f"turn {match.turn}" if match.phase == "playing" else "setup"
+        name = f"{match.id}-game-{match.game}-{what.replace(' ', '-')}"
+        summary = f"{match.rules.title} {match.id}, game {match.game}, {what}"
+        address = self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}")
+        uid = f"{name}-seat-{seat}@{match.server}"
+        return [appointment(name, uid, summary, deadline, now, match.seq, address)]
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
@@ -213,7 +238,14 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "reminder": "{title}, game {game}, {what}: a reminder",
+    "missed": "{title}, game {game}, {what}: the time is over",
+    "extended": "{title}, game {game}, {what}: you have more time",
+    "vacation": "{title}, game {game}, {what}: a vacation",
 }
+
+_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
+"""The letters with a calendar file."""
 
 
 def visible(text: str) -> str:
@@ -227,7 +259,9 @@ def visible(text: str) -> str:
 
 
 def _subject(notice: Notice) -> str:
-    facts = {"title": notice.match.rules.title, "game": notice.match.game, **notice.facts}
+    match = notice.match
+    what = f"turn {match.turn}" if match.phase == "playing" else "setup"
+    facts = {"title": match.rules.title, "game": match.game, "what": what, **notice.facts}
     return _SUBJECTS[notice.kind].format(**facts)
 
 
@@ -235,12 +269,51 @@ def _commitments(match: Match) -> dict[int, str]:
     return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
 
 
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
+    """A length of time in words: its two largest parts."""
+    parts = []
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds and seconds % size == 0:
-            count = seconds // size
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "none"
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}{'s' if count > 1 else ''}")
+    return " and ".join(parts[:2]) or "none"
+
+
+def _time_of(match: Match, seat: int) -> dict[str, Any]:
+    """What a letter to this seat says of its own clock, and of vacations of the others."""
+    clock = match.clocks.get(seat)
+    deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
+    stops = clock.stops if clock else ()
+    return {
+        "runs": clock is not None,
+        "over": seat in match.missed,
+        "silent": match.silent.get(seat, 0),
+        "deadline": written(deadline, clock.zone) if clock and deadline else None,
+        "patience": written(patience, clock.zone) if clock and patience and clock.grace else None,
+        "bank": duration(clock.bank) if clock and clock.bank else None,
+        "stops": [
+            {
+                "reason": stop.reason,
+                "began": written(stop.began, clock.zone),
+                "ended": written(stop.ended, clock.zone) if stop.ended else None,
+            }
+            for stop in stops
+            if clock and (deadline is None or stop.began < deadline)
+        ],
+        "away": [
+            {
+                "seat": other,
+                "first": on_a_day(stop.began, clock.zone),
+                "last": on_a_day(stop.ended - _MOMENT, clock.zone),
+            }
+            for other, clock in sorted(match.clocks.items())
+            for stop in clock.stops
+            if other != seat and stop.reason == VACATION and stop.ended
+        ],
+    }
+
+
+_MOMENT = timedelta(seconds=1)
 
 
 def _outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:

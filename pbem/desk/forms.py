@@ -123,6 +123,10 @@ def _fits(command: Command, match: Match, kind: str) -> bool:
         return command.name == "setup" and given.get("game") == match.game
     if kind == "orders":
         return command.name == "orders" and given.get("turn") == match.turn
+    if kind.startswith("extend "):
+        return command.name == "extend" and given.get("time") == int(kind.split()[1])
+    if kind == "claim":
+        return command.name == "claim"
     if command.name != "resign":
         return False
     return given.get("whole", False) if kind == "resign match" else given.get("game") == match.game

@@ -8,6 +8,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.match import pace
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.store.database import StoreError, moment, stamp
@@ -46,11 +49,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign", "vacation", "extend", "claim"})
 """Commands that a second letter with the same signed text must not carry out again."""
 
-EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
+EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
+
+_PER_TICK = 100
+"""How many matches the clock looks at in one go, so that letters need not wait for it."""
+
+_TRY_AGAIN = timedelta(hours=1)
+"""When the clock looks again at a match over which it stumbled."""
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
@@ -91,15 +100,23 @@ class Desk:
         self._players = Players(database)
         self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
         self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
+            config.server, self._players, self._archive, self._clerk, self._world, config.clock, self._time
         )
         self._log: Any = structlog.get_logger("desk")
 
     def _world(self, now: datetime) -> World:
-        return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
+        return World(
+            now,
+            self._random,
+            f"pbem {version('pbem')}",
+            self._server_key,
+            calendar=lambda player: self._time.calendar(player, now),
+            outages=self._time.outages,
+        )
 
     def handle_next(self, now: datetime) -> bool:
         """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
@@ -107,6 +124,7 @@ class Desk:
         if row is None:
             self._set_aside(now)
             return False
+        self._beat(now)
         try:
             with self._database.transaction():
                 outcome = self._handle(row, now)
@@ -124,23 +142,37 @@ class Desk:
         return True
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
-        for number in self._archive.matches.to_resolve(stamp(now)):
+        """Do what the clocks ask for: reminders, misses, settled turns. When it wants to be called again."""
+        self._beat(now)
+        for number in self._archive.matches.due(stamp(now), _PER_TICK):
             try:
                 with self._database.transaction():
                     self._advance(number, now)
+            except StoreError:
+                self._archive.forget()
+                raise
+            except Exception as error:
+                self._archive.forget()
+                reference = self._random(6).hex()
+                self._log.error("clock failed", match=number, reference=reference, exc_info=error)
+                with self._database.transaction():
+                    self._archive.matches.look_at(number, stamp(now + _TRY_AGAIN))
             except BaseException:
                 self._archive.forget()
                 raise
-        due = self._archive.matches.next_to_resolve()
+        due = self._archive.matches.next_due()
         return moment(due) if due else None
+
+    def _beat(self, now: datetime) -> None:
+        if (gap := self._time.beat(now)) is not None:
+            self._log.warning("outage, or the clock was set", seconds=int(gap.total_seconds()))
 
     def _advance(self, number: int, now: datetime) -> None:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
         step = Step(match, self._world(now))
-        step.advance()
+        pace.tick(step)
         self._archive.save(number, match, step)
         self._clerk.tell(step.notices, step.match, row, now)
 

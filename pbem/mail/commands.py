@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Wrong = tuple[str | None, str]
 """A token as written, and what is wrong with it."""
 
-__all__ = ["COMMANDS", "Arguments", "Command", "Form", "Reading", "clean", "parse"]
+__all__ = ["COMMANDS", "SETTINGS", "Arguments", "Command", "Form", "Reading", "clean", "parse"]
 
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
@@ -31,6 +31,9 @@ FIELDS = ("server", "player", "prev", "rev", "challenge")
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
+SETTINGS: dict[str, tuple[str, ...]] = {"timezone": ()}
+"""What `set` sets: each setting with its values, the default first; none: any word, judged where it is known."""
+
 _RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 ARMOR = "-----BEGIN SSH SIGNATURE-----"
@@ -57,6 +60,14 @@ class Arguments(TypedDict, total=False):
     hash: str
     """Lower case."""
     players: tuple[str, ...]
+    setting: tuple[str, str]
+    """A name and a value of `SETTINGS`."""
+    time: int
+    """Seconds."""
+    first: str
+    last: str
+    """Days, as `2026-12-20`."""
+    off: bool
     key: str
     """A public key line, the pieces that a mail program made of it joined."""
 
@@ -108,6 +119,8 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
+_TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _REV = re.compile(r"[1-9][0-9]{0,8}")
 _KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
 _KEY_BLOCK = re.compile(
@@ -252,6 +265,38 @@ def _final(words: _Words, given: Arguments) -> str | None:
     if words.low() == "final":
         given["final"] = True
         words.take()
+    return None
+
+
+def _setting(words: _Words, given: Arguments) -> str | None:
+    name, value = words.low(), words.bare(1)
+    values = SETTINGS.get(name)
+    if values is None or not value or (values and value.lower() not in values):
+        return "write " + " or ".join(f"`set {name} {'|'.join(SETTINGS[name]) or 'VALUE'}`" for name in SETTINGS)
+    given["setting"] = (name, value.lower() if values else value)
+    words.at += 2
+    return None
+
+
+def _time(words: _Words, given: Arguments) -> str | None:
+    found = _TIME.fullmatch(words.bare())
+    if found is None:
+        return "say how long, such as 3d or 12h"
+    given["time"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
+    words.take()
+    return None
+
+
+def _days(words: _Words, given: Arguments) -> str | None:
+    if words.bare().lower() == "off":
+        given["off"] = True
+        words.take()
+        return None
+    first, last = words.bare(), words.bare(2)
+    if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
+        return "write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`"
+    given["first"], given["last"] = first, last
+    words.at += 3
     return None
 
 
@@ -400,6 +445,8 @@ class Form:
 # Judged over the two words that follow.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
+_A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
+_A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
 
 COMMANDS: dict[str, Form] = {
@@ -424,6 +471,19 @@ COMMANDS: dict[str, Form] = {
             opens=_A_CHALLENGE,
         ),
         Form("whoami", "Show your account, its addresses and keys."),
+        Form(
+            "set",
+            "Choose your time zone, in which your deadlines are reckoned and written.",
+            (Slot("timezone Europe/Berlin", _setting),),
+            opens=_A_SETTING,
+        ),
+        Form(
+            "vacation",
+            "Let your clocks stand from the first day to the last, in all your matches; off: you are back.",
+            (Slot("2026-12-20 to 2027-01-03|off", _days),),
+            signed=True,
+            opens=_A_VACATION,
+        ),
         Form(
             "new",
             "Propose a match, with lines `option: value`; without opponents it stands in the open list.",
@@ -482,6 +542,20 @@ COMMANDS: dict[str, Form] = {
             "Give the game up, or the whole match.",
             (_MATCH_SLOT, Slot("game 2|match", _whole)),
             signed=True,
+        ),
+        Form(
+            "extend",
+            "Give your opponent more time for what is asked now.",
+            (_MATCH_SLOT, Slot("3d", _time)),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "claim",
+            "Claim the game from an opponent whose deadline and grace are over, where the rules agreed say wait.",
+            (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
         ),
     )
 }

@@ -3,7 +3,7 @@
 `proposed -> agreed -> [setup -> playing -> ended -> revealed] for each game -> closed`. A `Match` is the fold of its
 transcript and of the submissions that wait; a `Step` is what an event leads to: entries for the transcript, papers
 to keep, notices to the seats. Who may act was decided before (identity); how a letter reads comes after
-(templates). Implements protocol.md, "A match".
+(templates). What the clock does to a match is in `pace`. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.match.clock import Calendar, Clock, Stop
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pbem.match.terms import Terms
 
-__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World"]
+__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World", "standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,10 @@ class World:
     random: Callable[[int], bytes]
     version: str
     server_key: str
+    calendar: Callable[[str], Calendar] = field(default=lambda _: Calendar())
+    """The wall clock and the vacations of a player, by name."""
+    outages: Callable[[datetime], Sequence[Stop]] = field(default=lambda _: ())
+    """The times in which the server was out of reach, of those that ended after a moment."""
 
     @property
     def time(self) -> str:
@@ -144,6 +149,14 @@ class Match:
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
+    clocks: Mapping[int, Clock] = field(default_factory=dict)
+    """Of the seats that are asked, whether their answer is in or not: one seat cannot learn that from another's."""
+    banks: Mapping[int, int] = field(default_factory=dict)
+    """Seconds left in the banks of the seats that have drawn on theirs."""
+    missed: frozenset[int] = frozenset()
+    """The seats whose time and grace are over for what they are asked."""
+    silent: Mapping[int, int] = field(default_factory=dict)
+    """How often in a row a seat missed what it was asked for."""
     outcome: Mapping[str, Any] | None = None
 
     @property
@@ -182,10 +195,22 @@ class Match:
     def asked(self, seat: int) -> bool:
         """Whether the match waits for something of this seat that is not there yet."""
         if self.phase == "setup":
-            return not _standing(self.setups, seat)
+            return not standing(self.setups, seat)
         if self.phase == "playing" and self.position:
-            return self.position.due.get(seat, 0) is None and not _standing(self.orders, seat)
+            return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
+
+    def silent_by_now(self, seat: int) -> bool:
+        """Whether the match does not wait for this seat any more: it missed its time, and waiting was not agreed."""
+        return seat in self.missed and self.terms.miss != "wait"
+
+    @property
+    def wakes(self) -> datetime | None:
+        """The next moment at which something is to happen by the clock."""
+        times = [
+            clock.following() for seat, clock in self.clocks.items() if self.asked(seat) and seat not in self.missed
+        ]
+        return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
     def shown(self, seat: int | None) -> list[list[Report]]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
@@ -201,7 +226,8 @@ class Match:
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
 
-def _standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+    """What stands of a seat, and was not withdrawn."""
     submission = submissions.get(seat)
     return submission if submission and submission.standing else None
 
@@ -224,7 +250,7 @@ class Step:
         if match.phase != "proposed":
             raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
         self.match = replace(match, players=players)
-        self._enter(
+        self.enter(
             "agreed",
             {
                 "version": self.world.version,
@@ -268,6 +294,7 @@ class Step:
         )
         submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw)
         self.match = replace(match, setups={**match.setups, seat: submission})
+        self._answered(seat, self.world.now)
         return submission
 
     def order(self, seat: int, form: Form, signed: Signed) -> Submission:
@@ -301,6 +328,7 @@ class Step:
         )
         submission = Submission(form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final)
         self.match = replace(match, orders={**match.orders, seat: submission})
+        self._answered(seat, self.world.now)
         return submission
 
     def clear(self, seat: int) -> Submission:
@@ -310,12 +338,19 @@ class Step:
             raise Refused(Fault("clear", None, "nothing is being asked for"))
         where = "setups" if match.phase == "setup" else "orders"
         submissions: Mapping[int, Submission] = getattr(match, where)
-        submission = _standing(submissions, seat)
+        submission = standing(submissions, seat)
         if submission is None:
             raise Refused(Fault("clear", None, "nothing of yours stands"))
         withdrawn = {**submissions, seat: replace(submission, standing=False)}
         self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
+        self._answered(seat, None)
         return submission
+
+    def _answered(self, seat: int, when: datetime | None) -> None:
+        """Note when a seat's answer came in; reminders whose time went by meanwhile are not made up for."""
+        if clock := self.match.clocks.get(seat):
+            clock = replace(clock.reminded_by(self.world.now), answered=when)
+            self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
         """Give up the game, or the whole match: the position's scores stand, the other seat wins."""
@@ -331,30 +366,67 @@ class Step:
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
         self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, game, seat))
-        self._enter("resigned", body)
+        self.enter("resigned", body)
         # What waits is given up, too: neither orders nor their settling may reach into the next game.
         setups = {} if match.phase == "setup" else match.setups
         self.match = replace(self.match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
-            self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
+            self.end_game(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
-            self._close(winner, "resignation")
+            self.close(winner, "resignation")
+
+    def forfeit(self, seats: Iterable[int]) -> None:
+        """Seats that were silent for too long lose the game, or the whole match where no game has begun."""
+        match = self.match
+        lost = sorted(seats)
+        allowed = [seat for seat in match.seats if seat in self._lost()]
+        if not lost or not set(lost) <= set(allowed):
+            raise Refused(Fault("forfeit", None, "nobody was silent for so long"))
+        self.enter("forfeited", {"game": match.game, "seats": lost})
+        self.lose(lost)
+
+    def lose(self, seats: Sequence[int]) -> None:
+        """End what is being played by the silence of these seats: nobody wins when all of them were silent."""
+        match = self.match
+        others = [seat for seat in match.seats if seat not in seats]
+        winner = others[0] if len(others) == 1 and len(match.seats) == 2 else 0
+        reason = "forfeit" if others else "abandoned"
+        if match.position is not None and match.phase == "playing":
+            self.end_game(Result(winner, match.position.scores, reason), goes_on=True)
+        else:
+            self.match = replace(self.match, setups={}, resolve_at=None)
+            self.close(winner, reason)
 
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
         match = self.match
-        if match.phase == "setup" and all(_standing(match.setups, seat) for seat in match.seats):
-            self._begin()
+        if match.phase == "setup":
+            if all(standing(match.setups, seat) for seat in match.seats):
+                self._begin()
+            elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
+                self.forfeit(seat for seat in self._lost() if not standing(match.setups, seat))
         elif match.phase == "playing" and match.position:
-            waiting = [_standing(match.orders, seat) for seat, forced in match.position.due.items() if forced is None]
-            if not all(waiting):
+            asked = [seat for seat, forced in match.position.due.items() if forced is None]
+            waiting = {seat: standing(match.orders, seat) for seat in asked}
+            if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
                 return
             settled = match.resolve_at or self.world.now + match.terms.settling
-            if all(orders and orders.final for orders in waiting) or settled <= self.world.now:
+            if settled > self.world.now and not all(orders is None or orders.final for orders in waiting.values()):
+                self.match = replace(match, resolve_at=settled)
+            elif lost := [seat for seat in self._lost() if not waiting.get(seat)]:
+                self.forfeit(lost)
+            else:
                 self._resolve()
                 self._go_on()
-            else:
-                self.match = replace(match, resolve_at=settled)
+
+    def _lost(self) -> list[int]:
+        """The seats whose silence costs them the game, unless their answer came in after all."""
+        match = self.match
+        if match.terms.miss == "wait":
+            return []
+        return [
+            seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1
+        ]
 
     # What events have in common.
 
@@ -387,13 +459,15 @@ class Step:
             Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before with other content; use a higher one")
         )
 
-    def _enter(self, kind: str, body: dict[str, Any]) -> Entry:
+    def enter(self, kind: str, body: dict[str, Any]) -> Entry:
+        """The next entry of the transcript."""
         entry = Entry(self.match.seq + 1, self.match.head, self.world.time, kind, body)
         self.entries.append(entry)
         self.match = replace(self.match, seq=entry.seq, head=entry.head)
         return entry
 
-    def _tell(self, kind: str, **facts: Any) -> None:
+    def tell(self, kind: str, **facts: Any) -> None:
+        """Tell every seat."""
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
     def _ask_for_setups(self, options: Options) -> None:
@@ -410,8 +484,44 @@ class Step:
             played=(),
             reports=(),
             resolve_at=None,
+            banks=self._banks(),
+            missed=frozenset(),
         )
-        self._tell("setup")
+        self.start_clocks(match.seats)
+        self.tell("setup")
+
+    def _banks(self) -> dict[int, int]:
+        """What is left in each bank when what was asked for is over."""
+        drawn = {
+            seat: clock.left_in_bank(clock.answered or self.world.now)
+            for seat, clock in self.match.clocks.items()
+            if self.match.terms.bank
+        }
+        return {**self.match.banks, **drawn}
+
+    def start_clocks(self, seats: Iterable[int]) -> None:
+        """Set the clocks of these seats going, from now on; all others stand."""
+        terms = self.match.terms
+        clocks = {}
+        for seat in seats if terms.pace else ():
+            calendar = self.world.calendar(self.match.name(seat))
+            bank = self.match.banks.get(seat, terms.bank)
+            clocks[seat] = Clock(
+                since=self.world.now,
+                time=terms.pace + bank,
+                grace=terms.grace,
+                bank=bank,
+                zone=calendar.zone,
+                weekends=terms.weekends == "count",
+                stops=calendar.vacations,
+            )
+        self.match = replace(self.match, clocks=clocks)
+
+    def _ask_for_orders(self, position: State) -> None:
+        """Set the clocks going of those who are asked in this position."""
+        self.match = replace(self.match, banks=self._banks(), missed=frozenset())
+        asked = [seat for seat, forced in position.due.items() if forced is None]
+        self.start_clocks(asked if position.result is None else ())
 
     def _begin(self) -> None:
         match = self.match
@@ -421,7 +531,7 @@ class Step:
                 Paper(f"openings/game-{match.game}-seat-{seat}.txt", submission.paper.encode(), match.game, seat),
                 Paper(f"letters/game-{match.game}-setup-seat-{seat}.eml", submission.letter, match.game, seat),
             ]
-        self._enter(
+        self.enter(
             "commitments",
             {
                 "game": match.game,
@@ -433,35 +543,36 @@ class Step:
         )
         setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
         position = match.rules.begin(match.options, setups)
-        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position)
-        self._tell("begin")
+        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position, silent={})
+        self._ask_for_orders(position)
+        self.tell("begin")
         self._go_on()
 
     def _resolve(self) -> None:
         match = self.match
         assert match.position is not None
         due = match.position.due
-        texts = {seat: match.orders[seat].text if due[seat] is None else (due[seat] or _NONE).text for seat in due}
+        given = {seat: orders for seat, orders in sorted(match.orders.items()) if orders.standing}
+        texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
         orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
         position, reports = match.rules.turn(match.position, orders)
         name = f"game-{match.game}-turn-{match.turn}"
-        for seat in sorted(match.orders):
+        for seat, submission in given.items():
             self.papers += [
-                Paper(f"receipts/{name}-seat-{seat}.txt", match.orders[seat].paper.encode(), match.game, seat),
-                Paper(f"letters/{name}-seat-{seat}.eml", match.orders[seat].letter, match.game, seat),
+                Paper(f"receipts/{name}-seat-{seat}.txt", submission.paper.encode(), match.game, seat),
+                Paper(f"letters/{name}-seat-{seat}.eml", submission.letter, match.game, seat),
             ]
         files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
         everything = self._report_file(None, reports)
         for seat, content in files.items():
             self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
         self.papers.append(Paper(f"reports/{name}.json", everything, match.game))
-        receipts = {seat: match.orders[seat].paper.encode() for seat, forced in due.items() if forced is None}
-        self._enter(
+        self.enter(
             "turn",
             {
                 "game": match.game,
                 "turn": match.turn,
-                "orders": {str(seat): digest(paper) for seat, paper in sorted(receipts.items())},
+                "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
                 "shown": {str(seat): digest(content) for seat, content in files.items()},
                 "reports": digest(everything),
             },
@@ -474,7 +585,9 @@ class Step:
             orders={},
             resolve_at=None,
             prev=self.match.head,
+            silent={seat: times for seat, times in match.silent.items() if seat not in given},
         )
+        self._ask_for_orders(position)
         for seat, content in files.items():
             facts = {"turn": match.turn, "reports": match.show(seat, tuple(reports)), "file": content}
             self.notices.append(Notice("turn", seat, self.match, facts))
@@ -499,13 +612,14 @@ class Step:
         """Play on while turns ask nobody, and end the game when the rules ended it."""
         while (position := self.match.position) is not None:
             if position.result is not None:
-                self._end(position.result, goes_on=True)
+                self.end_game(position.result, goes_on=True)
                 return
             if any(forced is None for forced in position.due.values()):
                 return
             self._resolve()
 
-    def _end(self, result: Result, *, goes_on: bool) -> None:
+    def end_game(self, result: Result, *, goes_on: bool) -> None:
+        """The game is over: what was secret is laid open, and the match goes on or closes."""
         match = self.match
         assert match.position is not None
         turns = len(match.played)
@@ -513,7 +627,7 @@ class Step:
         record = write(self._record(result)).encode()
         path = f"records/game-{match.game}.pbem.toml"
         self.papers.append(Paper(path, record, match.game))
-        self._enter(
+        self.enter(
             "ended",
             {
                 "game": match.game,
@@ -523,7 +637,7 @@ class Step:
                 "reason": result.reason,
             },
         )
-        self._enter("revealed", {"game": match.game, "record": digest(record)})
+        self.enter("revealed", {"game": match.game, "record": digest(record)})
         self.match = replace(
             self.match,
             phase="ended",
@@ -531,12 +645,15 @@ class Step:
             previous=digest(record),
             orders={},
             resolve_at=None,
+            banks=self._banks(),
+            clocks={},
+            missed=frozenset(),
         )
-        self._tell("ended", game=match.game, ended=ended)
+        self.tell("ended", game=match.game, ended=ended)
         if not goes_on:
             return
         if self._match_is_over(ended):
-            self._close(self._winner(ended), "agreed length")
+            self.close(self._winner(ended), "agreed length")
         else:
             assert match.options is not None
             carried = match.rules.carry(match.options, result)
@@ -571,11 +688,12 @@ class Step:
         best = [seat for seat in self.match.seats if totals[seat - 1] == max(totals)]
         return best[0] if len(best) == 1 else 0
 
-    def _close(self, winner: int, reason: str) -> None:
+    def close(self, winner: int, reason: str) -> None:
+        """The match is over."""
         outcome = {"winner": winner, "scores": list(self.match.totals), "reason": reason}
-        self._enter("closed", outcome)
-        self.match = replace(self.match, phase="closed", outcome=outcome)
-        self._tell("closed")
+        self.enter("closed", outcome)
+        self.match = replace(self.match, phase="closed", outcome=outcome, clocks={}, missed=frozenset())
+        self.tell("closed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 __all__ = ["Check", "verify"]
 
 
+BETWEEN = {"missed": "", "moved": "", "halted": "", "vacation": "", "extended": "extend"}
+"""What may stand between the turns of a game, and the name of the letter that belongs to it."""
+
+_SAID = {
+    "missed": "seat {seat} missed turn {turn} of game {game}: pace and grace were over",
+    "moved": "deadlines of seats {seats} moved: {reason}",
+    "halted": "the clock of seat {seat} stands: {reason}",
+    "vacation": "a vacation of seat {seat}",
+    "extended": "a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
+    "claimed": "seat {seat} claimed from the silent seats {against}, signed",
+    "forfeited": "seats {seats} lost game {game} by their silence",
+}
+"""What each of the entries of the clock says, once it was found true."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at: whether it holds, and what was found."""
@@ -133,10 +148,13 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
-    for turn, entry in enumerate(found.entries[until + 1 :], start=1):
+    turns = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
+    for turn, entry in enumerate(turns, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
         named.update(_named(entry))
+    for entry in found.entries[until + 1 :]:
+        named.update(_named_letter(entry))
     for path in rest & named.keys():
         if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
             named.update(_letter(path, found.papers[path]))
@@ -162,6 +180,12 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"reports/{name}-seat-{seat}.json", value
     except (KeyError, AttributeError) as error:
         raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
+
+
+def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The letter of a player that an entry between the turns names."""
+    if entry.type in BETWEEN and (what := BETWEEN[entry.type]):
+        yield f"letters/{what}-{entry.seq}-seat-{entry.body.get('seat')}.eml", str(entry.body.get("mail"))
 
 
 def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
@@ -193,6 +217,8 @@ def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
         return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
     if entry.type == "revealed":
         return Check(True, what, f"{game}: the record replays")
+    if said := _SAID.get(entry.type):
+        return Check(True, what, said.format(**{"seat": None, "seats": None, "reason": None, **body}))
     if entry.type == "resigned":
         return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
     return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players"]
+__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,16 @@ class PlayerRow:
     name: str
     address: str
     keys: tuple[KeyRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VacationRow:
+    """A vacation: its first and last day, and the moments between which clocks stand for it."""
+
+    first: str
+    last: str
+    began: str
+    ended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,33 @@ class Players:
         """The name of the player who has this key."""
         row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return row[0] if row else None
+
+    def setting(self, player: str, name: str, default: str) -> str:
+        """What the player chose for a setting, or the default."""
+        query = "SELECT value FROM settings WHERE player = ? AND name = ?"
+        row = self._database.execute(query, (player, name)).fetchone()
+        return row[0] if row else default
+
+    def choose(self, player: str, name: str, value: str) -> None:
+        """The player's choice for a setting, from now on."""
+        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
+
+    def vacations(self, player: str, since: str = "") -> list[VacationRow]:
+        """The player's vacations that ended, or will end, after a moment, oldest first."""
+        query = "SELECT first, last, began, ended FROM vacations WHERE player = ? AND ended > ? ORDER BY began"
+        return [VacationRow(*row) for row in self._database.execute(query, (player, since))]
+
+    def take_vacation(self, player: str, row: VacationRow) -> None:
+        """Keep a vacation."""
+        values = (player, row.first, row.last, row.began, row.ended)
+        self._database.execute("INSERT OR REPLACE INTO vacations VALUES (?, ?, ?, ?, ?)", values)
+
+    def call_off(self, player: str, now: str, today: str) -> None:
+        """End the vacation that lasts, today being its last day, and forget those to come."""
+        self._database.execute("DELETE FROM vacations WHERE player = ? AND began >= ?", (player, now))
+        self._database.execute(
+            "UPDATE vacations SET ended = ?, last = ? WHERE player = ? AND ended > ?", (now, today, player, now)
+        )
 
     def add(self, name: str, address: str, key: KeyRow, time: str) -> None:
         """A new player with a first key."""

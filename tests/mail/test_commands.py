@@ -48,6 +48,8 @@ EXAMPLES = {
     "register": f"register anna\n{KEY}",
     "confirm": f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend",
     "whoami": "whoami",
+    "set": "set timezone Europe/Berlin",
+    "vacation": "vacation 2026-12-20 to 2027-01-03",
     "new": "new spaceships with rolf\npace: 3 days\nend",
     "list": "list open",
     "accept": f"accept m17 {HASH}",
@@ -61,6 +63,8 @@ EXAMPLES = {
     "transcript": "transcript m17",
     "press": "press m17\nGood luck!\nend",
     "resign": "resign m17",
+    "extend": "extend m17 3d",
+    "claim": "claim m17",
 }
 
 
@@ -80,7 +84,19 @@ def test_every_command_has_help_and_an_example(form: Form) -> None:
 
 def test_what_key_demanding_matches_want_signed() -> None:
     signed = {name for name, form in COMMANDS.items() if form.signed}
-    assert signed == {"confirm", "new", "accept", "decline", "setup", "orders", "clear", "resign"}
+    assert signed == {
+        "confirm",
+        "new",
+        "accept",
+        "decline",
+        "setup",
+        "orders",
+        "clear",
+        "resign",
+        "vacation",
+        "extend",
+        "claim",
+    }
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == {"confirm"}
     assert {name for name, form in COMMANDS.items() if form.level == "anyone"} == {
         "help",
@@ -306,7 +322,7 @@ def test_five_unknown_commands_end_the_reading() -> None:
     assert reading.ignored == ["one", "two words", "three", "four", "five", "status m17\nresign m17"]
 
 
-@pytest.mark.parametrize("name", ["sheet", "set", "address", "key", "recover", "join", "withdraw", "draw", "extend"])
+@pytest.mark.parametrize("name", ["sheet", "address", "key", "recover", "join", "withdraw", "draw"])
 def test_what_is_not_built_yet_is_unknown(name: str) -> None:
     assert parse(f"{name} m17").commands == []
     assert parse(f"{name} m17").ignored == [f"{name} m17"]

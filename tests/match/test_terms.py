@@ -53,6 +53,17 @@ def test_defaults() -> None:
         ("settle", "2 h", "settle", 7200),
         ("settle", "7d", "settle", 604800),
         ("rules", "1", "edition", 1),
+        ("pace", "3d", "pace", 259200),
+        ("pace", "12h", "pace", 43200),
+        ("pace", "None", "pace", 0),
+        ("grace", "0", "grace", 0),
+        ("grace", "1d", "grace", 86400),
+        ("miss", "wait", "miss", "wait"),
+        ("miss", "Pass", "miss", "pass"),
+        ("miss", "forfeit", "miss", "forfeit"),
+        ("weekends", "free", "weekends", "free"),
+        ("weekends", "count", "weekends", "count"),
+        ("bank", "21d", "bank", 1814400),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -83,6 +94,12 @@ def test_every_option_is_tried_above() -> None:
         ({"target": "5"}, ["games"]),
         ({"settle": "soon"}, ["settle"]),
         ({"settle": "8d"}, ["settle"]),
+        ({"settle": "none"}, ["settle"]),
+        ({"pace": "59m"}, ["pace"]),
+        ({"pace": "0"}, ["pace"]),
+        ({"pace": "91d"}, ["pace"]),
+        ({"pace": "weekly", "grace": "91d", "bank": "none"}, ["pace", "grace", "bank"]),
+        ({"miss": "shrug", "weekends": "yes"}, ["miss", "weekends"]),
         ({"settle": "-1m"}, ["settle"]),
         ({"settle": ""}, ["settle"]),
         ({"rules": "2"}, ["rules"]),
@@ -171,6 +188,11 @@ CHANGED: dict[str, Any] = {
     "victory": "last game",
     "settle": 1,
     "players": ("bob", "ann"),
+    "pace": 3600,
+    "grace": 0,
+    "miss": "pass",
+    "weekends": "free",
+    "bank": 1,
 }
 
 
@@ -199,3 +221,9 @@ def test_the_hash_changes_with_the_server_and_the_match() -> None:
 )
 def test_durations(text: str, seconds: int | None) -> None:
     assert duration(text) == seconds
+
+
+@pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
+def test_an_empty_order_is_agreed_only_where_the_rules_know_one(game: str) -> None:
+    assert faults(game=game, miss="pass") == ["miss"]
+    assert propose(game=game, miss="forfeit").miss == "forfeit"
