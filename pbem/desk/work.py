@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem import identity
-from pbem.desk.answers import Answer, Answers, Caller
+from pbem.desk.answer import Answer, Caller
+from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
@@ -28,6 +29,7 @@ from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
+from pbem.store.people import People
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+CHANGES = frozenset({"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"})
 """Commands that a second letter with the same signed text must not carry out again."""
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
@@ -89,12 +91,13 @@ class Desk:
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
-        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._people = People(database)
+        self._archive = Archive(Matches(database, vault), self._people, config.server, signing_key.sign)
+        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._people, self._archive, random)
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
+            config.server, self._players, self._archive, self._clerk, self._world, self._people, config.clock.settle
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -272,6 +275,8 @@ class Desk:
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
         out = Out("", "")
+        if reading.optout:
+            self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
@@ -284,9 +289,8 @@ class Desk:
             text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
-        out.text = self._clerk.render(
-            "letters/answer.txt", answers=told, ignored=_told_of_ignored(reading), stopped=reading.optout
-        )
+        ignored = [] if reading.optout else _told_of_ignored(reading)
+        out.text = self._clerk.render("letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout)
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
