@@ -17,7 +17,7 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
+from pbem.reader import ReaderError, Worker
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
@@ -36,8 +37,9 @@ from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.config import Config, Log
+    from pbem.config import Config, Limits, Log
     from pbem.mail.delivery import Transport
+    from pbem.reader import Reader
     from pbem.store.inbox import Envelope
 
 __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
@@ -76,6 +78,7 @@ class OpenDesk(Protocol):
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader,
     ) -> DeskLike:
         """The desk of a server, on its own connection to the store."""
 
@@ -87,11 +90,12 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     signing_key: Ed25519PrivateKey,
     composer: Composer,
     random: Callable[[int], bytes],
+    reader: Reader,
 ) -> DeskLike:
     """The real desk."""
     from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
 
-    return Desk(config, database, vault, signing_key, composer, random)
+    return Desk(config, database, vault, signing_key, composer, random, reader)
 
 
 class Daemon:
@@ -104,6 +108,7 @@ class Daemon:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Callable[[int], bytes] = os.urandom,
         desk: OpenDesk = open_desk,
+        reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
     ) -> None:
@@ -111,6 +116,7 @@ class Daemon:
         self._now = now
         self._random = random
         self._open_desk = desk
+        self._open_reader = reader
         self._transport = transport
         self._ready = ready
         self._stop = asyncio.Event()
@@ -126,7 +132,7 @@ class Daemon:
         with ExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, Sealed) as error:
+            except (StoreError, KeyFileError, Sealed, ReaderError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -148,13 +154,14 @@ class Daemon:
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
         desk_base = stack.enter_context(Database(config.store))
+        reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
         composer = Composer(
             config.server, config.mailbox, Templates(), address=config.mail_address, delimiter=config.delimiter
         )
-        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random)
+        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader)
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=_password(config)),

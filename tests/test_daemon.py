@@ -89,7 +89,7 @@ class House:
         self.daemon = Daemon(config, desk=self.open, transport=self.post, ready=self.ready)
 
     def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, _ = arguments
+        _, database, vault, _, composer, *_ = arguments
         self.desk = Echo(database, vault, composer)
         desk: DeskLike = self.desk
         return desk
@@ -359,7 +359,7 @@ from test_daemon import Echo
 import pbem.daemon
 from pbem.cli.serve import serve
 
-def echo(config, database, vault, signing_key, composer, random):
+def echo(config, database, vault, signing_key, composer, random, reader):
     return Echo(database, vault, composer)
 
 pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk.clerk import Out
 from pbem.desk.forms import form
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.identity import BadKey, parse_key
+from pbem.identity import BadKey
 from pbem.mail.commands import COMMANDS
 from pbem.match.life import Match, Player, Signed, Step
 from pbem.match.papers import Opening
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
-    from pbem.identity import Verdict
+    from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
     from pbem.mail.letter import Letter
@@ -92,7 +92,7 @@ class _Seated:
 
 
 class Answers:
-    """The answers of a server; `world` gives the world at a time."""
+    """The answers of a server; `world` gives the world at a time, `parse_key` reads strangers' public keys."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -102,6 +102,7 @@ class Answers:
         clerk: Clerk,
         world: Callable[[datetime], World],
         settle: timedelta,
+        parse_key: Callable[[str | bytes, datetime | None], Key],
     ) -> None:
         self._server = server
         self._players = players
@@ -109,6 +110,7 @@ class Answers:
         self._clerk = clerk
         self._world = world
         self._settle = settle
+        self._parse_key = parse_key
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -167,7 +169,7 @@ class Answers:
         if given is None:
             raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
         try:
-            key = parse_key(given, caller.now)
+            key = self._parse_key(given, caller.now)
         except BadKey as error:
             raise Refused(Fault("register", None, str(error))) from error
         if key.state != "pinned":

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem import identity
 from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
@@ -21,9 +20,10 @@ from pbem.desk.forms import said
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
-from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
+    from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -84,8 +85,10 @@ class Desk:
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader | None = None,
     ) -> None:
         self._config = config
+        self._reader = reader or InProcess(config.limits)
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
@@ -94,7 +97,13 @@ class Desk:
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
+            config.server,
+            self._players,
+            self._archive,
+            self._clerk,
+            self._world,
+            config.clock.settle,
+            self._reader.parse_key,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -102,7 +111,11 @@ class Desk:
         return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
 
     def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        """Handle the next letter of the inbox; whether there was one.
+
+        Never raises but for a store that fails, or a reader that cannot even be started.
+        """
+        self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
@@ -158,7 +171,7 @@ class Desk:
     def _handle(self, row: InboxRow, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
         try:
-            letter = read(row.raw, self._config.limits)
+            letter = self._reader.read(row.raw)
         except Unreadable as error:
             if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
@@ -183,11 +196,11 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
-                text = said(verdict, self._config.limits)
+                text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
         if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
