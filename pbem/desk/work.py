@@ -23,6 +23,7 @@ from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.points import passing
 from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
+    from pbem.points import Points
     from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
@@ -86,8 +88,10 @@ class Desk:
         composer: Composer,
         random: Callable[[int], bytes],
         reader: Reader | None = None,
+        points: Points = passing,
     ) -> None:
         self._config = config
+        self._points = points
         self._reader = reader or InProcess(config.limits)
         self._database = database
         self._inbox = Inbox(database, vault)
@@ -120,10 +124,12 @@ class Desk:
         if row is None:
             self._set_aside(now)
             return False
+        self._points("letter leased")
         try:
             with self._database.transaction():
                 outcome = self._handle(row, now)
                 self._inbox.done(row.id, outcome)
+                self._points("effects written")
         except StoreError:
             self._archive.forget()
             raise
@@ -133,6 +139,7 @@ class Desk:
             self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
+            self._points("effects committed")
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
@@ -142,6 +149,8 @@ class Desk:
             try:
                 with self._database.transaction():
                     self._advance(number, now)
+                    self._points("clock written")
+                self._points("clock committed")
             except BaseException:
                 self._archive.forget()
                 raise
@@ -172,6 +181,7 @@ class Desk:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
         try:
             letter = self._reader.read(row.raw)
+            self._points("letter read")
         except Unreadable as error:
             if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
