@@ -17,7 +17,7 @@ from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.identity import BadKey, parse_key
+from pbem.identity import BadKey
 from pbem.mail.commands import COMMANDS
 from pbem.match.life import Step
 from pbem.match.papers import Opening
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
     from pbem.match.life import Match, World
@@ -52,7 +53,7 @@ _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "o
 
 
 class Answers(Tables):
-    """The answers of a server; `world` gives the world at a time."""
+    """The answers of a server; `world` gives the world at a time, `parse_key` reads strangers' public keys."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -63,10 +64,12 @@ class Answers(Tables):
         world: Callable[[datetime], World],
         people: People,
         settle: timedelta,
+        parse_key: Callable[[str | bytes, datetime | None], Key],
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
         self._people = people
+        self._parse_key = parse_key
         self._gathering = Gathering(players, archive, clerk, world, people, settle)
         self._elsewhere = {**self._gathering.commands, **Around(players, archive, clerk, world, people).commands}
 
@@ -128,7 +131,7 @@ class Answers(Tables):
         if given is None:
             raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
         try:
-            key = parse_key(given, caller.now)
+            key = self._parse_key(given, caller.now)
         except BadKey as error:
             raise Refused(Fault("register", None, str(error))) from error
         if key.state != "pinned":

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem import identity
 from pbem.desk.answer import Answer, Caller
 from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
@@ -22,9 +21,11 @@ from pbem.desk.forms import said
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
-from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.points import passing
+from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
+    from pbem.points import Points
+    from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -86,8 +89,12 @@ class Desk:
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader | None = None,
+        points: Points = passing,
     ) -> None:
         self._config = config
+        self._points = points
+        self._reader = reader or InProcess(config.limits)
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
@@ -97,7 +104,14 @@ class Desk:
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, self._people, config.clock.settle
+            config.server,
+            self._players,
+            self._archive,
+            self._clerk,
+            self._world,
+            self._people,
+            config.clock.settle,
+            self._reader.parse_key,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -105,15 +119,21 @@ class Desk:
         return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
 
     def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        """Handle the next letter of the inbox; whether there was one.
+
+        Never raises but for a store that fails, or a reader that cannot even be started.
+        """
+        self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
             return False
+        self._points("letter leased")
         try:
             with self._database.transaction():
                 outcome = self._handle(row, now)
                 self._inbox.done(row.id, outcome)
+                self._points("effects written")
         except StoreError:
             self._archive.forget()
             raise
@@ -123,6 +143,7 @@ class Desk:
             self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
+            self._points("effects committed")
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
@@ -132,6 +153,8 @@ class Desk:
             try:
                 with self._database.transaction():
                     self._advance(number, now)
+                    self._points("clock written")
+                self._points("clock committed")
             except BaseException:
                 self._archive.forget()
                 raise
@@ -161,7 +184,8 @@ class Desk:
     def _handle(self, row: InboxRow, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
         try:
-            letter = read(row.raw, self._config.limits)
+            letter = self._reader.read(row.raw)
+            self._points("letter read")
         except Unreadable as error:
             if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
@@ -186,11 +210,11 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
-                text = said(verdict, self._config.limits)
+                text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
         if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
