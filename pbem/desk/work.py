@@ -18,6 +18,7 @@ from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
@@ -90,7 +91,9 @@ class Desk:
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
         self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._outbox = Outbox(database, vault)
+        self._clerk = Clerk(composer, self._outbox, self._players, self._archive, random)
+        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
@@ -124,7 +127,10 @@ class Desk:
         return True
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
+        """Do what the clock asks for: resolve settled turns, tell of lost letters. When to be called again."""
+        if self._outbox.failures():
+            with self._database.transaction():
+                self._postmaster.tell_failures(now)
         for number in self._archive.matches.to_resolve(stamp(now)):
             try:
                 with self._database.transaction():
@@ -160,11 +166,18 @@ class Desk:
         try:
             letter = read(row.raw, self._config.limits)
         except Unreadable as error:
-            if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
+            if error.letter is None:
+                return "unreadable"
+            if bounced := self._postmaster.bounce(row, error.letter, now):
+                return bounced
+            if error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
             text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
             self._reply(error.letter, error.letter.sender, Out("", text), now)
             return "unreadable, answered"
+        # Whoever writes to a return path is a machine, whatever else it looks like.
+        if bounced := self._postmaster.bounce(row, letter, now):
+            return bounced
         reasons = self._automatic(letter, row)
         if reasons:
             return "automatic: " + ", ".join(reasons)
@@ -198,7 +211,7 @@ class Desk:
             return self._refuse_signature(letter, sender, player, verdict, now)
         caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
         reading = commands.parse(identified.text)
-        return self._carry_out(caller, reading, identified)
+        return self._carry_out(caller, reading, identified, row.received)
 
     def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
         """The keys that a letter from this address may be signed with: no others are tried."""
@@ -239,11 +252,14 @@ class Desk:
                 return found[0]
         return None
 
-    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
+    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified, received: datetime) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        if caller.player and signed and again is None and any(c.name in CHANGES for c in reading.commands):
+        if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        # A signed text that was here before may be sent by anybody who saw it.
+        if caller.player and ((signed and again is None) or caller.match is not None):
+            self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
         answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
