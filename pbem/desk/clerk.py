@@ -43,14 +43,16 @@ class Out:
 class Clerk:
     """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         composer: Composer,
         outbox: Outbox,
         players: Players,
         archive: Archive,
         random: Callable[[int], bytes],
+        operator: str = "",
     ) -> None:
+        self._operator = operator
         self._composer = composer
         self._outbox = outbox
         self._players = players
@@ -59,7 +61,8 @@ class Clerk:
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
-        return self._composer.templates.render(template, server=self._composer.server, **facts)
+        about = {"server": self._composer.server, "operator": self._operator}
+        return self._composer.templates.render(template, **about, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
@@ -124,6 +127,7 @@ class Clerk:
             "turn": match.turn,
             "kind": match.terms.kind,
             "phase": match.phase,
+            "paused": match.paused,
             "terms": match.terms,
             "settling": _duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
@@ -213,6 +217,9 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "paused": "{title}, the match is paused",
+    "restored": "{title}, the match is paused: the server was restored",
+    "resumed": "{title}, the match goes on",
 }
 
 

@@ -18,6 +18,7 @@ from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
@@ -92,8 +93,18 @@ class Desk:
         self._players = Players(database)
         self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
         self._outbox = Outbox(database, vault)
-        self._clerk = Clerk(composer, self._outbox, self._players, self._archive, random)
+        self._clerk = Clerk(composer, self._outbox, self._players, self._archive, random, config.operator)
         self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._operator = Operator(
+            config.operator,
+            database,
+            self._archive,
+            self._players,
+            self._clerk,
+            self._today,
+            self._world,
+            lambda: random(6).hex(),
+        )
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
@@ -106,6 +117,7 @@ class Desk:
 
     def handle_next(self, now: datetime) -> bool:
         """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        self.obey(now)
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
@@ -125,6 +137,10 @@ class Desk:
         else:
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
+
+    def obey(self, now: datetime) -> None:
+        """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
+        self._operator.obey(now)
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock asks for: resolve settled turns, tell of lost letters. When to be called again."""
@@ -281,9 +297,14 @@ class Desk:
             self._database.execute("ROLLBACK TO command")
             self._database.execute("RELEASE command")
             self._archive.forget()
+            place = self._answers.place(caller, command)
+            if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
+                self._operator.unknown_head(
+                    caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
+                )
             shift = max(command.block_line - command.line, 0)
             facts = {"faults": refused.faults, "shift": shift, "command": command}
-            return Answer("refused", facts, match=self._answers.place(caller, command))
+            return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
