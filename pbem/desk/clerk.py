@@ -53,7 +53,9 @@ class Clerk:
         people: People,
         archive: Archive,
         random: Callable[[int], bytes],
+        operator: str = "",
     ) -> None:
+        self._operator = operator
         self._composer = composer
         self._outbox = outbox
         self._players = players
@@ -63,7 +65,8 @@ class Clerk:
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
-        return self._composer.templates.render(template, server=self._composer.server, **facts)
+        about = {"server": self._composer.server, "operator": self._operator}
+        return self._composer.templates.render(template, **about, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
@@ -134,6 +137,7 @@ class Clerk:
             "turn": match.turn,
             "kind": match.terms.kind,
             "phase": match.phase,
+            "paused": match.paused,
             "terms": match.terms,
             "settling": _duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
@@ -264,6 +268,9 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "paused": "{title}, the match is paused",
+    "restored": "{title}, the match is paused: the server was restored",
+    "resumed": "{title}, the match goes on",
 }
 
 
