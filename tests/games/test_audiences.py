@@ -260,6 +260,6 @@ def test_whatever_a_resolver_adds_reaches_nobody(game, planted):
     for seats, report in reports_of_random_games(game, most=10):
         told = {**report, "planted": planted}
         if not isinstance(planted, str):
-            told |= {name: planted for name in report.keys() & {"cell", "result", "from", "square", "by", "where"}}
+            told |= dict.fromkeys(report.keys() & {"cell", "result", "from", "square", "by", "where"}, planted)
         for seat in (None, *range(1, seats + 1)):
             assert "planted" not in str(judge.show(told, seat))
