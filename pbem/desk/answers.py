@@ -228,7 +228,7 @@ class Answers:
             Fault("new", name, f"no player is called {name}") for name in names[1:] if not self._players.by_name(name)
         ]
         if len(names) == 1:
-            unknown.append(Fault("new", None, "name your opponent: `new spaceships with bob ... end`"))
+            unknown.append(Fault("new", None, "name your opponent: `new GAME with NAME ... end`"))
         faults = list(unknown)
         try:
             terms = Terms.propose(command.arguments["rules"], command.options, names, self._settle)

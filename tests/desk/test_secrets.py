@@ -271,13 +271,13 @@ def name(bout):
     return f"{bout.game}-{bout.case}-{bout.seed}"
 
 
-@pytest.mark.parametrize("bout", bouts(1), ids=name)
+@pytest.mark.parametrize("bout", bouts(1)[::2], ids=name)
 def test_letters_are_the_same(bout, tmp_path):
     same_letters(tmp_path, *bout.pair(), bout.watched)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("bout", [bout for seed in range(2, 12) for bout in bouts(seed)], ids=name)
+@pytest.mark.parametrize("bout", [bout for seed in range(2, 10) for bout in bouts(seed)], ids=name)
 def test_letters_are_the_same_at_length(bout, tmp_path):
     same_letters(tmp_path, *bout.pair(), bout.watched)
 

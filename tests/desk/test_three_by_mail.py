@@ -120,3 +120,9 @@ def test_reading_commands(referee: Referee) -> None:
     for letter in ann.letters:
         assert body(letter).isascii()
         assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">"))
+
+
+def test_a_report_of_no_turn_is_refused(referee: Referee) -> None:
+    ann = begun(referee)[0]
+    referee.send(ann, "report m1\n", sign=False)
+    assert "there is no report of that turn" in ann.text
