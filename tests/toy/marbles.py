@@ -57,6 +57,10 @@ class State:
         return {} if self.result else {self.seat: None}
 
     @property
+    def remaining(self) -> tuple[int, ...]:
+        return 1, 2
+
+    @property
     def scores(self) -> tuple[int, ...]:
         return self.result.scores if self.result else (0, 0)
 
