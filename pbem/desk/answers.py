@@ -247,7 +247,7 @@ class Answers(Tables):
         match = seated.match
         latest = match.game if match.played else len(match.games)
         game = command.arguments.get("game", latest)
-        last = match.games[game - 1].turns if game <= len(match.games) else len(match.played)
+        last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.played)
         wanted = [command.arguments.get("turn", last)]
         if command.arguments.get("all"):
             wanted = list(range(1, last + 1))

@@ -17,6 +17,7 @@ from pbem.games import Fault, Refused
 from pbem.match.life import Step
 from pbem.store.database import Database, StoreError
 from pbem.store.operator import Generation, Instructions
+from pbem.store.people import People
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,7 @@ class Operator:
         self._instructions = Instructions(database)
         self._archive = archive
         self._players = players
+        self._people = People(database)
         self._clerk = clerk
         self._to = to
         self._today = today
@@ -116,7 +118,7 @@ class Operator:
             raise Refused(Fault(instruction.what, None, f"there is no match m{number}"))
         match, _ = loaded
         reason = " ".join(instruction.reason.split())[:REASON]
-        if instruction.what == "end" and match.phase == "proposed":
+        if instruction.what == "end" and match.phase in ("open", "proposed"):
             return self._withdraw(number, now)
         step = Step(match, self._world(now))
         if instruction.what == "pause":
@@ -133,13 +135,14 @@ class Operator:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
+        self._people.withdraw(number)
         self._archive.matches.update(number, "declined", None)
         self._archive.forget()
-        for seat in match.seats:
-            player = self._players.by_name(match.name(seat))
+        for taken in row.seats:
+            player = self._players.by_name(taken.player)
             if player is not None:
-                out = self._clerk.thread(match, row, seat, f"{match.rules.title}, declined")
-                m = self._clerk.facts(match, row, seat, match)
+                out = self._clerk.thread(match, row, taken.seat, f"{match.rules.title}, declined")
+                m = self._clerk.facts(match, row, taken.seat, match)
                 out.text = self._clerk.render("letters/declined.txt", m=m, by="The operator of the server")
                 self._clerk.send(player.address, out, now)
         return f"m{number} is declined"
