@@ -89,10 +89,10 @@ class Desk:
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
-        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
+        self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign, self._server_key)
         self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
         self._random = random
-        self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
             config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
         )
