@@ -190,6 +190,7 @@ class Answers(Tables):
             "setup": submission.text,
             "file_name": name,
             "commitment": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(opening.match, digest(submission.paper.encode())),
             "rev": submission.rev,
         }
         self._submit(seated, step, submission, caller.now)
@@ -209,6 +210,7 @@ class Answers(Tables):
             "final": submission.final,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]
