@@ -19,10 +19,13 @@ _CHANCE = re.compile(r"[0-9a-f]{64}|(?<=m1\.)[0-9a-f]{16}")
 
 
 def written(letter: EmailMessage) -> str:
-    """The letter as a golden text holds it."""
+    """The letter as a golden text holds it, without the signed head beneath it."""
     files = [part.get_filename() for part in letter.iter_attachments()]
     head = [f"Date: {letter['Date']}", f"Subject: {letter['Subject']}", *(f"Attached: {name}" for name in files)]
-    return _CHANCE.sub(lambda found: "#" * len(found[0]), "\n".join([*head, "", body(letter)]))
+    text = body(letter)
+    head.append("")  # what follows the text itself is the same under every letter
+    text = text.partition("\nTranscript of m1 after entry")[0].rstrip() + "\n"
+    return _CHANCE.sub(lambda found: "#" * len(found[0]), "\n".join([*head, text]))
 
 
 def reads_like(letter: EmailMessage, name: str) -> None:

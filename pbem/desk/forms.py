@@ -18,15 +18,15 @@ from pbem.match.life import Form
 from pbem.match.papers import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from pbem.config import Limits
     from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
-__all__ = ["Letters", "form", "said"]
+__all__ = ["Letters", "form", "said", "setup_revision"]
 
 
 def form(command: Command) -> Form:
@@ -68,7 +68,7 @@ class Letters:
         if isinstance(paper, Receipt) and (paper.level, paper.key) != ("key", verdict.key):
             raise ValueError("the receipt names another level or key")
         reading = commands.parse(text)
-        found = [command for command in reading.commands if _fits(command, match, kind) and not command.faults]
+        found = [command for command in reading.commands if _fits(command, match, kind, seat) and not command.faults]
         if isinstance(paper, Receipt):
             found = [command for command in found if command.rev == paper.rev]
         if not found:
@@ -96,14 +96,27 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
         return False
 
 
-def said(verdict: Verdict, limits: Limits | None = None) -> str:
-    """The text that a signature covers, from the signed bytes alone.
+def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
+    """The text that a signature covers, from the signed bytes alone; `read` reads those that are a MIME entity.
 
     Raises `Unreadable` when they are a letter beyond the limits.
     """
     if verdict.entity:
-        return read(verdict.signed, limits).text or ""
+        return read(verdict.signed).text or ""
     return verdict.signed.decode("utf-8", "replace")
+
+
+def setup_revision(match: str, game: int, raw: bytes) -> int | None:
+    """The revision of the setup that a letter, proved before, brought; None when it holds none or several."""
+    letter = read(raw)
+    texts = [letter.text or "", *(part.text for part in letter.parts if part.text != letter.text)]
+    found = {
+        command.rev
+        for text in texts
+        for command in commands.parse(text).commands
+        if (command.name, command.match, command.arguments.get("game")) == ("setup", match, game)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _listed(key: Mapping[str, str]) -> Key:
@@ -114,7 +127,11 @@ def _listed(key: Mapping[str, str]) -> Key:
     return replace(found, state="pinned")
 
 
-def _fits(command: Command, match: Match, kind: str) -> bool:
+PLACED = ("extend", "claim", "draw", "annul")
+"""Kinds of letters that may say their place, and then must say it right."""
+
+
+def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
     """Whether the command is of this kind and meant for the place at which the match stands."""
     if command.match != match.id:
         return False
@@ -123,8 +140,14 @@ def _fits(command: Command, match: Match, kind: str) -> bool:
         return command.name == "setup" and given.get("game") == match.game
     if kind == "orders":
         return command.name == "orders" and given.get("turn") == match.turn
+    player = match.name(seat)
+    place = {"server": match.server, "player": player, "prev": match.prev}
+    if kind.startswith(PLACED) and any(command.fields.get(key, value) != value for key, value in place.items()):
+        return False
     if kind.startswith("extend "):
         return command.name == "extend" and given.get("time") == int(kind.split()[1])
+    if kind.startswith(("draw ", "annul ")):
+        return f"{command.name} {given.get('word')}" == kind
     if kind == "claim":
         return command.name == "claim"
     if command.name != "resign":

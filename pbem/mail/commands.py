@@ -51,6 +51,8 @@ class Arguments(TypedDict, total=False):
     whole: bool
     """The whole match, not one game of it."""
     final: bool
+    public: bool
+    """Press to observers, too."""
     name: str
     """A player's name, lower case."""
     rules: str
@@ -64,6 +66,8 @@ class Arguments(TypedDict, total=False):
     """A name and a value of `SETTINGS`."""
     time: int
     """Seconds."""
+    word: str
+    """Of an agreement: `offer`, `accept` or `decline`."""
     first: str
     last: str
     """Days, as `2026-12-20`."""
@@ -287,6 +291,15 @@ def _time(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _word(words: _Words, given: Arguments) -> str | None:
+    word = words.bare().lower()
+    if word not in {"offer", "accept", "decline"}:
+        return "say offer, accept or decline"
+    given["word"] = word
+    words.take()
+    return None
+
+
 def _days(words: _Words, given: Arguments) -> str | None:
     if words.bare().lower() == "off":
         given["off"] = True
@@ -300,9 +313,20 @@ def _days(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _public(words: _Words, given: Arguments) -> str | None:
+    # Alone on the line of the command: what a player writes to the opponent may begin with any word.
+    if words.low() == "public" and words.same_line():
+        words.take()
+        if words.same_line():
+            words.at -= 1
+        else:
+            given["public"] = True
+    return None
+
+
 def _rules(words: _Words, given: Arguments) -> str | None:
     if not _NAME.fullmatch(words.bare()):
-        return "name the game, such as spaceships"
+        return "name the game; `games` lists them all"
     given["rules"] = words.bare().lower()
     words.take()
     return None
@@ -346,8 +370,8 @@ def _players(words: _Words, given: Arguments) -> str | None:
     players = []
     while words.more and not words.word().endswith(":") and not _END.fullmatch(words.bare()):
         players += [name for name in words.take().split(",") if name]
-    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name for name in players)
-    return None if players else "after with come the opponents' names"
+    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
+    return None if players else "after with come the opponents' names, or their addresses"
 
 
 def _key(words: _Words, given: Arguments) -> str | None:
@@ -486,7 +510,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "new",
-            "Propose a match, with lines `option: value`; without opponents it stands in the open list.",
+            "Propose a match to players, or to addresses that are then invited; without, to all in the open list.",
             (Slot("GAME", _rules), Slot("[with PLAYER...]", _players)),
             body="options",
             signed=True,
@@ -500,6 +524,8 @@ COMMANDS: dict[str, Form] = {
             signed=True,
         ),
         Form("decline", "Turn a proposed match down.", (_MATCH_SLOT,), signed=True),
+        Form("join", "Take a seat in a match of the open list.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
+        Form("withdraw", "Take back a proposal of yours.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
         Form(
             "setup",
             "Hand in your secret setup of the next game, replacing an earlier one.",
@@ -536,12 +562,40 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
         Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
-        Form("press", "Send a message to the other players.", (_MATCH_SLOT,), body="press", opens=_A_MATCH),
+        Form(
+            "press",
+            "Send a message to the other players; with `public`, to those who watch, too.",
+            (_MATCH_SLOT, Slot("[public]", _public)),
+            body="press",
+            opens=_A_MATCH,
+        ),
+        Form(
+            "observe",
+            "Watch a public match: what everybody may know of it.",
+            (_MATCH_SLOT,),
+            opens=_A_MATCH,
+        ),
+        Form("unobserve", "Watch it no longer.", (_MATCH_SLOT,), opens=_A_MATCH),
+        Form("standings", "Who has played how many matches, and the ratings.", level="anyone"),
         Form(
             "resign",
             "Give the game up, or the whole match.",
             (_MATCH_SLOT, Slot("game 2|match", _whole)),
             signed=True,
+        ),
+        Form(
+            "draw",
+            "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is resolved.",
+            (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "annul",
+            "Offer that the whole match be annulled and count for nothing, or answer such an offer.",
+            (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
+            signed=True,
+            opens=_A_MATCH,
         ),
         Form(
             "extend",

@@ -173,6 +173,20 @@ class Clock:
         """The clock with one more stop."""
         return replace(self, stops=tuple(sorted([*self.stops, stop], key=_by_time)))
 
+    def halted(self, reason: str, began: datetime) -> Clock:
+        """The clock standing from then on, for one more reason, until `released`."""
+        if any(stop.reason == reason and stop.ended is None for stop in self.stops):
+            return self
+        return self.with_stop(Stop(began, None, reason))
+
+    def released(self, reason: str, now: datetime) -> Clock:
+        """The clock running again, as far as this reason goes."""
+        stops = [
+            replace(stop, ended=max(now, stop.began)) if stop.reason == reason and stop.ended is None else stop
+            for stop in self.stops
+        ]
+        return replace(self, stops=tuple(stops))
+
     def document(self) -> dict[str, Any]:
         """The clock as it is stored: a JSON object."""
         return {

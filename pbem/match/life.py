@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World", "standing"]
 
 
+PAUSE = "pause"
+"""Why all clocks of a match stand while it is paused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Player:
     """One player of the match: the name, and the public keys that letters may be signed with."""
@@ -157,6 +161,10 @@ class Match:
     """The seats whose time and grace are over for what they are asked."""
     silent: Mapping[int, int] = field(default_factory=dict)
     """How often in a row a seat missed what it was asked for."""
+    offers: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Who wants what must be agreed on, such as a draw: offers that stand."""
+    paused: str = ""
+    """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
 
     @property
@@ -207,6 +215,8 @@ class Match:
     @property
     def wakes(self) -> datetime | None:
         """The next moment at which something is to happen by the clock."""
+        if self.paused:
+            return None
         times = [
             clock.following() for seat, clock in self.clocks.items() if self.asked(seat) and seat not in self.missed
         ]
@@ -230,6 +240,12 @@ def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | N
     """What stands of a seat, and was not withdrawn."""
     submission = submissions.get(seat)
     return submission if submission and submission.standing else None
+
+
+def _alone(seats: Iterable[int], without: int) -> int:
+    """The one seat among these that is left without another; 0 if there are several."""
+    left = [seat for seat in seats if seat != without]
+    return left[0] if len(left) == 1 else 0
 
 
 @dataclass(slots=True)
@@ -353,7 +369,11 @@ class Step:
             self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
-        """Give up the game, or the whole match: the position's scores stand, the other seat wins."""
+        """Give up the game, or the whole match: the position's scores stand.
+
+        Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
+        up, and the others play on.
+        """
         match = self.match
         if match.phase not in ("setup", "playing"):
             raise Refused(Fault("resign", None, "the match is not being played"))
@@ -361,7 +381,10 @@ class Step:
             raise Refused(
                 Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
             )
-        winner = next((other for other in match.seats if other != seat), 0) if len(match.seats) == 2 else 0
+        in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+        if seat not in in_game:
+            raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
+        winner = _alone(in_game, seat)
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
@@ -373,7 +396,7 @@ class Step:
         if match.position is not None and match.phase == "playing":
             self.end_game(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
-            self.close(winner, "resignation")
+            self.close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
 
     def forfeit(self, seats: Iterable[int]) -> None:
         """Seats that were silent for too long lose the game, or the whole match where no game has begun."""
@@ -388,8 +411,9 @@ class Step:
     def lose(self, seats: Sequence[int]) -> None:
         """End what is being played by the silence of these seats: nobody wins when all of them were silent."""
         match = self.match
-        others = [seat for seat in match.seats if seat not in seats]
-        winner = others[0] if len(others) == 1 and len(match.seats) == 2 else 0
+        in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+        others = [seat for seat in in_game if seat not in seats]
+        winner = others[0] if len(others) == 1 else 0
         reason = "forfeit" if others else "abandoned"
         if match.position is not None and match.phase == "playing":
             self.end_game(Result(winner, match.position.scores, reason), goes_on=True)
@@ -400,6 +424,8 @@ class Step:
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
         match = self.match
+        if match.paused:
+            return
         if match.phase == "setup":
             if all(standing(match.setups, seat) for seat in match.seats):
                 self._begin()
@@ -427,6 +453,51 @@ class Step:
         return [
             seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1
         ]
+
+    # The operator's. Whoever reads the transcript sees when, and why.
+
+    def pause(self, reason: str) -> None:
+        """Let the match stand still: what is sent is kept, and nothing begins or resolves."""
+        self._under_way("pause", paused=False)
+        self._stand_still("paused", reason, {"by": "operator", "reason": reason})
+
+    def restored(self, generation: int) -> None:
+        """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
+        self._under_way("restored", paused=None)
+        self._stand_still("restored", "restored from a backup", {"generation": generation})
+
+    def resume(self, reason: str) -> None:
+        """Let the match go on; what became due meanwhile comes with `advance`."""
+        self._under_way("resume", paused=True)
+        self.enter("resumed", {"by": "operator", "reason": reason})
+        clocks = {seat: clock.released(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        self.match = replace(self.match, paused="", clocks=clocks)
+        self.tell("resumed", reason=reason)
+
+    def stop(self, reason: str) -> None:
+        """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
+        match = self.match
+        self._under_way("end", paused=None)
+        self.enter("stopped", {"by": "operator", "reason": reason})
+        setups = {} if match.phase == "setup" else match.setups
+        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None, paused="")
+        if match.position is not None and match.phase == "playing":
+            self.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by="operator")
+        self.close(0, f"operator: {reason}")
+
+    def _under_way(self, event: str, *, paused: bool | None) -> None:
+        """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault(event, match.id, f"the match is {match.phase}, not under way"))
+        if paused is not None and bool(match.paused) != paused:
+            raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))
+
+    def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
+        self.enter(kind, body)
+        clocks = {seat: clock.halted(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        self.match = replace(self.match, paused=why or kind, resolve_at=None, clocks=clocks)
+        self.tell(kind, **body)
 
     # What events have in common.
 
@@ -486,6 +557,7 @@ class Step:
             resolve_at=None,
             banks=self._banks(),
             missed=frozenset(),
+            offers={},
         )
         self.start_clocks(match.seats)
         self.tell("setup")
@@ -515,11 +587,13 @@ class Step:
                 weekends=terms.weekends == "count",
                 stops=calendar.vacations,
             )
+            if self.match.paused:
+                clocks[seat] = clocks[seat].halted(PAUSE, self.world.now)
         self.match = replace(self.match, clocks=clocks)
 
     def _ask_for_orders(self, position: State) -> None:
         """Set the clocks going of those who are asked in this position."""
-        self.match = replace(self.match, banks=self._banks(), missed=frozenset())
+        self.match = replace(self.match, banks=self._banks(), missed=frozenset(), offers={})
         asked = [seat for seat, forced in position.due.items() if forced is None]
         self.start_clocks(asked if position.result is None else ())
 
@@ -618,7 +692,7 @@ class Step:
                 return
             self._resolve()
 
-    def end_game(self, result: Result, *, goes_on: bool) -> None:
+    def end_game(self, result: Result, *, goes_on: bool, by: str = "") -> None:
         """The game is over: what was secret is laid open, and the match goes on or closes."""
         match = self.match
         assert match.position is not None
@@ -648,12 +722,14 @@ class Step:
             banks=self._banks(),
             clocks={},
             missed=frozenset(),
+            offers={},
         )
-        self.tell("ended", game=match.game, ended=ended)
+        self.tell("ended", game=match.game, ended=ended, by=by)
         if not goes_on:
             return
         if self._match_is_over(ended):
-            self.close(self._winner(ended), "agreed length")
+            early = match.terms.kind == "single" and ended.reason != "rules"
+            self.close(self._winner(ended), ended.reason if early else "agreed length")
         else:
             assert match.options is not None
             carried = match.rules.carry(match.options, result)
@@ -692,7 +768,7 @@ class Step:
         """The match is over."""
         outcome = {"winner": winner, "scores": list(self.match.totals), "reason": reason}
         self.enter("closed", outcome)
-        self.match = replace(self.match, phase="closed", outcome=outcome, clocks={}, missed=frozenset())
+        self.match = replace(self.match, phase="closed", outcome=outcome, clocks={}, missed=frozenset(), offers={})
         self.tell("closed")
 
 

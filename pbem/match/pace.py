@@ -8,7 +8,7 @@ its answer is in. The arithmetic is in `clock`. Implements protocol.md, "A match
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.match.life import Match, Signed, Step
 
-__all__ = ["catch_up", "claim", "claimed", "credit", "extend", "miss", "pause", "resume", "tick", "vacation"]
+__all__ = ["catch_up", "claim", "claimed", "credit", "extend", "halt", "miss", "release", "tick", "vacation"]
 
 OUTAGE = "outage"
 GIFT = (3600, 30 * 86400)
@@ -31,6 +31,8 @@ GIFT = (3600, 30 * 86400)
 def tick(step: Step) -> None:
     """Do what is due by now: make up for outages, remind, note who missed the time, and advance the match."""
     catch_up(step)
+    if step.match.paused:
+        return
     now = step.world.now
     for seat, clock in sorted(step.match.clocks.items()):
         if not step.match.asked(seat) or seat in step.match.missed:
@@ -166,28 +168,22 @@ def credit(step: Step, seats: Sequence[int], stop: Stop) -> None:
     step.enter("moved", {"seats": sorted(running), "reason": stop.reason, "until": _time(stop.ended)})
 
 
-def pause(step: Step, seat: int, began: datetime, reason: str) -> None:
-    """Let a seat's clock stand until `resume`, such as while no letter can reach its player."""
+def halt(step: Step, seat: int, began: datetime, reason: str) -> None:
+    """Let a seat's clock stand until `release`, such as while no letter can reach its player."""
     clock = step.match.clocks.get(seat)
-    if clock is None or _open(clock):
+    if clock is None or seat in step.match.missed or clock.halted(reason, began) == clock:
         return
-    _set(step, seat, clock.with_stop(Stop(began, None, reason)))
+    _set(step, seat, clock.halted(reason, max(began, clock.since)))
     step.enter("halted", {"seat": seat, "reason": reason})
 
 
-def resume(step: Step, seat: int) -> None:
+def release(step: Step, seat: int, reason: str) -> None:
     """Let a seat's clock run on."""
     clock = step.match.clocks.get(seat)
-    if clock is None or not (stop := _open(clock)):
+    if clock is None or clock.released(reason, step.world.now) == clock:
         return
-    others = replace(clock, stops=tuple(other for other in clock.stops if other != stop))
-    ended = replace(stop, ended=max(step.world.now, stop.began + timedelta(seconds=1)))
-    _set(step, seat, others.with_stop(ended))
-    step.enter("moved", {"seats": [seat], "reason": stop.reason, "until": step.world.time})
-
-
-def _open(clock: Clock) -> Stop | None:
-    return next((stop for stop in clock.stops if stop.ended is None), None)
+    _set(step, seat, clock.released(reason, step.world.now))
+    step.enter("moved", {"seats": [seat], "reason": reason, "until": step.world.time})
 
 
 def _set(step: Step, seat: int, clock: Clock) -> None:

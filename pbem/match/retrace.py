@@ -13,9 +13,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
-from pbem.match import pace
+from pbem.match import agreements, pace
 from pbem.match.clock import SLACK, floor
-from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, digest
@@ -47,8 +47,8 @@ class Source(Protocol):
     def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
-        `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, or "claim"; `paper` is
-        the opening or receipt that names the letter.
+        `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, "claim", or
+        "draw" or "annul" and its word; `paper` is the opening or receipt that names the letter.
         """
 
 
@@ -79,8 +79,11 @@ def retrace(
     *,
     until: int | None = None,
     passed: Callable[[Entry], None] | None = None,
+    told: Callable[[Notice], None] | None = None,
 ) -> Match:
     """The match after these entries, or the first `until` of them; `passed` is told of each that was found true.
+
+    `told` is told of everything that the players were to be told.
 
     Raises `Untrue` at the first that does not follow.
     """
@@ -95,6 +98,9 @@ def retrace(
             if passed:
                 passed(made)
             at += 1
+        if told:
+            for notice in step.notices:
+                told(notice)
         match = step.match
     return match
 
@@ -118,9 +124,15 @@ class _Walk:
             "forfeited": self.forfeited,
             "extended": self.extended,
             "claimed": self.claimed,
+            "draw": self.agreement,
+            "annul": self.agreement,
             "moved": self.told,
             "halted": self.told,
             "vacation": self.told,
+            "paused": self.operated,
+            "resumed": self.operated,
+            "restored": self.operated,
+            "stopped": self.operated,
         }
         maker = makers.get(self.entry.type)
         if maker is None:
@@ -228,6 +240,13 @@ class _Walk:
         pace.claimed(step, seat, self.entry.body["against"], signed)
         return step
 
+    def agreement(self) -> Step:
+        what, word = self.entry.type, str(self.entry.body["word"])
+        seat, signed = self.letter(what, f"{what} {word}")
+        step = self.at_work(iter(()))
+        agreements.agree(step, what, seat, word, signed)
+        return step
+
     def missed(self) -> Step:
         """A miss: no earlier than pace and grace allow, whatever the player's zone, which nobody else knows."""
         step = self.at_work(iter(()))
@@ -271,6 +290,16 @@ class _Walk:
             raise self.untrue(path, "is not the letter that the transcript names")
         self.form(kind, seat, path, letter, None)
         return seat, Signed(letter, "", "")
+
+    def operated(self) -> Step:
+        """What the operator did follows from nothing but the server's word: it need only make sense."""
+        step = self.at_work(iter(()))
+        if self.entry.type == "restored":
+            step.restored(int(self.entry.body["generation"]))
+            return step
+        event = {"paused": step.pause, "resumed": step.resume, "stopped": step.stop}[self.entry.type]
+        event(str(self.entry.body["reason"]))
+        return step
 
     def at_work(self, salts: Iterator[str]) -> Step:
         body = self.entry.body

@@ -24,6 +24,7 @@ KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
 MISSES = ("wait", "pass", "forfeit")
 WEEKENDS = ("count", "free")
+PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, str] = {
     "kind": "single (default), scored or continued: one game, several, or several in which survivors carry over",
@@ -31,6 +32,7 @@ OPTIONS: Mapping[str, str] = {
     "target": "the match ends after the game in which somebody's scores add up to this",
     "victory": "sum of scores (default) or last game: who wins a scored or continued match",
     "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
+    "privacy": "public (default): others may watch what is open to all; or private",
     "rules": "edition of the rulings; the newest by default",
     "pace": "time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines",
     "grace": "time after the deadline before anything happens (default 3d); 0 for none",
@@ -62,6 +64,7 @@ class Terms:
     target: int | None
     victory: str
     settle: int
+    privacy: str
     players: tuple[str, ...]
     pace: int = _PACE
     """Seconds; 0: there are no deadlines."""
@@ -134,6 +137,7 @@ class _Proposal:
             "miss": self.choice("miss", MISSES),
             "weekends": self.choice("weekends", WEEKENDS),
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
+            "privacy": self.choice("privacy", PRIVACIES),
         }
         if terms["miss"] == "pass" and not self.rules.empty_orders:
             self.faults.append(Fault("miss", "pass", f"{self.rules.title} has no empty order: wait or forfeit"))
