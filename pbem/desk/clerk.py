@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pbem.boards import boards
 from pbem.match import bundle
 from pbem.match.transcript import Entry, canonical, digest
 
@@ -34,6 +35,7 @@ class Out:
 
     subject: str
     text: str
+    html: str | None = None
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
     references: Sequence[str] = ()
@@ -75,6 +77,7 @@ class Clerk:
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=out.attachments,
+            html=out.html and visible(out.html),
         )
         self._outbox.put(address, message_id, raw, now)
 
@@ -83,10 +86,11 @@ class Clerk:
         for notice in notices:
             player = self._players.by_name(row.seats[notice.seat - 1].player)
             if player is not None:
-                self.send(player.address, self.notice(notice, latest, row), now)
+                both = self._players.setting(player.name, "format", "both") == "both"
+                self.send(player.address, self.notice(notice, latest, row, html=both), now)
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
-        """The letter of a notice."""
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, *, html: bool) -> Out:
+        """The letter of a notice, with an HTML part beside the text if that is wanted and there is one."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
         out = self.thread(match, row, seat, _subject(notice))
@@ -100,7 +104,12 @@ class Clerk:
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
             facts["outcome"] = _outcome_of_match(match)
-        out.text = self.render(f"letters/{notice.kind}.txt", m=self.facts(match, row, seat, latest), **facts)
+        facts["m"] = self.facts(match, row, seat, latest)
+        out.text = self.render(f"letters/{notice.kind}.txt", **facts)
+        if html and notice.kind in _WITH_HTML:
+            view = facts.setdefault("view", match.view(seat))
+            facts["boards"] = boards(match.terms.game, view) if view else []
+            out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
@@ -206,6 +215,9 @@ class Clerk:
         out.text = self.render("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
 
+
+_WITH_HTML = frozenset({"begin", "turn", "ended"})
+"""The letters that show a position, and have an HTML part."""
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",

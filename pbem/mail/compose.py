@@ -22,6 +22,8 @@ from urllib.parse import quote as percent
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pbem.boards import Square, shoot_em_up, table
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -67,6 +69,9 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
         )
+        # What the HTML parts draw boards with.
+        self.environment.filters |= {"rows": table.rows, "cell": table.markup}
+        self.environment.globals |= {"square": Square, "actions": shoot_em_up.actions}
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""

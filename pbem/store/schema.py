@@ -128,5 +128,14 @@ CREATE TABLE submissions (
 ) STRICT;
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES)
+SETTINGS = """
+CREATE TABLE settings (
+    player TEXT NOT NULL REFERENCES players(name),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (player, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, SETTINGS)
 """The scripts in their order."""
