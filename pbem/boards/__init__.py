@@ -39,7 +39,7 @@ TINTS: Final[Mapping[str, Tint]] = {
     "hit": Tint("#b91c1c", "#ffffff"),
     "": Tint("", ""),
 }
-"""Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever the page's own colours are."""
+"""Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever colours the page has."""
 
 
 class Square(NamedTuple):

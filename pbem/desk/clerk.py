@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import boards
+from pbem.boards.picture import draw
+from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
 from pbem.match.transcript import Entry, canonical, digest
 
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from pbem.boards import Board
     from pbem.desk.archive import Archive
-    from pbem.mail.compose import Attachment, Composer
+    from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
@@ -36,6 +39,7 @@ class Out:
     subject: str
     text: str
     html: str | None = None
+    pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
     references: Sequence[str] = ()
@@ -78,6 +82,7 @@ class Clerk:
             references=out.references,
             attachments=out.attachments,
             html=out.html and visible(out.html),
+            pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
 
@@ -86,11 +91,11 @@ class Clerk:
         for notice in notices:
             player = self._players.by_name(row.seats[notice.seat - 1].player)
             if player is not None:
-                both = self._players.setting(player.name, "format", "both") == "both"
-                self.send(player.address, self.notice(notice, latest, row, html=both), now)
+                wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
+                self.send(player.address, self.notice(notice, latest, row, wanted), now)
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow, *, html: bool) -> Out:
-        """The letter of a notice, with an HTML part beside the text if that is wanted and there is one."""
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str) -> Out:
+        """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
         out = self.thread(match, row, seat, _subject(notice))
@@ -106,11 +111,19 @@ class Clerk:
             facts["outcome"] = _outcome_of_match(match)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
-        if html and notice.kind in _WITH_HTML:
-            view = facts.setdefault("view", match.view(seat))
-            facts["boards"] = boards(match.terms.game, view) if view else []
+        if wanted != "text" and notice.kind in _WITH_HTML:
+            facts.setdefault("view", match.view(seat))
+            facts["boards"] = boards(match.terms.game, facts["view"])
+            facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
             out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
+
+    def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
+        """The boards as a picture that goes with the letter; its Content-ID."""
+        content = draw(shown, dict(enumerate(match.terms.players, start=1)))
+        content_id = f"{digest(content)[:32]}@{self._composer.server}"
+        out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
+        return content_id
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""

@@ -31,7 +31,7 @@ FIELDS = ("server", "player", "prev", "rev", "challenge")
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
-SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "text")}
+SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text")}
 """What `set` sets: each setting with its values, the default first."""
 
 _RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
@@ -441,8 +441,8 @@ COMMANDS: dict[str, Form] = {
         Form("whoami", "Show your account, its addresses and keys."),
         Form(
             "set",
-            "Choose how letters come to you: format both is text and HTML with pictures, text is text alone.",
-            (Slot("format both|text", _setting),),
+            "Choose how reports come: both is text and HTML, pictures a picture of the boards beside, text no more.",
+            (Slot("format both|pictures|text", _setting),),
             opens=_A_SETTING,
         ),
         Form(

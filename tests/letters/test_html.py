@@ -96,6 +96,8 @@ PROPERTIES = frozenset(
         "word-wrap",
         "clear",
         "display",
+        "max-width",
+        "height",
     ]
 )
 """No position, float, flex, grid, transform, variables or media queries: clients drop them."""
@@ -167,6 +169,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "view": view,
         "boards": boards(game.game, view),
         "over": over,
+        "picture": "ab12@play.example",
         "file_name": "m17-game-2-turn-1.json",
         "file_hash": "01" * 32,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
