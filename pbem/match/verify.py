@@ -128,7 +128,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
             found.entries,
             source,
             until=until,
-            passed=lambda entry: checks.append(_told(entry, found.papers)),
+            passed=lambda entry: checks.append(_passed(entry, found.papers)),
             told=proved.told.append,
         )
     except Untrue:
@@ -216,46 +216,33 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
         yield f"letters/{name}.eml", hashes[0]
 
 
-def _told(entry: Entry, papers: Mapping[str, bytes]) -> Check:
-    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
-    return replace(_passed(entry, papers), seq=entry.seq, orders=orders)
-
-
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
-    what = f"entry {entry.seq}"
+    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
+    return Check(True, f"entry {entry.seq}", _said(entry, orders), entry.seq, orders=orders)
+
+
+def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
     body = entry.body
     if entry.type == "agreed":
         players = ", ".join(player["name"] for player in body["players"].values())
-        return Check(True, what, f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...")
+        return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        return Check(True, what, f"{game}: the commitments open; the setups are signed and legal")
+        return f"{game}: the commitments open; the setups are signed and legal"
     if entry.type == "turn":
-        levels = _levels(entry, papers)
-        return Check(
-            True, what, f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
-        )
+        levels = ", ".join(f"{one.player}: {one.level}" for one in orders)
+        return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
-        return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
+        return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
     if entry.type == "revealed":
-        return Check(True, what, f"{game}: the record replays")
+        return f"{game}: the record replays"
     if entry.type == "restored":
-        return Check(True, what, f"the server was restored from a backup (generation {body['generation']}); paused")
+        return f"the server was restored from a backup (generation {body['generation']}); paused"
     if entry.type in ("paused", "resumed", "stopped"):
-        return Check(True, what, f"{entry.type} by the operator: {body['reason']}")
+        return f"{entry.type} by the operator: {body['reason']}"
     if entry.type == "resigned":
-        return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
-    return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")
-
-
-def _levels(entry: Entry, papers: Mapping[str, bytes]) -> str:
-    """Each seat's level in this turn, as its receipt says."""
-    levels = []
-    for seat in entry.body["orders"]:
-        receipt = papers[f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"].decode()
-        level = next(line for line in receipt.splitlines() if line.startswith("level ")).removeprefix("level ")
-        levels.append(f"{seat}: {level}")
-    return ", ".join(levels)
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed"
+    return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
 
 
 def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
