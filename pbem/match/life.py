@@ -144,6 +144,8 @@ class Match:
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
+    paused: str = ""
+    """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
 
     @property
@@ -356,6 +358,8 @@ class Step:
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
         match = self.match
+        if match.paused:
+            return
         if match.phase == "setup" and all(_standing(match.setups, seat) for seat in match.seats):
             self._begin()
         elif match.phase == "playing" and match.position:
@@ -368,6 +372,49 @@ class Step:
                 self._go_on()
             else:
                 self.match = replace(match, resolve_at=settled)
+
+    # The operator's. Whoever reads the transcript sees when, and why.
+
+    def pause(self, reason: str) -> None:
+        """Let the match stand still: what is sent is kept, and nothing begins or resolves."""
+        self._under_way("pause", paused=False)
+        self._stand_still("paused", reason, {"by": "operator", "reason": reason})
+
+    def restored(self, generation: int) -> None:
+        """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
+        self._under_way("restored", paused=None)
+        self._stand_still("restored", "restored from a backup", {"generation": generation})
+
+    def resume(self, reason: str) -> None:
+        """Let the match go on; what became due meanwhile comes with `advance`."""
+        self._under_way("resume", paused=True)
+        self._enter("resumed", {"by": "operator", "reason": reason})
+        self.match = replace(self.match, paused="")
+        self._tell("resumed", reason=reason)
+
+    def stop(self, reason: str) -> None:
+        """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
+        match = self.match
+        self._under_way("end", paused=None)
+        self._enter("stopped", {"by": "operator", "reason": reason})
+        setups = {} if match.phase == "setup" else match.setups
+        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None, paused="")
+        if match.position is not None and match.phase == "playing":
+            self._end(Result(0, match.position.scores, "abandoned"), goes_on=False)
+        self._close(0, f"operator: {reason}")
+
+    def _under_way(self, event: str, *, paused: bool | None) -> None:
+        """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault(event, match.id, f"the match is {match.phase}, not under way"))
+        if paused is not None and bool(match.paused) != paused:
+            raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))
+
+    def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
+        self._enter(kind, body)
+        self.match = replace(self.match, paused=why or kind, resolve_at=None)
+        self._tell(kind, **body)
 
     # What events have in common.
 
