@@ -393,7 +393,7 @@ class Table:
             self._post()
             if self._collect():
                 progress = time.monotonic()
-            assert time.monotonic() < progress + PATIENCE, "nothing happens any more"
+            assert time.monotonic() < progress + PATIENCE, f"nothing happens any more: {self._state()}"
 
     def _bury(self) -> None:
         if self.server.status is None:
@@ -408,6 +408,18 @@ class Table:
         for player in self.players.values():
             player.hurried = not (self.end and self.end.point.startswith("clock"))
         self.server.start(self.end, worker=self.random.random() < 0.05)
+
+    def _state(self) -> str:
+        """What is known of a match that has come to a standstill."""
+        with self.server.store() as (database, _, _):
+            rows = [
+                database.rows("SELECT id, state, attempts, outcome FROM inbox WHERE state != 'done'"),
+                database.rows("SELECT id, state, attempts, due, reply FROM outbox WHERE state != 'delivered'"),
+                database.rows("SELECT number, phase, resolve_at FROM matches"),
+            ]
+        letters = [str(letter["Subject"]) for player in self.players.values() for letter in player.letters.values()]
+        log = (self.folder / "server.log").read_text()[-2000:]
+        return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{log}"
 
     def _at_the_brink(self) -> bool:
         """Whether a letter has spent two of its three attempts: one more death at the desk, and it is set aside."""
