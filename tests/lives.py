@@ -187,10 +187,16 @@ class Server:
 
 
 class Smarthost:
-    """Takes all letters, and says so but for now and then: then it hangs up instead, or asks to come again."""
+    """Takes all letters, and says so but for now and then: then it hangs up instead, or asks to come again.
 
-    def __init__(self, random: Random | None = None) -> None:
+    With a `script` it gives these replies first, one a letter; "hang up" takes the letter and says nothing.
+    """
+
+    def __init__(self, random: Random | None = None, script: list[str] | None = None) -> None:
+        self.script = script or []
         self.taken: list[tuple[str, bytes]] = []
+        self.seen: list[bytes] = []
+        """What was sent, taken or not."""
         self.arrivals: queue.Queue[tuple[str, bytes]] = queue.Queue()
         self._random = random
         self._loop = asyncio.new_event_loop()
@@ -198,15 +204,19 @@ class Smarthost:
 
     async def handle_DATA(self, server: SMTP, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd
         mood = self._random.random() if self._random else 1.0
-        if mood < 0.02:
-            return "451 4.3.0 come again"
+        reply = "451 4.3.0 come again" if mood < 0.02 else "hang up" if mood < 0.05 else "250 2.0.0 taken"
+        if self.script:
+            reply = self.script.pop(0)
+        self.seen.append(envelope.content)
+        if reply[0] in "45":
+            return reply
         for recipient in envelope.rcpt_tos:
             self.taken.append((recipient, envelope.content))
             self.arrivals.put((recipient, envelope.content))
-        if mood < 0.05:
+        if reply == "hang up":
             assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
-        return "250 2.0.0 taken"
+        return reply
 
     @contextmanager
     def open(self) -> Iterator[Smarthost]:
