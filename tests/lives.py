@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 SERVER = "play.example"
 MAILBOX = f"pbem@{SERVER}"
-PATIENCE = 15.0  # seconds until something counts as lost
+PATIENCE = 120.0  # seconds until something counts as lost
 
 CONFIG = """\
 server = "{server}"
@@ -398,6 +398,7 @@ class Table:
             if not self.server.alive:
                 self._bury()
                 self._bear()
+                progress = time.monotonic()
             elif self.spared and not self._at_the_brink():
                 self.server.kill()
             self._post()
