@@ -327,7 +327,7 @@ def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> Non
     assert referee.database.scalar("SELECT count(*) FROM entries") == entries
     number = referee.database.scalar("SELECT max(id) FROM inbox")
     assert referee.inbox.raw(number) == raw
-    assert referee.inbox.outcome(number)[1].startswith("automatic")
+    assert str(referee.inbox.outcome(number)[1]).startswith("automatic")
 
 
 def test_case_30_the_deadline_race(referee: Referee) -> None:

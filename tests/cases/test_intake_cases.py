@@ -100,7 +100,11 @@ def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
             shutil.copytree(tmp_path / "store", saved)
 
     async def scene(house: House) -> None:
-        assert (await house.send())[0] == 250
+        with Database(config.store) as other, other.transaction():
+            sending = asyncio.create_task(house.send())
+            await asyncio.sleep(0.3)
+            assert not sending.done(), "250 was said while nothing could be written"
+        assert (await sending)[0] == 250
 
     async def main() -> None:
         house = House(config, points=save)

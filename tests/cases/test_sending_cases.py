@@ -83,7 +83,7 @@ def test_case_29_5xx_stops(tmp_path: Path) -> None:
 
 def test_case_29_back_off_up_to_five_days() -> None:
     written = now = datetime(2026, 11, 21, tzinfo=UTC)
-    waits = []
+    waits: list[timedelta] = []
     while (retry := retry_time(Delivery(), written, len(waits) + 1, now)) is not None:
         waits.append(retry - now)
         now = retry

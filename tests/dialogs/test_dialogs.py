@@ -16,7 +16,7 @@ import asyncio
 import re
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import certificate
 import pytest
@@ -45,11 +45,11 @@ def octets(text: str) -> bytes:
 
 
 def limits(words: list[str]) -> Limits:
-    given = dict(word.split("=") for word in words)
-    timed = {"idle", "session"}
-    return Limits(**{
-        name: Duration(seconds=float(value)) if name in timed else int(value) for name, value in given.items()
-    })  # fmt: skip
+    given: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        given[name] = Duration(seconds=float(value)) if name in {"idle", "session"} else int(value)
+    return Limits(**given)
 
 
 class Dialog:
