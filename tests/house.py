@@ -68,6 +68,9 @@ class Post:
         self.sent.append((sender, recipient, raw))
         return "250 ok"
 
+    async def rest(self) -> None:
+        """There is nothing to let go of."""
+
 
 class House:
     """A running daemon and what stands around it."""

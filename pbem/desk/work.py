@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem.desk.answers import Answer, Answers, Caller
+from pbem.desk.answer import Answer, Caller
+from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.operator import Operator
+from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
@@ -29,6 +32,7 @@ from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
+from pbem.store.people import People
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+CHANGES = frozenset({"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"})
 """Commands that a second letter with the same signed text must not carry out again."""
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
@@ -96,17 +100,35 @@ class Desk:
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
-        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._people = People(database)
+        self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._archive = Archive(
+            Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
+        )
+        self._outbox = Outbox(database, vault)
+        self._clerk = Clerk(
+            composer, self._outbox, self._players, self._people, self._archive, random, config.operator
+        )
+        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._operator = Operator(
+            config.operator,
+            database,
+            self._archive,
+            self._players,
+            self._clerk,
+            self._today,
+            self._world,
+            lambda: random(6).hex(),
+        )
         self._random = random
         self._interrupted: int | None = None
-        self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
             config.server,
             self._players,
             self._archive,
             self._clerk,
             self._world,
+            self._people,
             config.clock.settle,
             self._reader.parse_key,
         )
@@ -124,6 +146,7 @@ class Desk:
         if self._interrupted is not None:
             self._inbox.give_back(self._interrupted)
             self._interrupted = None
+        self.obey(now)
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
@@ -148,8 +171,15 @@ class Desk:
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
+    def obey(self, now: datetime) -> None:
+        """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
+        self._operator.obey(now)
+
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
+        """Do what the clock asks for: resolve settled turns, tell of lost letters. When to be called again."""
+        if self._outbox.failures():
+            with self._database.transaction():
+                self._postmaster.tell_failures(now)
         for number in self._archive.matches.to_resolve(stamp(now)):
             try:
                 with self._database.transaction():
@@ -188,11 +218,18 @@ class Desk:
             letter = self._reader.read(row.raw)
             self._points("letter read")
         except Unreadable as error:
-            if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
+            if error.letter is None:
+                return "unreadable"
+            if bounced := self._postmaster.bounce(row, error.letter, now):
+                return bounced
+            if error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
             text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
             self._reply(error.letter, error.letter.sender, Out("", text), now)
             return "unreadable, answered"
+        # Whoever writes to a return path is a machine, whatever else it looks like.
+        if bounced := self._postmaster.bounce(row, letter, now):
+            return bounced
         reasons = self._automatic(letter, row)
         if reasons:
             return "automatic: " + ", ".join(reasons)
@@ -226,7 +263,7 @@ class Desk:
             return self._refuse_signature(letter, sender, player, verdict, now)
         caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
         reading = commands.parse(identified.text)
-        return self._carry_out(caller, reading, identified)
+        return self._carry_out(caller, reading, identified, row.received)
 
     def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
         """The keys that a letter from this address may be signed with: no others are tried."""
@@ -267,11 +304,14 @@ class Desk:
                 return found[0]
         return None
 
-    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
+    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified, received: datetime) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        if caller.player and signed and again is None and any(c.name in CHANGES for c in reading.commands):
+        if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        # A signed text that was here before may be sent by anybody who saw it.
+        if caller.player and ((signed and again is None) or caller.match is not None):
+            self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
         answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
@@ -293,13 +333,20 @@ class Desk:
             self._database.execute("ROLLBACK TO command")
             self._database.execute("RELEASE command")
             self._archive.forget()
+            place = self._answers.place(caller, command)
+            if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
+                self._operator.unknown_head(
+                    caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
+                )
             shift = max(command.block_line - command.line, 0)
             facts = {"faults": [_escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
-            return Answer("refused", facts, match=self._answers.place(caller, command))
+            return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
         out = Out("", "")
+        if reading.optout:
+            self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
@@ -312,12 +359,10 @@ class Desk:
             text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
+        ignored = [] if reading.optout else _told_of_ignored(reading)
+        html_only = caller.letter.html_only
         out.text = self._clerk.render(
-            "letters/answer.txt",
-            answers=told,
-            ignored=_told_of_ignored(reading),
-            stopped=reading.optout,
-            html_only=caller.letter.html_only,
+            "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
         self._reply(caller.letter, caller.address, out, caller.now)
 
