@@ -458,6 +458,7 @@ class Table:
             recipient, raw = self.smarthost.arrivals.get(timeout=0.01)
         except queue.Empty:
             return False
+        assert recipient in self.players, raw.decode()[-1500:]
         self.players[recipient].receive(raw)
         return True
 

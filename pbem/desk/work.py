@@ -109,7 +109,9 @@ class Desk:
         self._clerk = Clerk(
             composer, self._outbox, self._players, self._people, self._archive, random, config.operator
         )
-        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._postmaster = Postmaster(
+            config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
+        )
         self._operator = Operator(
             config.operator,
             database,
