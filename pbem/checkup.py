@@ -26,6 +26,7 @@ from pbem.store.database import Lock, moment
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey
 from pbem.store.outbox import Outbox
+from pbem.store.people import People
 from pbem.store.vault import KeyFileError, Sealed, load_key
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from pbem.store.vault import Vault
 
 __all__ = ["Finding", "clock", "mail_loop", "queues", "store", "surroundings", "transcripts"]
+
+RUNNING = frozenset({"setup", "playing", "ended"})
 
 STEP = timedelta(minutes=2)
 """How far the clock may seem to go back: other machines' times are not in the store, only ours."""
@@ -134,7 +137,7 @@ def store(database: Database) -> Finding:
 def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
     """Whether every match is what its own letters and papers give, and what anybody's verification gives."""
     matches = Matches(database, vault)
-    archive = Archive(matches, config.server, lambda _: b"")
+    archive = Archive(matches, People(database), config.server, lambda _: b"")
     for number in matches.numbers():
         try:
             yield _transcript(archive, number, server_key)
@@ -152,7 +155,7 @@ def _transcript(archive: Archive, number: int, server_key: str) -> Finding:
     match, row = loaded
     rows = archive.matches.entries(number)
     if not rows:
-        return Finding(row.phase in ("proposed", "declined"), match.id, f"{row.phase}, no transcript")
+        return Finding(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")
     if rows[-1].head != row.head or match.phase != row.phase:
         return Finding(False, match.id, "its row does not agree with its transcript")
     papers = archive.matches.papers(number, len(match.games), 0, None)

@@ -14,7 +14,8 @@ from pbem.cli.opened import Opened, as_json, config_option, fields, instruct, op
 from pbem.desk.archive import Archive
 from pbem.match.transcript import Entry
 from pbem.store.matches import Matches
-from pbem.store.operator import matches
+from pbem.store.operator import matches as all_matches
+from pbem.store.people import People
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: str) ->
 def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
     """List the matches that are proposed or played."""
     with opened(config_file) as store:
-        rows = matches(store.database, everything=everything)
+        rows = all_matches(store.database, everything=everything)
     if as_json:
         click.echo(json.dumps(rows, indent=1))
     elif rows:
@@ -84,7 +85,8 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
 
 
 def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, Any]]]:
-    archive = Archive(Matches(store.database, store.vault), store.config.server, _nothing_is_signed)
+    matches = Matches(store.database, store.vault)
+    archive = Archive(matches, People(store.database), store.config.server, _nothing_is_signed)
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")

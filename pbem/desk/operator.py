@@ -17,6 +17,7 @@ from pbem.games import Fault, Refused
 from pbem.match.life import Step
 from pbem.store.database import Database, StoreError
 from pbem.store.operator import Generation, Instructions
+from pbem.store.people import People
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Operator"]
 
 HEAD = re.compile(r"[0-9a-f]{64}")
+
+PROPOSED = frozenset({"proposed", "open"})
 
 _LETTERS = 3
 """How many letters a day and match tell of unknown heads."""
@@ -116,7 +119,7 @@ class Operator:
             raise Refused(Fault(instruction.what, None, f"there is no match m{number}"))
         match, _ = loaded
         reason = " ".join(instruction.reason.split())[:REASON]
-        if instruction.what == "end" and match.phase == "proposed":
+        if instruction.what == "end" and match.phase in PROPOSED:
             return self._withdraw(number, now)
         step = Step(match, self._world(now))
         if instruction.what == "pause":
@@ -133,14 +136,17 @@ class Operator:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
+        People(self._database).withdraw(number)
         self._archive.matches.update(number, "declined", None)
         self._archive.forget()
-        for seat in match.seats:
-            player = self._players.by_name(match.name(seat))
+        for taken in row.seats:
+            player = self._players.by_name(taken.player)
             if player is not None:
-                out = self._clerk.thread(match, row, seat, f"{match.rules.title}, declined")
-                m = self._clerk.facts(match, row, seat, match)
-                out.text = self._clerk.render("letters/declined.txt", m=m, by="The operator of the server")
+                out = self._clerk.thread(match, row, taken.seat, f"{match.rules.title}, declined")
+                facts = {"by": "The operator of the server", "done": "declined"}
+                out.text = self._clerk.render(
+                    "letters/declined.txt", m=self._clerk.facts(match, row, taken.seat, match), **facts
+                )
                 self._clerk.send(player.address, out, now)
         return f"m{number} is declined"
 

@@ -20,6 +20,7 @@ import structlog
 
 from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
+from pbem.points import Points, passing
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class Deliverer:
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None] = lambda: None,
+        points: Points = passing,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -175,6 +177,7 @@ class Deliverer:
         self._now = now
         self._run = run
         self._settled = settled
+        self._points = points
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
 
@@ -214,6 +217,7 @@ class Deliverer:
 
     async def deliver(self, row: OutboxRow) -> None:
         """Try one leased letter once and note what came of it."""
+        self._points("sending begun")
         try:
             reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
         except Temporary as trouble:
@@ -221,7 +225,9 @@ class Deliverer:
         except Permanent as refusal:
             await self._fail(row, str(refusal))
         else:
+            self._points("smarthost said 250")
             await self._run(self._outbox.delivered, row.id, reply, self._now())
+            self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
 
     async def _again(self, row: OutboxRow, reply: str) -> None:
@@ -243,6 +249,7 @@ class Deliverer:
             row = await self._run(self._outbox.lease, self._now())
             if row is None:
                 return
+            self._points("sending leased")
             task = asyncio.create_task(self._guarded(row))
             self._under_way.add(task)
             task.add_done_callback(self._finished)

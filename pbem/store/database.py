@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlite_utils
 
+from pbem.points import Points, passing
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -79,8 +80,16 @@ class Database:
     `migrate` a store is neither made nor brought up to date: who looks in beside a daemon must not.
     """
 
-    def __init__(self, path: Path | str, migrations: Sequence[str] = MIGRATIONS, *, migrate: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        migrations: Sequence[str] = MIGRATIONS,
+        *,
+        migrate: bool = True,
+        points: Points = passing,
+    ) -> None:
         self.path = Path(path)
+        self._points = points
         if migrate:
             _create(self.path)
         elif not self.path.is_file():
@@ -133,7 +142,9 @@ class Database:
                 self.utils.conn.execute("BEGIN IMMEDIATE")
                 try:
                     yield self
+                    self._points("transaction written")
                     self.utils.conn.execute("COMMIT")
+                    self._points("transaction committed")
                 except BaseException:
                     # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
                     if self.utils.conn.in_transaction:
