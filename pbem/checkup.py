@@ -82,6 +82,9 @@ def surroundings(config: Config) -> Iterator[Finding]:
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
         if listener.listen:
             yield _place(name, listener.listen)
+        for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
+            if file and not os.access(file, os.R_OK):
+                yield Finding(False, name, f"{file} cannot be read")
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:
@@ -109,6 +112,8 @@ def _key(path: Path) -> Finding:
 
 
 def _place(name: str, place: Listen) -> Finding:
+    if place.systemd:
+        return Finding(True, name, f"a socket that systemd hands over under the name {name}")
     if place.path is not None:
         there = place.path.parent.is_dir()
         return Finding(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
