@@ -142,7 +142,7 @@ def store(database: Database) -> Finding:
 def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
     """Whether every match is what its own letters and papers give, and what anybody's verification gives."""
     matches = Matches(database, vault)
-    archive = Archive(matches, People(database), config.server, lambda _: b"")
+    archive = Archive(matches, People(database), config.server, lambda _: b"", server_key)
     for number in matches.numbers():
         try:
             yield _transcript(archive, number, server_key)

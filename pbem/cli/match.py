@@ -86,7 +86,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
 
 def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, Any]]]:
     matches = Matches(store.database, store.vault)
-    archive = Archive(matches, People(store.database), store.config.server, _nothing_is_signed)
+    archive = Archive(matches, People(store.database), store.config.server, _nothing_is_signed, "")
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")

@@ -190,6 +190,7 @@ class Answers(Tables):
             "setup": submission.text,
             "file_name": name,
             "commitment": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(opening.match, digest(submission.paper.encode())),
             "rev": submission.rev,
         }
         self._submit(seated, step, submission, caller.now)
@@ -209,6 +210,7 @@ class Answers(Tables):
             "final": submission.final,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]
@@ -247,7 +249,7 @@ class Answers(Tables):
         match = seated.match
         latest = match.game if match.played else len(match.games)
         game = command.arguments.get("game", latest)
-        last = match.games[game - 1].turns if game <= len(match.games) else len(match.played)
+        last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.played)
         wanted = [command.arguments.get("turn", last)]
         if command.arguments.get("all"):
             wanted = list(range(1, last + 1))

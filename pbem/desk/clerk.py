@@ -192,6 +192,7 @@ class Clerk:
             "head": latest.head,
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
+            "key": self._archive.key,
         }
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
@@ -203,6 +204,7 @@ class Clerk:
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
             "file_hash": digest(facts["file"]),
+            "file_signature": self._archive.vouch(match.id, digest(facts["file"])),
         }
 
     def _position(self, match: Match, seat: int) -> Attachment:

@@ -64,6 +64,7 @@ class Operator:
         self._instructions = Instructions(database)
         self._archive = archive
         self._players = players
+        self._people = People(database)
         self._clerk = clerk
         self._to = to
         self._today = today
@@ -136,7 +137,7 @@ class Operator:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
-        People(self._database).withdraw(number)
+        self._people.withdraw(number)
         self._archive.matches.update(number, "declined", None)
         self._archive.forget()
         for taken in row.seats:

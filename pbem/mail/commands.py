@@ -270,7 +270,7 @@ def _public(words: _Words, given: Arguments) -> str | None:
 
 def _rules(words: _Words, given: Arguments) -> str | None:
     if not _NAME.fullmatch(words.bare()):
-        return "name the game, such as spaceships"
+        return "name the game; `games` lists them all"
     given["rules"] = words.bare().lower()
     words.take()
     return None

@@ -56,11 +56,11 @@ class _Entity:
 
 
 class Templates:
-    """The letters' wording: one folder of jinja2 templates."""
+    """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, *folders: Path) -> None:
         self.environment = Environment(
-            loader=FileSystemLoader(folder or template_folder()),
+            loader=FileSystemLoader(folders or [template_folder()]),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

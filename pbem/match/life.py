@@ -18,7 +18,7 @@ from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.match.terms import Terms
 
@@ -208,6 +208,12 @@ def _standing(submissions: Mapping[int, Submission], seat: int) -> Submission | 
     return submission if submission and submission.standing else None
 
 
+def _alone(seats: Iterable[int], without: int) -> int:
+    """The one seat among these that is left without another; 0 if there are several."""
+    left = [seat for seat in seats if seat != without]
+    return left[0] if len(left) == 1 else 0
+
+
 @dataclass(slots=True)
 class Step:
     """The match after an event, and everything that the event leads to, in order."""
@@ -320,7 +326,11 @@ class Step:
         return submission
 
     def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
-        """Give up the game, or the whole match: the position's scores stand, the other seat wins."""
+        """Give up the game, or the whole match: the position's scores stand.
+
+        Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
+        up, and the others play on.
+        """
         match = self.match
         if match.phase not in ("setup", "playing"):
             raise Refused(Fault("resign", None, "the match is not being played"))
@@ -328,7 +338,10 @@ class Step:
             raise Refused(
                 Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
             )
-        winner = next((other for other in match.seats if other != seat), 0) if len(match.seats) == 2 else 0
+        in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+        if seat not in in_game:
+            raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
+        winner = _alone(in_game, seat)
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
@@ -340,7 +353,7 @@ class Step:
         if match.position is not None and match.phase == "playing":
             self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
-            self._close(winner, "resignation")
+            self._close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
 
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
