@@ -251,7 +251,8 @@ def matches(database: Database, *, everything: bool = False) -> list[dict[str, A
 PAUSED = """
 SELECT 'm' || match AS match, json_extract(CAST(entry AS TEXT), '$.time') AS since
 FROM matches JOIN entries AS last ON last.match = matches.number
-WHERE matches.phase IN ('setup', 'playing') AND json_extract(CAST(entry AS TEXT), '$.type') IN ('paused', 'restored') AND NOT EXISTS (
+WHERE matches.phase IN ('setup', 'playing')
+AND json_extract(CAST(entry AS TEXT), '$.type') IN ('paused', 'restored') AND NOT EXISTS (
     SELECT 1 FROM entries AS later WHERE later.match = last.match AND later.seq > last.seq
     AND json_extract(CAST(later.entry AS TEXT), '$.type') IN ('paused', 'restored', 'resumed', 'stopped')
 ) ORDER BY last.match
