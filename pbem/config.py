@@ -34,6 +34,7 @@ DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -167,6 +168,7 @@ class Config(_Table, frozen=True):
     address: str = ""
     delimiter: str = "+"
     operator: str = ""
+    pages: str = ""
     store: Path = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
@@ -191,6 +193,8 @@ class Config(_Table, frozen=True):
             raise ValueError(f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself')
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
             raise ValueError(f'operator = "{self.operator}" is no address')
+        if self.pages and not PAGES.fullmatch(self.pages):
+            raise ValueError(f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"')
 
     @property
     def mail_address(self) -> str:

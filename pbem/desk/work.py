@@ -90,7 +90,7 @@ class Desk:
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
         self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random, config.pages)
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
