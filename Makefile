@@ -36,6 +36,7 @@ test-browser: venv
 
 bench: venv
 	$(BIN)/python bench/rules.py
+	$(BIN)/python bench/verification.py
 
 # For maintainers: makes requirements.lock anew (needs uv).
 lock:

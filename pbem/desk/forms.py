@@ -18,15 +18,15 @@ from pbem.match.life import Form
 from pbem.match.papers import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from pbem.config import Limits
     from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
-__all__ = ["Letters", "form", "said"]
+__all__ = ["Letters", "form", "said", "setup_revision"]
 
 
 def form(command: Command) -> Form:
@@ -96,14 +96,27 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
         return False
 
 
-def said(verdict: Verdict, limits: Limits | None = None) -> str:
-    """The text that a signature covers, from the signed bytes alone.
+def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
+    """The text that a signature covers, from the signed bytes alone; `read` reads those that are a MIME entity.
 
     Raises `Unreadable` when they are a letter beyond the limits.
     """
     if verdict.entity:
-        return read(verdict.signed, limits).text or ""
+        return read(verdict.signed).text or ""
     return verdict.signed.decode("utf-8", "replace")
+
+
+def setup_revision(match: str, game: int, raw: bytes) -> int | None:
+    """The revision of the setup that a letter, proved before, brought; None when it holds none or several."""
+    letter = read(raw)
+    texts = [letter.text or "", *(part.text for part in letter.parts if part.text != letter.text)]
+    found = {
+        command.rev
+        for text in texts
+        for command in commands.parse(text).commands
+        if (command.name, command.match, command.arguments.get("game")) == ("setup", match, game)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _listed(key: Mapping[str, str]) -> Key:
