@@ -25,7 +25,7 @@ function grid({ caption, corner, columns, rows, called, square, click }) {
     const line = make("tr", {}, make("th", { scope: "row" }, row));
     [...columns].forEach((column, along) => {
       const name = called(row, column);
-      const { symbol = "", tint = "", said = "", marks = "" } = square(name) || {};
+      const { symbol = "", tint = "", said = "", marks = "" } = square(name, down, along) || {};
       const label = `${name}${said ? ", " + said : ""}`;
       const inside = click
         ? make("button", { type: "button", tabindex: down || along ? "-1" : "0", "aria-label": label, "data-name": name, class: `${tint} ${marks}`, onclick: () => click(name) }, symbol || "·")
