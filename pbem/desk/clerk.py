@@ -138,9 +138,10 @@ class Clerk:
                 references = [self._composer.message_id(f"{match.id}.thread")]
                 self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
 
-    def public_facts(self, match: Match, row: MatchRow) -> dict[str, Any]:
+    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        signed = self._archive.matches.signature(row.number, match.head)
+        head = (latest or match).head
+        signed = self._archive.matches.signature(row.number, head)
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -159,9 +160,10 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": match.head,
+            "head": head,
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
+            "key": self._archive.key,
         }
 
     def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str) -> Out:
@@ -211,17 +213,12 @@ class Clerk:
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
-        signed = self._archive.matches.signature(row.number, latest.head)
-        return self.public_facts(match, row) | {
+        return self.public_facts(match, row, latest) | {
             "me": seat,
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
-            "head": latest.head,
-            "seq": signed.seq if signed else 0,
-            "signature": signed.signature.hex() if signed else "",
-            "key": self._archive.key,
         }
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
@@ -316,11 +313,11 @@ class Clerk:
         return out if again else None
 
 
-_WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
-"""The letters that have an HTML part: those that show a position, or ask for one."""
-
 _PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
 """The kinds of notices that observers hear of."""
+
+_WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
+"""The letters that have an HTML part: those that show a position, or ask for one."""
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",

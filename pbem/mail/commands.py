@@ -262,15 +262,6 @@ def _final(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _setting(words: _Words, given: Arguments) -> str | None:
-    name, value = words.low(), words.bare(1).lower()
-    if value not in SETTINGS.get(name, ()):
-        return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
-    given["setting"] = (name, value)
-    words.at += 2
-    return None
-
-
 def _public(words: _Words, given: Arguments) -> str | None:
     # Alone on the line of the command: what a player writes to the opponent may begin with any word.
     if words.low() == "public" and words.same_line():
@@ -279,6 +270,15 @@ def _public(words: _Words, given: Arguments) -> str | None:
             words.at -= 1
         else:
             given["public"] = True
+    return None
+
+
+def _setting(words: _Words, given: Arguments) -> str | None:
+    name, value = words.low(), words.bare(1).lower()
+    if value not in SETTINGS.get(name, ()):
+        return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
+    given["setting"] = (name, value)
+    words.at += 2
     return None
 
 

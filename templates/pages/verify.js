@@ -140,7 +140,8 @@ const VERIFY = (() => {
   async function players(files, entries, letters) {
     const first = entries[0].body, keys = {};
     for (const { type, body } of entries) {
-      if (type === "agreed") for (const [seat, player] of Object.entries(body.players)) keys[seat] = player.keys;
+      if (type === "agreed") for (const [seat, player] of Object.entries(body.players)) keys[seat] = [...player.keys];
+      if (type === "keys") keys[String(body.seat)].push(...body.added);
     }
     let held = 0;
     const open = [];
