@@ -107,7 +107,7 @@ class Desk:
         )
         self._outbox = Outbox(database, vault)
         self._clerk = Clerk(
-            composer, self._outbox, self._players, self._people, self._archive, random, config.operator
+            composer, self._outbox, self._players, self._people, self._archive, random, config.operator, config.pages
         )
         self._postmaster = Postmaster(
             config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
