@@ -18,7 +18,6 @@ from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.hours import Hours
 from pbem.desk.table import Tables
-from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
@@ -53,8 +52,6 @@ _WAITING = 5
 
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
-
-_DEFAULTS = {TIMEZONE: "UTC"}
 
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
 
@@ -194,7 +191,7 @@ class Answers(Tables):
         return self._account(caller.player)
 
     def _account(self, player: PlayerRow) -> Answer:
-        chosen = {name: self._players.setting(player.name, name, _DEFAULTS[name]) for name in SETTINGS}
+        chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
         return Answer("whoami", {"player": player, "settings": chosen})
 
     def _setup(self, caller: Caller, command: Command) -> Answer:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from pbem.games import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _Wrong = tuple[str | None, str]
 """A token as written, and what is wrong with it."""
@@ -31,8 +31,11 @@ FIELDS = ("server", "player", "prev", "rev", "challenge")
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
-SETTINGS: dict[str, tuple[str, ...]] = {"timezone": ()}
-"""What `set` sets: each setting with its values, the default first; none: any word, judged where it is known."""
+SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text"), "timezone": ("UTC",)}
+"""What `set` sets: each setting with its values, the default first."""
+
+ANY_WORD = frozenset({"timezone"})
+"""The settings whose values are too many to be listed: they are judged where they are known."""
 
 _RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
@@ -274,10 +277,11 @@ def _final(words: _Words, given: Arguments) -> str | None:
 
 def _setting(words: _Words, given: Arguments) -> str | None:
     name, value = words.low(), words.bare(1)
-    values = SETTINGS.get(name)
-    if values is None or not value or (values and value.lower() not in values):
-        return "write " + " or ".join(f"`set {name} {'|'.join(SETTINGS[name]) or 'VALUE'}`" for name in SETTINGS)
-    given["setting"] = (name, value.lower() if values else value)
+    if name not in ANY_WORD or not value:
+        value = value.lower()
+        if value not in SETTINGS.get(name, ()):
+            return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
+    given["setting"] = (name, value)
     words.at += 2
     return None
 
@@ -497,8 +501,8 @@ COMMANDS: dict[str, Form] = {
         Form("whoami", "Show your account, its addresses and keys."),
         Form(
             "set",
-            "Choose your time zone, in which your deadlines are reckoned and written.",
-            (Slot("timezone Europe/Berlin", _setting),),
+            "Choose your time zone, or how reports come: as text and HTML (both), with pictures, or as text alone.",
+            (Slot("timezone Europe/Berlin|format both|pictures|text", _setting),),
             opens=_A_SETTING,
         ),
         Form(

@@ -221,7 +221,7 @@ CREATE INDEX outages_ended ON outages(ended);
 """
 
 SETTINGS = """
-CREATE TABLE IF NOT EXISTS settings (
+CREATE TABLE settings (
     player TEXT NOT NULL REFERENCES players(name),
     name TEXT NOT NULL,
     value TEXT NOT NULL,
@@ -229,5 +229,5 @@ CREATE TABLE IF NOT EXISTS settings (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, CLOCK, SETTINGS)
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, SETTINGS, CLOCK)
 """The scripts in their order."""

@@ -139,11 +139,11 @@ class TestReasons:
     @pytest.mark.parametrize(
         ("reason", "said", "winner"),
         [
-            ("rules", "ann wins after 3 turns. Scores", 1),
-            ("agreement", "The game is a draw after 0 turns, as you agreed. Scores", 0),
-            ("resignation", "bob wins after 0 turns, because the other side resigned. Scores", 2),
-            ("forfeit", "bob wins after 0 turns, because the other side was silent. Scores", 2),
-            ("abandoned", "The game ends without a winner after 0 turns, because nobody played on. Scores", 0),
+            ("rules", "ann wins after 3 turns.", 1),
+            ("agreement", "The game is a draw after 0 turns, as you agreed.", 0),
+            ("resignation", "bob wins after 0 turns, because the other side resigned.", 2),
+            ("forfeit", "bob wins after 0 turns, because the other side was silent.", 2),
+            ("abandoned", "The game ends without a winner after 0 turns, because nobody played on.", 0),
         ],
     )
     def test_of_a_game(self, referee: Referee, reason: str, said: str, winner: int) -> None:
