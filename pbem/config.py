@@ -246,8 +246,9 @@ class Config(_Table, frozen=True):
         for name in (self.dkim.selector, self.dkim.domain):
             if name and not DOMAIN.fullmatch(name):
                 yield f'dkim: "{name}" is no host name in lower case'
-        if self.metrics.listen.path is not None or self.metrics.listen.host not in LOOPBACK:
-            yield f'metrics: listen = "{self.metrics.listen}": figures are given out on 127.0.0.1 or [::1] alone'
+        place = self.metrics.listen
+        if place.path is not None or place.systemd or place.host not in LOOPBACK:
+            yield f'metrics: listen = "{place}": figures are given out on 127.0.0.1 or [::1] alone'
         for box in (self.smtp, self.lmtp):
             if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
                 yield f"metrics: {box.listen} is taken by mail"

@@ -167,6 +167,9 @@ class TestHonestLetters:
         found = kept("", text.encode())
         assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
         assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
+        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]
+        found = kept("", text.encode())
+        assert (len(found.heads), found.papers[0].key) == (1, None)
 
     def test_letters_later_than_the_bundle(self, match: Played) -> None:
         first = bench(match.bundles[0])
