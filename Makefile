@@ -13,8 +13,11 @@ venv: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
 	touch $@
 
+# GAME=spaceships, dueling-masters or shoot-em-up
+GAME ?= spaceships
+
 demo: venv
-	$(BIN)/python tests/demo.py
+	$(BIN)/python tests/demo.py --game $(GAME)
 
 check: venv
 	$(BIN)/ruff check .
