@@ -21,6 +21,7 @@ __all__ = [
     "ConfigError",
     "Delivery",
     "Duration",
+    "Identity",
     "Limits",
     "Listen",
     "Listener",
@@ -33,6 +34,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -152,6 +154,12 @@ class Clock(_Table, frozen=True):
     settle: Duration = Duration(minutes=10)
 
 
+class Identity(_Table, frozen=True):
+    """Whose word is taken for who wrote a letter."""
+
+    authserv_id: str = ""
+
+
 class Log(_Table, frozen=True):
     """What is logged, to standard error."""
 
@@ -175,6 +183,7 @@ class Config(_Table, frozen=True):
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
     clock: Clock = Clock()
+    identity: Identity = Identity()
     log: Log = Log()
 
     def __post_init__(self) -> None:
@@ -191,6 +200,8 @@ class Config(_Table, frozen=True):
             raise ValueError(f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself')
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
             raise ValueError(f'operator = "{self.operator}" is no address')
+        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
+            raise ValueError(f'authserv_id = "{self.identity.authserv_id}" is no name of a server')
 
     @property
     def mail_address(self) -> str:

@@ -28,8 +28,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
+from pbem.mail.lookup import Asker, txt
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
+from pbem.store.lookups import Lookups
 from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from pbem.config import Config, Log
     from pbem.mail.delivery import Transport
+    from pbem.mail.lookup import Resolve
     from pbem.store.inbox import Envelope
 
 __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
@@ -105,6 +108,7 @@ class Daemon:
         random: Callable[[int], bytes] = os.urandom,
         desk: OpenDesk = open_desk,
         transport: Transport | None = None,
+        resolve: Resolve | None = None,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
     ) -> None:
         self._config = config
@@ -112,6 +116,7 @@ class Daemon:
         self._random = random
         self._open_desk = desk
         self._transport = transport
+        self._resolve = resolve or txt()
         self._ready = ready
         self._stop = asyncio.Event()
         self._letters = asyncio.Event()
@@ -165,9 +170,10 @@ class Daemon:
             run=self._post,
             settled=self.wake,
         )
-        await self._work(desk, deliverer, self._intake())
+        asker = Asker(Lookups(post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
+        await self._work(desk, deliverer, asker, self._intake())
 
-    async def _work(self, desk: DeskLike, deliverer: Deliverer, intake: Intake) -> None:
+    async def _work(self, desk: DeskLike, deliverer: Deliverer, asker: Asker, intake: Intake) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -175,8 +181,9 @@ class Daemon:
         try:
             places = await self._listen(intake)
             tasks += [
-                asyncio.create_task(self._desk_work(desk, deliverer.wake), name="desk"),
+                asyncio.create_task(self._desk_work(desk, deliverer.wake, asker.wake), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
+                asyncio.create_task(asker.work(), name="dns"),
             ]
             self._ready(places)
             log.info("ready", **{place.protocol: _described(place) for place in places})
@@ -189,6 +196,7 @@ class Daemon:
             await intake.close()
             self._letters.set()
             deliverer.stop()
+            asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
@@ -209,7 +217,7 @@ class Daemon:
             raise StartError("nothing to listen at: both smtp.listen and lmtp.listen are empty")
         return places
 
-    async def _desk_work(self, desk: DeskLike, outbox: asyncio.Event) -> None:
+    async def _desk_work(self, desk: DeskLike, *others: asyncio.Event) -> None:
         """Letter after letter, and the clock between them; one call at a time."""
         since_tick = 0
         while not self._stop.is_set():
@@ -228,7 +236,8 @@ class Daemon:
             except Exception:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
-            outbox.set()
+            for other in others:
+                other.set()  # there may be letters to send, and names to look up
             if wait:
                 await self._wait_for_letters(wait)
 

@@ -17,7 +17,7 @@ from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey, parse_key
 from pbem.mail.commands import COMMANDS
 from pbem.match.life import Match, Player, Signed, Step
-from pbem.match.papers import Opening
+from pbem.match.papers import Opening, pinned_mailbox
 from pbem.match.terms import OPTIONS, Terms
 from pbem.match.transcript import BEFORE, digest
 from pbem.store.database import stamp
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.mailbox import Mailboxes, Proof
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
@@ -45,6 +46,11 @@ _WAITING = 5
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
 
+_ELSEWHERE = (
+    "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
+    " {}, such as this one"
+)
+
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
 
 
@@ -59,11 +65,17 @@ class Caller:
     match: int | None
     """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
     now: datetime
+    proof: Proof | None = None
+    """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
 
     @property
     def signed(self) -> Signed:
-        """The letter as a signed one."""
-        return Signed(self.letter.raw, "key", self.verdict.key or "")
+        """The letter as one that counts for its player, at its level."""
+        if self.verdict.kind == "valid":
+            return Signed(self.letter.raw, "key", self.verdict.key or "")
+        assert self.proof is not None
+        assert self.proof.holds
+        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence)
 
 
 @dataclass(slots=True)
@@ -76,6 +88,8 @@ class Answer:
     match: tuple[Match, MatchRow, int] | None = None
     """The match, its row and the seat, when the answer belongs into that thread."""
     letters: list[Out] = field(default_factory=list)
+    reply_to: str | None = None
+    """The detail of the sub-address that the answer is to be answered to, where it is not the match's."""
 
 
 @dataclass(slots=True)
@@ -102,6 +116,7 @@ class Answers:
         clerk: Clerk,
         world: Callable[[datetime], World],
         settle: timedelta,
+        mailboxes: Mailboxes,
     ) -> None:
         self._server = server
         self._players = players
@@ -109,6 +124,7 @@ class Answers:
         self._clerk = clerk
         self._world = world
         self._settle = settle
+        self._mailboxes = mailboxes
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -118,9 +134,23 @@ class Answers:
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
-            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+            self._demand_mailbox(caller, command)
         method: Callable[[Caller, Command], Answer] = getattr(self, f"_{command.name}")
         return method(caller, command)
+
+    def _demand_mailbox(self, caller: Caller, command: Command) -> None:
+        """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
+        proof = caller.proof
+        if caller.player is None or caller.player.level == "key" or proof is None:
+            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+        if not proof.holds or proof.token is None:
+            raise Refused(Fault(command.name, None, proof.missing))
+        found = self.place(caller, command)
+        if found is None or proof.again is not None:
+            return
+        match, row, _ = found
+        if proof.token.place != (row.number, match.game, match.turn):
+            raise Refused(Fault(command.name, None, _ELSEWHERE.format(match.id)))
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
@@ -139,6 +169,8 @@ class Answers:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
+        if topic == "mailbox":
+            return Answer("help_mailbox")
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -165,7 +197,7 @@ class Answers:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
-            raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
+            return self._register_mailbox(caller, name)
         try:
             key = parse_key(given, caller.now)
         except BadKey as error:
@@ -182,6 +214,17 @@ class Answers:
         self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
         facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
         return Answer("register", facts)
+
+    def _register_mailbox(self, caller: Caller, name: str) -> Answer:
+        """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
+        proof = caller.proof
+        if proof is None or (proof.holds and proof.token and proof.token.name != name):
+            detail = self._mailboxes.invite(caller.address, name, caller.now)
+            return Answer("register_mailbox", {"name": name}, reply_to=detail)
+        if not proof.holds:
+            raise Refused(Fault("register", None, proof.missing))
+        self._players.add(name, caller.address, None, stamp(caller.now))
+        return Answer("registered_mailbox", {"name": name, "games": self._titles()})
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
         found = self._players.challenges(caller.address)
@@ -234,6 +277,8 @@ class Answers:
             terms = Terms.propose(command.arguments["rules"], command.options, names, self._settle)
         except Refused as refused:
             faults += refused.faults
+        if not faults:
+            faults += [self._needs_key(name) for name in names if terms.keys == "demanded" and self._keyless(name)]
         if faults:
             raise Refused(*faults)
         world = self._world(caller.now)
@@ -255,20 +300,31 @@ class Answers:
             raise Refused(Fault("accept", None, f"repeat the hash of the agreed rules: `accept {match.id} <hash>`"))
         if given != match.rules_hash:
             raise Refused(Fault("accept", given, f"the hash of what was proposed is {match.rules_hash}"))
+        if match.terms.keys == "demanded" and self._keyless(match.name(seated.seat)):
+            raise Refused(self._needs_key(match.name(seated.seat)))
         self._archive.matches.accept(seated.row.number, seated.seat)
         agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
         if len(agreed) == len(match.seats):
             step = Step(match, self._world(caller.now))
-            step.agree(tuple(self._player(name) for name in match.terms.players))
+            step.agree(tuple(self._player(name, match.id) for name in match.terms.players))
             self._commit(seated, step, caller.now)
         return Answer("accept", self._facts(seated), match=seated.place)
 
-    def _player(self, name: str) -> Player:
+    def _keyless(self, name: str) -> bool:
+        return self._players.level(name) == "mailbox"
+
+    @staticmethod
+    def _needs_key(name: str) -> Fault:
+        return Fault("keys", name, f"the match demands keys, and {name} is registered without one")
+
+    def _player(self, name: str, match: str) -> Player:
         keys = [
             {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
             for key in self._players.keys(name)
         ]
-        return Player(name, tuple(keys))
+        row = self._players.by_name(name)
+        mailbox = pinned_mailbox(self._server, match, row.address) if row and row.level == "mailbox" else ""
+        return Player(name, tuple(keys), mailbox)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -293,6 +349,7 @@ class Answers:
             "file_name": name,
             "commitment": digest(submission.paper.encode()),
             "rev": submission.rev,
+            "level": submission.level,
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]
@@ -309,6 +366,7 @@ class Answers:
             "turn": turn,
             "rev": submission.rev,
             "final": submission.final,
+            "level": submission.level,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
         }
@@ -390,11 +448,11 @@ class Answers:
             raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)
-        by = match.name(seated.seat)
+        by, level = match.name(seated.seat), caller.signed.level
         what = "the whole match" if whole else f"game {match.game} of match"
         for seat in match.seats:
             if seat != seated.seat:
-                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what)
+                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what, level=level)
         self._commit(seated, step, caller.now)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 

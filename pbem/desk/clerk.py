@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.archive import Archive
+    from pbem.desk.mailbox import Mailboxes
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.players import Players
+    from pbem.store.tokens import Place
 
 __all__ = ["Clerk", "Out"]
 
@@ -36,6 +38,8 @@ class Out:
     text: str
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
+    place: Place | None = None
+    """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
     in_reply_to: str | None = None
 
@@ -43,27 +47,35 @@ class Out:
 class Clerk:
     """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         composer: Composer,
         outbox: Outbox,
         players: Players,
         archive: Archive,
         random: Callable[[int], bytes],
+        mailboxes: Mailboxes,
     ) -> None:
         self._composer = composer
         self._outbox = outbox
         self._players = players
         self._archive = archive
         self._random = random
+        self._mailboxes = mailboxes
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
         return self._composer.templates.render(template, server=self._composer.server, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
+
+        To a player without a key it has a Reply-To that is good for one letter.
+        """
         out.text = visible(out.text)
+        player = self._players.by_address(address)
+        if player is not None and player.level == "mailbox":
+            out.reply_to = self.sub_address(self._mailboxes.give(player, out.place, now))
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -77,6 +89,10 @@ class Clerk:
             attachments=out.attachments,
         )
         self._outbox.put(address, message_id, raw, now)
+
+    def sub_address(self, detail: str) -> str:
+        """The server's sub-address with this detail."""
+        return self._composer.sub_address(detail)
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
@@ -94,7 +110,7 @@ class Clerk:
             facts |= self.turn_facts(match, seat, facts, out)
             out.attachments.append(self._position(match, seat))
         elif notice.kind == "begin":
-            facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+            facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
             out.attachments.append(self._position(match, seat))
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, facts, out)
@@ -109,6 +125,7 @@ class Clerk:
             f"[pbem {match.id}] {subject}",
             "",
             reply_to=self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}"),
+            place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
 
@@ -116,6 +133,7 @@ class Clerk:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         signed = self._archive.matches.signature(row.number, latest.head)
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
+        levels = {number: self._players.level(name) for number, name in enumerate(match.terms.players, start=1)}
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -129,6 +147,8 @@ class Clerk:
             "options": dict(match.options.changed) if match.options else {},
             "names": dict(enumerate(match.terms.players, start=1)),
             "me": seat,
+            "level": levels[seat],
+            "levels": levels,
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
@@ -178,6 +198,7 @@ class Clerk:
         return {
             "outcome": _outcome_of_game(match, facts["ended"]),
             "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
+            "levels": _levels(match),
             "bundle_name": name,
         }
 
@@ -233,6 +254,11 @@ def _subject(notice: Notice) -> str:
 
 def _commitments(match: Match) -> dict[int, str]:
     return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+
+
+def _levels(match: Match) -> dict[int, str]:
+    """At which level each setup came."""
+    return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
 def _duration(seconds: int) -> str:

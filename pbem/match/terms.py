@@ -22,6 +22,7 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
+KEYS = ("optional", "demanded")
 
 OPTIONS: Mapping[str, str] = {
     "kind": "single (default), scored or continued: one game, several, or several in which survivors carry over",
@@ -30,6 +31,7 @@ OPTIONS: Mapping[str, str] = {
     "victory": "sum of scores (default) or last game: who wins a scored or continued match",
     "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
     "rules": "edition of the rulings; the newest by default",
+    "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
@@ -50,6 +52,7 @@ class Terms:
     victory: str
     settle: int
     players: tuple[str, ...]
+    keys: str = KEYS[0]
 
     @property
     def settling(self) -> timedelta:
@@ -62,7 +65,10 @@ class Terms:
 
     def document(self) -> dict[str, Any]:
         """The terms as they stand in the transcript's first entry: a JSON object."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        if self.keys == KEYS[0]:
+            del document["keys"]  # so that matches that were agreed before there was the choice keep their hash
+        return document
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Terms:
@@ -110,6 +116,7 @@ class _Proposal:
             "target": target,
             "victory": self.choice("victory", VICTORIES),
             "settle": self.settling(),
+            "keys": self.choice("keys", KEYS),
         }
         if terms["edition"] not in self.rules.editions:
             self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))

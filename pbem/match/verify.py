@@ -13,6 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
+from pbem.match.papers import Evidence
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 
@@ -170,9 +171,12 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
     name = path.partition("/")[2].removesuffix(".txt")
     if path.startswith("openings/"):
         name = name.replace("-seat-", "-setup-seat-")
-    hashes = [line.removeprefix("mail ") for line in text.splitlines() if line.startswith("mail ")]
-    if hashes:
-        yield f"letters/{name}.eml", hashes[0]
+    for line in text.partition("\nsetup\n")[0].splitlines():
+        key, _, value = line.partition(" ")
+        if key == "mail":
+            yield f"letters/{name}.eml", value
+        elif key == "evidence":
+            yield f"evidence/{name}.txt", value
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
@@ -183,9 +187,10 @@ def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
         return Check(True, what, f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...")
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        return Check(True, what, f"{game}: the commitments open; the setups are signed and legal")
+        levels = _levels(body["commitments"], f"openings/game-{body['game']}", papers)
+        return Check(True, what, f"{game}: the commitments open; the setups are signed ({levels}) and legal")
     if entry.type == "turn":
-        levels = _levels(entry, papers)
+        levels = _levels(body["orders"], f"receipts/game-{body['game']}-turn-{body['turn']}", papers)
         return Check(
             True, what, f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
         )
@@ -194,18 +199,31 @@ def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
     if entry.type == "revealed":
         return Check(True, what, f"{game}: the record replays")
     if entry.type == "resigned":
-        return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
+        gave_up = f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}"
+        path = f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt"
+        return Check(True, what, f"{gave_up}, signed ({_level(papers.get(path), body.get('level', 'key'))})")
     return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")
 
 
-def _levels(entry: Entry, papers: Mapping[str, bytes]) -> str:
-    """Each seat's level in this turn, as its receipt says."""
+def _levels(seats: Mapping[str, str], paper: str, papers: Mapping[str, bytes]) -> str:
+    """Each seat's level, as its openings or receipts say, and whose word stands for a mailbox."""
     levels = []
-    for seat in entry.body["orders"]:
-        receipt = papers[f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"].decode()
-        level = next(line for line in receipt.splitlines() if line.startswith("level ")).removeprefix("level ")
-        levels.append(f"{seat}: {level}")
+    for seat in seats:
+        content = papers[f"{paper}-seat-{seat}.txt"].decode().partition("\nsetup\n")[0]
+        lines = dict(line.partition(" ")[::2] for line in content.splitlines())
+        room, _, name = paper.partition("/")
+        beside = f"evidence/{name}{'-setup' if room == 'openings' else ''}-seat-{seat}.txt"
+        level = "mailbox" if "evidence" in lines else lines.get("level", "key")
+        levels.append(f"{seat}: {_level(papers.get(beside), level)}")
     return ", ".join(levels)
+
+
+def _level(evidence: bytes | None, level: str) -> str:
+    if level != "mailbox" or evidence is None:
+        return level
+    found = Evidence.read(evidence.decode())
+    word = "by the word of the server" if found.by == "server" else "DKIM with the key record that the server kept"
+    return f"mailbox, {word}"
 
 
 def _result(match: Match) -> str:

@@ -53,6 +53,8 @@ def test_defaults() -> None:
         ("settle", "2 h", "settle", 7200),
         ("settle", "7d", "settle", 604800),
         ("rules", "1", "edition", 1),
+        ("keys", "optional", "keys", "optional"),
+        ("keys", "Demanded", "keys", "demanded"),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -171,6 +173,7 @@ CHANGED: dict[str, Any] = {
     "victory": "last game",
     "settle": 1,
     "players": ("bob", "ann"),
+    "keys": "demanded",
 }
 
 
