@@ -58,29 +58,32 @@ class Duration(timedelta):
 
 
 class Listen:
-    """A place to listen at: host and port (0: any free one), a Unix socket, or nowhere at all."""
+    """A place to listen at: host and port (0: any free one), a Unix socket, what systemd opened, or nowhere."""
 
-    __slots__ = ("host", "path", "port")
+    __slots__ = ("host", "path", "port", "systemd")
 
-    def __init__(self, host: str = "", port: int = 0, path: Path | None = None) -> None:
+    def __init__(self, host: str = "", port: int = 0, path: Path | None = None, *, systemd: bool = False) -> None:
         self.host = host
         self.port = port
         self.path = path
+        self.systemd = systemd
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `host:port`, `[host]:port`, `unix:/path` or the empty text; raises ValueError."""
+        """Read `host:port`, `[host]:port`, `unix:/path`, `systemd` or the empty text; raises ValueError."""
         if not text:
             return cls()
+        if text == "systemd":
+            return cls(systemd=True)
         if text.startswith("unix:"):
             return cls(path=Path(text.removeprefix("unix:")))
         host, colon, port = text.rpartition(":")
         if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-            raise ValueError(f'"{text}" is no place to listen: write host:port or unix:/path')
+            raise ValueError(f'"{text}" is no place to listen: write host:port, unix:/path or systemd')
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
     def __bool__(self) -> bool:
-        return bool(self.host or self.path)
+        return bool(self.host or self.path or self.systemd)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Listen) and str(self) == str(other)
@@ -91,6 +94,8 @@ class Listen:
     def __str__(self) -> str:
         if self.path is not None:
             return f"unix:{self.path}"
+        if self.systemd:
+            return "systemd"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}" if self.host else ""
 
@@ -105,6 +110,13 @@ class Listener(_Table, frozen=True):
     """Where mail is taken in over one protocol."""
 
     listen: Listen = Listen()
+    certificate: str = ""
+    certificate_key: str = ""
+    proxy: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.certificate_key):
+            raise ValueError("certificate and certificate_key belong together: give both or none")
 
 
 class Smarthost(_Table, frozen=True):
@@ -146,6 +158,8 @@ class Limits(_Table, frozen=True):
     session: Duration = Duration(minutes=10)
     idle: Duration = Duration(seconds=60)
     letters_per_day: Count = 200
+    reading: Duration = Duration(seconds=20)
+    reading_bytes: Count = 512 * 1024 * 1024
 
 
 class Clock(_Table, frozen=True):
@@ -257,17 +271,27 @@ def _plain(message: str) -> str:
 
 
 def _anchored(config: Config, folder: Path) -> Config:
-    password = config.smarthost.password_file
     return msgspec.structs.replace(
         config,
         store=folder / config.store,
         keys=folder / config.keys,
         smtp=_anchored_listener(config.smtp, folder),
         lmtp=_anchored_listener(config.lmtp, folder),
-        smarthost=msgspec.structs.replace(config.smarthost, password_file=str(folder / password) if password else ""),
+        smarthost=msgspec.structs.replace(
+            config.smarthost, password_file=_anchored_name(config.smarthost.password_file, folder)
+        ),
     )
 
 
 def _anchored_listener(listener: Listener, folder: Path) -> Listener:
     path = listener.listen.path
-    return listener if path is None else Listener(listen=Listen(path=folder / path))
+    return msgspec.structs.replace(
+        listener,
+        listen=listener.listen if path is None else Listen(path=folder / path),
+        certificate=_anchored_name(listener.certificate, folder),
+        certificate_key=_anchored_name(listener.certificate_key, folder),
+    )
+
+
+def _anchored_name(name: str, folder: Path) -> str:
+    return str(folder / name) if name else ""

@@ -17,7 +17,7 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
@@ -25,10 +25,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pbem import systemd
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
 from pbem.mail.lookup import Asker, txt
+from pbem.points import Points, passing
+from pbem.reader import ReaderError, Worker
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
@@ -36,11 +39,12 @@ from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pbem.config import Config, Log
+    from pbem.config import Config, Limits, Log
     from pbem.mail.delivery import Transport
     from pbem.mail.lookup import Resolve
+    from pbem.reader import Reader
     from pbem.store.inbox import Envelope
 
 __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
@@ -79,6 +83,8 @@ class OpenDesk(Protocol):
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader,
+        points: Points,
     ) -> DeskLike:
         """The desk of a server, on its own connection to the store."""
 
@@ -90,11 +96,13 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     signing_key: Ed25519PrivateKey,
     composer: Composer,
     random: Callable[[int], bytes],
+    reader: Reader,
+    points: Points,
 ) -> DeskLike:
     """The real desk."""
     from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
 
-    return Desk(config, database, vault, signing_key, composer, random)
+    return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
 
 class Daemon:
@@ -107,17 +115,23 @@ class Daemon:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Callable[[int], bytes] = os.urandom,
         desk: OpenDesk = open_desk,
+        reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
         resolve: Resolve | None = None,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
+        environment: Mapping[str, str] = os.environ,
+        points: Points = passing,
     ) -> None:
         self._config = config
         self._now = now
         self._random = random
         self._open_desk = desk
+        self._open_reader = reader
         self._transport = transport
         self._resolve = resolve or txt()
         self._ready = ready
+        self._environment = environment
+        self._points = points
         self._stop = asyncio.Event()
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
@@ -131,7 +145,7 @@ class Daemon:
         with ExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, Sealed) as error:
+            except (StoreError, KeyFileError, Sealed, ReaderError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -146,20 +160,21 @@ class Daemon:
         config = self._config
         stack.enter_context(Lock(config.store))
         vault, signing_key = self._keys()
-        post_base = stack.enter_context(Database(config.store))
+        post_base = stack.enter_context(Database(config.store, points=self._points))
         _check_key(post_base, vault)
         self._inbox = Inbox(post_base, vault)
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        desk_base = stack.enter_context(Database(config.store))
+        desk_base = stack.enter_context(Database(config.store, points=self._points))
+        reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
         composer = Composer(
             config.server, config.mailbox, Templates(), address=config.mail_address, delimiter=config.delimiter
         )
-        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random)
+        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader, self._points)
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=_password(config)),
@@ -169,6 +184,7 @@ class Daemon:
             now=self._now,
             run=self._post,
             settled=self.wake,
+            points=self._points,
         )
         asker = Asker(Lookups(post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
         await self._work(desk, deliverer, asker, self._intake())
@@ -186,11 +202,13 @@ class Daemon:
                 asyncio.create_task(asker.work(), name="dns"),
             ]
             self._ready(places)
+            systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             log.info("stopping")
+            systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
             await intake.close()
@@ -207,10 +225,13 @@ class Daemon:
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []
+        handed = systemd.sockets(self._environment)
         for protocol, listener in (("smtp", self._config.smtp), ("lmtp", self._config.lmtp)):
+            if listener.listen.systemd and not handed[protocol]:
+                raise StartError(f"systemd handed over no socket with FileDescriptorName={protocol}")
             if listener.listen:
                 try:
-                    places.append(await intake.listen(protocol, listener.listen))
+                    places += await intake.listen(protocol, listener, handed[protocol])
                 except OSError as error:
                     raise StartError(f"cannot listen at {listener.listen}: {error.strerror or error}") from error
         if not places:
@@ -264,6 +285,7 @@ class Daemon:
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
+            points=self._points,
         )
 
     async def _accept(self, envelope: Envelope, raw: bytes) -> None:

@@ -22,6 +22,7 @@ import structlog
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.daemon import Daemon, DeskLike, StartError, configure_logs
 from pbem.mail.delivery import Temporary
+from pbem.reader import InProcess
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox
@@ -86,10 +87,10 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        self.daemon = Daemon(config, desk=self.open, transport=self.post, ready=self.ready)
+        self.daemon = Daemon(config, desk=self.open, reader=InProcess, transport=self.post, ready=self.ready)
 
     def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, _ = arguments
+        _, database, vault, _, composer, *_ = arguments
         self.desk = Echo(database, vault, composer)
         desk: DeskLike = self.desk
         return desk
@@ -359,7 +360,7 @@ from test_daemon import Echo
 import pbem.daemon
 from pbem.cli.serve import serve
 
-def echo(config, database, vault, signing_key, composer, random):
+def echo(config, database, vault, signing_key, composer, random, *more):
     return Echo(database, vault, composer)
 
 pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo

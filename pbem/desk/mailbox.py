@@ -13,18 +13,17 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
-from pbem.identity import authres, dkim
-from pbem.identity.dkim import Record
+from pbem.identity.vouching import vouch
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.config import Config
-    from pbem.identity import Verdict
+    from pbem.identity.vouching import Voucher
     from pbem.mail.letter import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.lookups import Lookups
@@ -78,13 +77,24 @@ class Proof:
 
 
 class Mailboxes:
-    """Reply tokens given out and taken back, and letters judged by them; randomness is handed in."""
+    """Reply tokens given out and taken back, and letters judged by them.
 
-    def __init__(self, config: Config, tokens: Tokens, lookups: Lookups, random: Callable[[int], bytes]) -> None:
+    Randomness is handed in, and `vouch`, which takes strangers' bytes apart.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        tokens: Tokens,
+        lookups: Lookups,
+        random: Callable[[int], bytes],
+        vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
+    ) -> None:
         self._config = config
         self._tokens = tokens
         self._lookups = lookups
         self._random = random
+        self._vouch = vouch
 
     def give(self, player: PlayerRow, place: Place | None, now: datetime) -> str:
         """The detail of the sub-address that a letter to this player is to be answered to, good for one letter."""
@@ -133,32 +143,29 @@ class Mailboxes:
         token = min(own, key=lambda token: (token.used is not None, token.letter != text))
         if token.used is not None and token.letter != text:
             return Proof(_USED.format(moment(token.used)), text=text)
-        verdict, evidence = self._vouched(letter, row, player.name if player else token.name, token)
+        reason, evidence = self._evidence(letter, row, token)
         if evidence is None:
-            return Proof(f"{verdict.reason} {_WITHOUT_DKIM}", token, text=text)
+            return Proof(f"{reason} {_WITHOUT_DKIM}", token, text=text)
         return Proof("", token, token.used, text, evidence.key, evidence.text().encode())
 
-    def _vouched(self, letter: Letter, row: InboxRow, name: str, token: Token) -> tuple[Verdict, Evidence | None]:
-        """Whether From's domain vouches for the letter, and the evidence if it does."""
-        signatures, _ = dkim.signatures(letter)
-        told = authres.passed(letter, self._config.identity.authserv_id)
-        by_server = told is not None and any(signature.domain in told[1] for signature in signatures)
+    def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[str, Evidence | None]:
+        """Whether somebody vouches for From: what is wrong, or the evidence."""
+        trusted = self._config.identity.authserv_id
         known = self._lookups.found(row.id)
-        if signatures and not known:
+        found = self._vouch(letter, known, trusted, row.received)
+        if found.wanted and not known:
             # With our own server's word at hand, the DNS need not be asked twice.
-            raise Awaited(sorted({signature.name for signature in signatures}), 1 if by_server else TRIES)
-        records = {where: Record(record) for where, record in known.items()}
-        verdict, signature = dkim.judge(letter, records, row.received)
-        if signature is not None:
-            word = ("dkim", signature.name, records[signature.name].text or "")
-        elif told is not None and by_server:
-            word = ("server", self._config.identity.authserv_id, told[0])
+            raise Awaited(found.wanted, 1 if found.told else TRIES)
+        if found.verdict.kind == "valid":
+            word = ("dkim", found.name, known[found.name] or "")
+        elif found.told:
+            word = ("server", trusted, found.told)
         else:
-            return verdict, None
+            return found.verdict.reason, None
         place = f"m{token.place[0]}" if token.place else "-"
         received = row.received.astimezone(UTC).strftime(_TIME)
-        evidence = Evidence(self._config.server, place, name, digest(letter.raw), received, token.hash, *word)
-        return verdict, evidence
+        about = (self._config.server, place, token.name, digest(letter.raw), received, token.hash)
+        return "", Evidence(*about, *word)
 
     def use(self, proof: Proof, now: datetime) -> None:
         """Use the proof's token up: the letter had effect."""
@@ -174,13 +181,11 @@ def vouched(letter: Letter, evidence: Evidence) -> str:
     if received is None:
         return "the evidence does not say when the letter was received"
     if evidence.by == "dkim":
-        verdict, _ = dkim.judge(letter, {evidence.name: Record(evidence.record)}, received)
+        verdict = vouch(letter, {evidence.name: evidence.record}, "", received).verdict
         return "" if verdict.kind == "valid" else verdict.reason
-    signatures, verdict = dkim.signatures(letter)
-    told = authres.passed(letter, evidence.name)
-    if told is None or told[0] != evidence.record:
-        return f"the letter does not carry what {evidence.name} is said to have written"
-    return "" if any(signature.domain in told[1] for signature in signatures) else verdict.reason
+    if vouch(letter, {}, evidence.name, received).told != evidence.record:
+        return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
+    return ""
 
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem import identity
-from pbem.desk.answers import Answer, Answers, Caller
+from pbem.desk.answer import Answer, Caller
+from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
@@ -22,14 +22,17 @@ from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
-from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.points import passing
+from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
+from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.tokens import Tokens
 
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from pbem.desk.mailbox import Proof
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
+    from pbem.points import Points
+    from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+CHANGES = frozenset({"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"})
 """Commands that a second letter with the same signed text must not carry out again."""
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
@@ -92,15 +97,22 @@ class Desk:
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader | None = None,
+        points: Points = passing,
     ) -> None:
         self._config = config
+        self._points = points
+        self._reader = reader or InProcess(config.limits)
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
-        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
+        self._people = People(database)
+        self._archive = Archive(Matches(database, vault), self._people, config.server, signing_key.sign)
         self._lookups = Lookups(database)
-        self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random, self._mailboxes)
+        self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
+        self._clerk = Clerk(
+            composer, Outbox(database, vault), self._players, self._people, self._archive, random, self._mailboxes
+        )
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
@@ -109,7 +121,9 @@ class Desk:
             self._archive,
             self._clerk,
             self._world,
+            self._people,
             config.clock.settle,
+            self._reader.parse_key,
             self._mailboxes,
         )
         self._log: Any = structlog.get_logger("desk")
@@ -118,15 +132,21 @@ class Desk:
         return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
 
     def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        """Handle the next letter of the inbox; whether there was one.
+
+        Never raises but for a store that fails, or a reader that cannot even be started.
+        """
+        self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
             return False
+        self._points("letter leased")
         try:
             with self._database.transaction():
                 outcome = self._handle(row, now)
                 self._inbox.done(row.id, outcome)
+                self._points("effects written")
         except StoreError:
             self._archive.forget()
             raise
@@ -141,6 +161,7 @@ class Desk:
             self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
+            self._points("effects committed")
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
@@ -150,6 +171,8 @@ class Desk:
             try:
                 with self._database.transaction():
                     self._advance(number, now)
+                    self._points("clock written")
+                self._points("clock committed")
             except BaseException:
                 self._archive.forget()
                 raise
@@ -179,7 +202,8 @@ class Desk:
     def _handle(self, row: InboxRow, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
         try:
-            letter = read(row.raw, self._config.limits)
+            letter = self._reader.read(row.raw)
+            self._points("letter read")
         except Unreadable as error:
             if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
@@ -204,11 +228,11 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
-                text = said(verdict, self._config.limits)
+                text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
@@ -325,6 +349,8 @@ class Desk:
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
         out = Out("", "")
+        if reading.optout:
+            self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
@@ -339,9 +365,8 @@ class Desk:
             text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
-        out.text = self._clerk.render(
-            "letters/answer.txt", answers=told, ignored=_told_of_ignored(reading), stopped=reading.optout
-        )
+        ignored = [] if reading.optout else _told_of_ignored(reading)
+        out.text = self._clerk.render("letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout)
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:

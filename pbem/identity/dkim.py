@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-__all__ = ["Received", "Record", "Signature", "judge", "signatures", "verify"]
+__all__ = ["Received", "Signature", "signatures", "verify"]
 
 SIGNATURES = 10  # how many DKIM-Signature headers of a letter are looked at
 HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that are not linear
@@ -72,13 +72,6 @@ class Received(Protocol):
     @property
     def sender(self) -> str | None:
         """The one address of the one From without defect, if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What the DNS said of a key: the TXT record, "" when there is none, None when nobody could be asked."""
-
-    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +120,12 @@ def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
     return found, verdict
 
 
-def judge(letter: Received, records: Mapping[str, Record], at: datetime) -> tuple[Verdict, Signature | None]:
-    """Say whether From's domain vouches for this letter, and by which signature; never raises.
-
-    `records` are the key records by name, as the DNS gave them; `at` is when the letter was received.
-    """
-    found, verdict = signatures(letter)
-    for signature in found:
-        record = records.get(signature.name)
-        verdict = verify(letter, signature, record.text if record else None, at)
-        if verdict.kind == "valid":
-            return verdict, signature
-    return verdict, None
-
-
 def verify(letter: Received, signature: Signature, record: str | None, at: datetime) -> Verdict:
-    """Verify one signature of a letter with a key record; never raises."""
+    """Verify one signature of a letter; never raises.
+
+    `record` is the TXT record of its key, "" when the DNS has none, None when nobody could be asked. `at` is when the
+    letter was received.
+    """
     try:
         _timely(signature, at)
         kind, key, bits = _key(signature, record)

@@ -17,6 +17,7 @@ import aiosmtplib
 import structlog
 
 from pbem.mail.compose import ADDRESS
+from pbem.points import Points, passing
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class Deliverer:
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None] = lambda: None,
+        points: Points = passing,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -134,6 +136,7 @@ class Deliverer:
         self._now = now
         self._run = run
         self._settled = settled
+        self._points = points
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
 
@@ -170,6 +173,7 @@ class Deliverer:
 
     async def deliver(self, row: OutboxRow) -> None:
         """Try one leased letter once and note what came of it."""
+        self._points("sending begun")
         try:
             reply = await self._transport.send(self.envelope_sender(row.id), row.recipient, row.raw)
         except Temporary as trouble:
@@ -177,7 +181,9 @@ class Deliverer:
         except Permanent as refusal:
             await self._fail(row, str(refusal))
         else:
+            self._points("smarthost said 250")
             await self._run(self._outbox.delivered, row.id, reply, self._now())
+            self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
 
     async def _again(self, row: OutboxRow, reply: str) -> None:
@@ -199,6 +205,7 @@ class Deliverer:
             row = await self._run(self._outbox.lease, self._now())
             if row is None:
                 return
+            self._points("sending leased")
             task = asyncio.create_task(self._guarded(row))
             self._under_way.add(task)
             task.add_done_callback(self._finished)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlite_utils
 
+from pbem.points import Points, passing
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ class Database:
     Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept.
     """
 
-    def __init__(self, path: Path | str, migrations: Sequence[str] = MIGRATIONS) -> None:
+    def __init__(self, path: Path | str, migrations: Sequence[str] = MIGRATIONS, *, points: Points = passing) -> None:
         self.path = Path(path)
+        self._points = points
         _create(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._thread = threading.RLock()
@@ -124,7 +126,9 @@ class Database:
                 self.utils.conn.execute("BEGIN IMMEDIATE")
                 try:
                     yield self
+                    self._points("transaction written")
                     self.utils.conn.execute("COMMIT")
+                    self._points("transaction committed")
                 except BaseException:
                     # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
                     if self.utils.conn.in_transaction:

@@ -72,9 +72,10 @@ class Players:
         query = "SELECT format, fingerprint, public FROM keys WHERE player = ? ORDER BY added, fingerprint"
         return tuple(KeyRow(*row) for row in self._database.execute(query, (player,)))
 
-    def level(self, player: str) -> str:
-        """The level that the player's letters are held to: `key` as soon as there is one, else `mailbox`."""
-        return "key" if self.keys(player) else "mailbox"
+    def level(self, player: str) -> str | None:
+        """The level that this player's letters are held to; None when nobody is called so."""
+        row = self.by_name(player)
+        return row.level if row else None
 
     def owner(self, fingerprint: str) -> str | None:
         """The name of the player who has this key."""
