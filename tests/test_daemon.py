@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import smtplib
 import subprocess
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
+from domains import Domain, rsa_key
 
 from pbem.config import Config, Limits, Listen, Listener, Log
-from pbem.daemon import Daemon, DeskLike, StartError, configure_logs
+from pbem.daemon import Daemon, DeskLike, StartError, configure_logs, open_desk
 from pbem.mail.delivery import Temporary
 from pbem.reader import InProcess
 from pbem.store.database import BusyError, Database, Lock
@@ -83,11 +85,12 @@ class Post:
 class House:
     """A running daemon and what stands around it."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, **more: Any) -> None:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        self.daemon = Daemon(config, desk=self.open, reader=InProcess, transport=self.post, ready=self.ready)
+        more = {"desk": self.open, "reader": InProcess, **more}
+        self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:
         _, database, vault, _, composer, *_ = arguments
@@ -120,11 +123,11 @@ def configured(folder: Path, **more: Any) -> Config:
     return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
 
 
-def run(config: Config, scene: Callable[[House], Awaitable[None]]) -> House:
+def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) -> House:
     """Start a daemon, play a scene against it, and stop it cleanly."""
 
     async def main() -> House:
-        house = House(config)
+        house = House(config, **more)
         running = asyncio.create_task(house.daemon.run())
         try:
             await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), 10)
@@ -154,6 +157,37 @@ def test_a_letter_is_answered(tmp_path: Path) -> None:
     ((sender, recipient, raw),) = house.post.sent
     assert (sender, recipient) == ("pbem+bounce.1@play.example", "anna@example.org")
     assert b"\r\n\r\necho\r\n" in raw
+
+
+def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
+    """The real desk: a letter waits for its key record outside of it, while others are answered."""
+    domain, answer = Domain("example.org", key=rsa_key(1024)), asyncio.Event()
+    asked: list[str] = []
+
+    async def resolve(name: str) -> str:
+        asked.append(name)
+        await answer.wait()
+        return domain.record
+
+    async def scene(house: House) -> None:
+        def letters() -> list[str]:
+            return [raw.decode() for _, _, raw in house.post.sent]
+
+        register = b"From: anna@example.org\r\nTo: %s\r\nSubject: a\r\n\r\nregister anna\r\n"
+        await house.send(register % b"pbem@play.example")
+        await house.until(lambda: len(letters()) == 1)
+        token = re.findall(r"Reply-To: (\S+)", letters()[0])[0].encode()
+        await house.send(domain.sign(register % token, datetime.now(UTC)))
+        await house.until(lambda: bool(asked))
+        await house.send(TEXT.replace(b"secret orders", b"games"))
+        await house.until(lambda: len(letters()) == 2)
+        assert "spaceships" in letters()[1]
+        answer.set()
+        await house.until(lambda: len(letters()) == 3)
+        assert "You are registered as anna, at the level `mailbox`" in letters()[2]
+        assert asked == [domain.where]
+
+    run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
 
 
 def test_the_same_letter_again_has_one_effect_also_after_a_restart(tmp_path: Path) -> None:
