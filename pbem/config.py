@@ -7,26 +7,33 @@ defaults are those of reliability.md, "Limits".
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Clock",
     "Config",
     "ConfigError",
     "Delivery",
+    "Dkim",
     "Duration",
     "Identity",
     "Limits",
     "Listen",
     "Listener",
     "Log",
+    "Metrics",
     "Smarthost",
+    "faults",
     "load",
 ]
 
@@ -35,6 +42,7 @@ DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
+LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -140,6 +148,14 @@ class Delivery(_Table, frozen=True):
     give_up: Duration = Duration(days=5)
 
 
+class Dkim(_Table, frozen=True):
+    """The signature of outgoing letters; nothing is signed without a selector."""
+
+    selector: str = ""
+    domain: str = ""
+    key_file: str = ""
+
+
 class Limits(_Table, frozen=True):
     """What one letter, one connection and one sender may ask of the server."""
 
@@ -174,6 +190,12 @@ class Identity(_Table, frozen=True):
     authserv_id: str = ""
 
 
+class Metrics(_Table, frozen=True):
+    """Where figures for Prometheus are given out."""
+
+    listen: Listen = Listen()
+
+
 class Log(_Table, frozen=True):
     """What is logged, to standard error."""
 
@@ -196,31 +218,58 @@ class Config(_Table, frozen=True):
     smarthost: Smarthost = Smarthost()
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
+    dkim: Dkim = Dkim()
     clock: Clock = Clock()
     identity: Identity = Identity()
+    metrics: Metrics = Metrics()
     log: Log = Log()
 
     def __post_init__(self) -> None:
+        if faults := [*self._misnamed(), *self._contradictory()]:
+            raise ValueError("; ".join(faults))
+
+    def _misnamed(self) -> Iterator[str]:
+        """What is wrong with the server's names and addresses."""
         if not DOMAIN.fullmatch(self.server):
-            raise ValueError(f'server = "{self.server}" is no host name in lower case')
+            yield f'server = "{self.server}" is no host name in lower case'
         if not MAILBOX.fullmatch(self.mailbox):
-            raise ValueError(f'mailbox = "{self.mailbox}" is no simple local part in lower case')
+            yield f'mailbox = "{self.mailbox}" is no simple local part in lower case'
         if self.delimiter not in {"+", "-", "=", "_"}:
-            raise ValueError(f'delimiter = "{self.delimiter}": one of + - = _ is possible')
+            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible'
         local, _, domain = self.mail_address.rpartition("@")
         if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
-            raise ValueError(f'address = "{self.address}" is no simple address in lower case')
+            yield f'address = "{self.address}" is no simple address in lower case'
         if self.delimiter in local:
-            raise ValueError(f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself')
+            yield f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself'
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
-            raise ValueError(f'operator = "{self.operator}" is no address')
+            yield f'operator = "{self.operator}" is no address'
         if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
-            raise ValueError(f'authserv_id = "{self.identity.authserv_id}" is no name of a server')
+            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
+
+    def _contradictory(self) -> Iterator[str]:
+        """What cannot be, though each value alone could."""
+        if bool(self.dkim.selector) != bool(self.dkim.key_file):
+            yield "dkim: selector and key_file are given together, or none of them"
+        for name in (self.dkim.selector, self.dkim.domain):
+            if name and not DOMAIN.fullmatch(name):
+                yield f'dkim: "{name}" is no host name in lower case'
+        if self.metrics.listen.path is not None or self.metrics.listen.host not in LOOPBACK:
+            yield f'metrics: listen = "{self.metrics.listen}": figures are given out on 127.0.0.1 or [::1] alone'
+        for box in (self.smtp, self.lmtp):
+            if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
+                yield f"metrics: {box.listen} is taken by mail"
+        if self.delivery.longest_retry < self.delivery.first_retry:
+            yield "delivery: longest_retry is shorter than first_retry"
 
     @property
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
         return self.address or f"{self.mailbox}@{self.server}"
+
+    @property
+    def dkim_domain(self) -> str:
+        """The domain that signs for letters: that of the address, so that it is aligned with From (RFC 7489 3.1)."""
+        return self.dkim.domain or self.mail_address.rpartition("@")[2]
 
     @property
     def signing_key(self) -> Path:
@@ -249,6 +298,45 @@ def load(path: Path | str) -> Config:
 def parse(table: dict[str, Any]) -> Config:
     """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
     return msgspec.convert(table, Config, dec_hook=_value)
+
+
+def faults(path: Path | str) -> list[str]:
+    """All that is wrong in a configuration file, each in a sentence; empty when it can be loaded."""
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        return [f"cannot be read: {error.strerror}"]
+    except ValueError as error:
+        return [f"no TOML: {error}"]
+    found = list(_table_faults(Config, table, ""))
+    if not found:
+        try:
+            parse(table)
+        except ValueError as error:
+            found = str(error).split("; ")
+    return found
+
+
+def _table_faults(kind: type[_Table], table: dict[str, Any], where: str) -> Iterator[str]:
+    kinds = get_type_hints(kind, include_extras=True)
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in table:
+            yield f"{where}{field.name} is missing"
+    for key, value in table.items():
+        place, wanted = f"{where}{key}", kinds.get(key)
+        if wanted is None:
+            close = difflib.get_close_matches(key, kinds, 1)
+            yield f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
+        elif isinstance(wanted, type) and issubclass(wanted, _Table):
+            if isinstance(value, dict):
+                yield from _table_faults(wanted, value, f"{place}.")
+            else:
+                yield f"{place} is a table: write [{place}]"
+        else:
+            try:
+                msgspec.convert(value, wanted, dec_hook=_value)
+            except ValueError as error:
+                yield f"{place}: {_plain(str(error))}"
 
 
 def _value(kind: type, text: Any) -> Any:
@@ -280,6 +368,7 @@ def _anchored(config: Config, folder: Path) -> Config:
         smarthost=msgspec.structs.replace(
             config.smarthost, password_file=_anchored_name(config.smarthost.password_file, folder)
         ),
+        dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )
 
 

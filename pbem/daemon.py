@@ -30,11 +30,14 @@ from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
 from pbem.mail.lookup import Asker, txt
+from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
+from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     from pbem.reader import Reader
     from pbem.store.inbox import Envelope
 
-__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
+__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer", "open_desk", "write_ready"]
 
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
@@ -105,6 +108,20 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
 
+def open_composer(config: Config, generation: int) -> Composer:
+    """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
+    dkim = config.dkim
+    return Composer(
+        config.server,
+        config.mailbox,
+        Templates(),
+        address=config.mail_address,
+        delimiter=config.delimiter,
+        generation=generation,
+        sign=DkimSigner(dkim.selector, config.dkim_domain, dkim.key_file) if dkim.selector else None,
+    )
+
+
 class Daemon:
     """One running server. Raises `StartError` from `run`; time, randomness and the desk are handed in."""
 
@@ -145,7 +162,7 @@ class Daemon:
         with ExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, Sealed, ReaderError) as error:
+            except (StoreError, KeyFileError, BadDkimKey, Sealed, ReaderError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -163,6 +180,7 @@ class Daemon:
         post_base = stack.enter_context(Database(config.store, points=self._points))
         _check_key(post_base, vault)
         self._inbox = Inbox(post_base, vault)
+        self._post_base = post_base
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
@@ -171,9 +189,7 @@ class Daemon:
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
-        composer = Composer(
-            config.server, config.mailbox, Templates(), address=config.mail_address, delimiter=config.delimiter
-        )
+        composer = open_composer(config, Generation(desk_base).number)
         desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader, self._points)
         deliverer = Deliverer(
             outbox,
@@ -193,9 +209,12 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+        # From the operator's commands; a process that does not know it is not ended by it.
+        loop.add_signal_handler(signal.SIGCONT, self.wake)
         tasks: list[asyncio.Task[Any]] = []
+        metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
         try:
-            places = await self._listen(intake)
+            places = [*await self._listen(intake), *await self._give_figures(metrics)]
             tasks += [
                 asyncio.create_task(self._desk_work(desk, deliverer.wake, asker.wake), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
@@ -211,12 +230,13 @@ class Daemon:
             systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
+            metrics.close()
             await intake.close()
             self._letters.set()
             deliverer.stop()
             asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
         for result in results:
             if isinstance(result, BaseException):
@@ -237,6 +257,15 @@ class Daemon:
         if not places:
             raise StartError("nothing to listen at: both smtp.listen and lmtp.listen are empty")
         return places
+
+    async def _give_figures(self, metrics: Metrics) -> list[Place]:
+        place = self._config.metrics.listen
+        if not place:
+            return []
+        try:
+            return [Place("metrics", host=place.host, port=await metrics.listen(place.host, place.port))]
+        except OSError as error:
+            raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
 
     async def _desk_work(self, desk: DeskLike, *others: asyncio.Event) -> None:
         """Letter after letter, and the clock between them; one call at a time."""

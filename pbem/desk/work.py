@@ -19,6 +19,8 @@ from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
 from pbem.desk.mailbox import Awaited, Mailboxes
+from pbem.desk.operator import Operator
+from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
 from pbem.identity import Key, Verdict
 from pbem.mail import commands
@@ -107,14 +109,35 @@ class Desk:
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
         self._people = People(database)
-        self._archive = Archive(Matches(database, vault), self._people, config.server, signing_key.sign)
+        self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._archive = Archive(
+            Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
+        )
+        self._outbox = Outbox(database, vault)
         self._lookups = Lookups(database)
         self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
         self._clerk = Clerk(
-            composer, Outbox(database, vault), self._players, self._people, self._archive, random, self._mailboxes
+            composer,
+            self._outbox,
+            self._players,
+            self._people,
+            self._archive,
+            random,
+            self._mailboxes,
+            config.operator,
+        )
+        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._operator = Operator(
+            config.operator,
+            database,
+            self._archive,
+            self._players,
+            self._clerk,
+            self._today,
+            self._world,
+            lambda: random(6).hex(),
         )
         self._random = random
-        self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._answers = Answers(
             config.server,
             self._players,
@@ -137,6 +160,7 @@ class Desk:
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
         self._reader.get_ready()  # without one no letter's attempts are spent
+        self.obey(now)
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
@@ -165,8 +189,15 @@ class Desk:
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
+    def obey(self, now: datetime) -> None:
+        """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
+        self._operator.obey(now)
+
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
+        """Do what the clock asks for: resolve settled turns, tell of lost letters. When to be called again."""
+        if self._outbox.failures():
+            with self._database.transaction():
+                self._postmaster.tell_failures(now)
         for number in self._archive.matches.to_resolve(stamp(now)):
             try:
                 with self._database.transaction():
@@ -205,11 +236,18 @@ class Desk:
             letter = self._reader.read(row.raw)
             self._points("letter read")
         except Unreadable as error:
-            if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
+            if error.letter is None:
+                return "unreadable"
+            if bounced := self._postmaster.bounce(row, error.letter, now):
+                return bounced
+            if error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
             text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
             self._reply(error.letter, error.letter.sender, Out("", text), now)
             return "unreadable, answered"
+        # Whoever writes to a return path is a machine, whatever else it looks like.
+        if bounced := self._postmaster.bounce(row, letter, now):
+            return bounced
         reasons = self._automatic(letter, row)
         if reasons:
             return "automatic: " + ", ".join(reasons)
@@ -252,7 +290,7 @@ class Desk:
                 return "too many unsigned letters today"
         routed = self._routed(letter, row, player, tokens)
         caller = Caller(sender, player, identified.verdict, letter, routed, now, proof)
-        return self._carry_out(caller, reading, identified)
+        return self._carry_out(caller, reading, identified, row.received)
 
     def _prove(
         self, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
@@ -309,12 +347,15 @@ class Desk:
                 return found[0]
         return None
 
-    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
+    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified, received: datetime) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        if caller.player and signed and again is None and any(c.name in CHANGES for c in reading.commands):
+        if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
         proof = caller.proof if caller.proof and caller.proof.holds else None
+        # A signed text that was here before may be sent by anybody who saw it.
+        if caller.player and ((signed and again is None) or caller.match is not None):
+            self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
         answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
@@ -342,9 +383,14 @@ class Desk:
             self._database.execute("ROLLBACK TO command")
             self._database.execute("RELEASE command")
             self._archive.forget()
+            place = self._answers.place(caller, command)
+            if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
+                self._operator.unknown_head(
+                    caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
+                )
             shift = max(command.block_line - command.line, 0)
             facts = {"faults": refused.faults, "shift": shift, "command": command}
-            return Answer("refused", facts, match=self._answers.place(caller, command))
+            return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""

@@ -22,11 +22,13 @@ from urllib.parse import quote as percent
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pbem.boards import Square, shoot_em_up, table
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-__all__ = ["Attachment", "Composer", "Templates", "template_folder"]
+__all__ = ["Attachment", "Composer", "Picture", "Templates", "template_folder"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -43,6 +45,9 @@ PLAIN = re.compile(rb"[\t\n -~]*")
 Attachment = tuple[str, str, bytes]
 """File name, media type, content."""
 
+Picture = tuple[str, str, bytes]
+"""Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Entity:
@@ -56,17 +61,20 @@ class _Entity:
 
 
 class Templates:
-    """The letters' wording: one folder of jinja2 templates."""
+    """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, *folders: Path) -> None:
         self.environment = Environment(
-            loader=FileSystemLoader(folder or template_folder()),
+            loader=FileSystemLoader(folders or [template_folder()]),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
             autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
         )
+        # What the HTML parts draw boards with.
+        self.environment.filters |= {"rows": table.rows, "cell": table.markup}
+        self.environment.globals |= {"square": Square, "actions": shoot_em_up.actions}
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
@@ -81,7 +89,7 @@ def template_folder() -> Path:
 
 
 class Composer:
-    """Builds the letters of one server, all from and to one mailbox."""
+    """Builds the letters of one server, all from and to one mailbox; `sign` signs the finished bytes."""
 
     def __init__(  # noqa: PLR0913 - what a server is called, all of it from the configuration
         self,
@@ -92,11 +100,16 @@ class Composer:
         address: str = "",
         delimiter: str = "+",
         name: str = "pbem",
+        generation: int = 1,
+        sign: Callable[[bytes, datetime], bytes] | None = None,
     ) -> None:
         self.server = server
         self.address = _address(address or f"{mailbox}@{server}")
         self.delimiter = delimiter
         self.templates = templates
+        # A store that was restored from a backup says so, lest its letters be taken for those it has forgotten.
+        self._mark = [f"X-Pbem-Generation: {generation}"] if generation > 1 else []
+        self._sign = sign
         self._from = f"{name} <{self.address}>"
 
     def sub_address(self, detail: str) -> str:
@@ -121,6 +134,7 @@ class Composer:
         references: Sequence[str] = (),
         attachments: Sequence[Attachment] = (),
         html: str | None = None,
+        pictures: Sequence[Picture] = (),
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits.
 
@@ -146,11 +160,12 @@ class Composer:
             f"Auto-Submitted: {'auto-replied' if answer else 'auto-generated'}",
             "X-Auto-Response-Suppress: All",
             f"X-Loop: {self.address}",
+            *self._mark,
             "MIME-Version: 1.0",
         ]
-        body = _body(text, html, attachments, message_id)
-        letter = _Entity((*headers, *body.headers), body.body)
-        return bytes(letter)
+        body = _body(text, html, pictures, attachments, message_id)
+        letter = bytes(_Entity((*headers, *body.headers), body.body))
+        return self._sign(letter, date) if self._sign else letter
 
 
 def _address(text: str) -> str:
@@ -182,10 +197,15 @@ def _header(name: str, value: str) -> str:
     return f"{name}: " + "\r\n".join(lines)
 
 
-def _body(text: str, html: str | None, attachments: Sequence[Attachment], seed: str) -> _Entity:
+def _body(
+    text: str, html: str | None, pictures: Sequence[Picture], attachments: Sequence[Attachment], seed: str
+) -> _Entity:
     body = _text(text, "plain")
     if html is not None:
-        body = _multipart("alternative", [body, _text(html, "html")], seed)
+        page = _text(html, "html")
+        if pictures:  # RFC 2387: the page first, then what it shows
+            page = _multipart("related", [page, *(_picture(*item) for item in pictures)], seed)
+        body = _multipart("alternative", [body, page], seed)
     if attachments:
         body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
     return body
@@ -213,6 +233,18 @@ def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
             f"Content-Type: {media_type}{charset}",
             "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
             f"Content-Disposition: attachment;\r\n {_filename(filename)}",
+        ),
+        encodebytes(content).replace(b"\n", b"\r\n"),
+    )
+
+
+def _picture(content_id: str, filename: str, content: bytes) -> _Entity:
+    return _Entity(
+        (
+            "Content-Type: image/png",
+            "Content-Transfer-Encoding: base64",
+            f"Content-ID: {_message_id(f'<{content_id}>')}",
+            f"Content-Disposition: inline;\r\n {_filename(filename)}",
         ),
         encodebytes(content).replace(b"\n", b"\r\n"),
     )

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
-from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, digest
@@ -85,8 +85,11 @@ def retrace(
     *,
     until: int | None = None,
     passed: Callable[[Entry], None] | None = None,
+    told: Callable[[Notice], None] | None = None,
 ) -> Match:
     """The match after these entries, or the first `until` of them; `passed` is told of each that was found true.
+
+    `told` is told of everything that the players were to be told.
 
     Raises `Untrue` at the first that does not follow.
     """
@@ -101,6 +104,9 @@ def retrace(
             if passed:
                 passed(made)
             at += 1
+        if told:
+            for notice in step.notices:
+                told(notice)
         match = step.match
     return match
 
@@ -120,6 +126,10 @@ class _Walk:
             "commitments": self.commitments,
             "turn": self.turn,
             "resigned": self.resigned,
+            "paused": self.operated,
+            "resumed": self.operated,
+            "restored": self.operated,
+            "stopped": self.operated,
         }
         maker = makers.get(self.entry.type)
         if maker is None:
@@ -221,6 +231,16 @@ class _Walk:
         self.form("resign match" if whole_match else "resign game", seat, path, letter, None, evidence)
         step = self.at_work(iter(()))
         step.resign(seat, Signed(letter, level, "", evidence), whole_match=whole_match)
+        return step
+
+    def operated(self) -> Step:
+        """What the operator did follows from nothing but the server's word: it need only make sense."""
+        step = self.at_work(iter(()))
+        if self.entry.type == "restored":
+            step.restored(int(self.entry.body["generation"]))
+            return step
+        event = {"paused": step.pause, "resumed": step.resume, "stopped": step.stop}[self.entry.type]
+        event(str(self.entry.body["reason"]))
         return step
 
     def at_work(self, salts: Iterator[str]) -> Step:

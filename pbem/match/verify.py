@@ -6,14 +6,14 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
-from pbem.match.papers import Evidence
+from pbem.match.papers import Evidence, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 
@@ -21,18 +21,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pbem.match.bundle import Bundle
-    from pbem.match.life import Match
+    from pbem.match.life import Match, Notice
 
-__all__ = ["Check", "verify"]
+__all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: whether it holds, and what was found."""
+    """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
 
     holds: bool
     what: str
     found: str
+    seq: int | None = None
+    path: str | None = None
+    orders: tuple[Ordered, ...] = ()
+    """Of an entry `turn`: who gave the orders, and how that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
+
+    seat: int
+    player: str
+    rev: int
+    level: str
+    key: str
+
+
+@dataclass(slots=True)
+class Proved:
+    """What a bundle proved, for those who go on from there: filled while its checks are made."""
+
+    bundle: Bundle | None = None
+    match: Match | None = None
+    """The match after all entries that are open."""
+    told: list[Notice] = field(default_factory=list)
+    server_key: str | None = None
 
 
 class Reader(Protocol):
@@ -42,31 +68,35 @@ class Reader(Protocol):
         """The source over these papers."""
 
 
-def verify(content: bytes, reader: Reader, server_key: str | None = None) -> Iterator[Check]:
+def verify(
+    content: bytes, reader: Reader, server_key: str | None = None, proved: Proved | None = None
+) -> Iterator[Check]:
     """Check a bundle; a check for each thing looked at, and none after the first that does not hold.
 
     `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
-    for it, and said.
+    for it, and said. `proved` is filled with what was proved.
     """
-    for check in _checks(content, reader, server_key):
+    for check in _checks(content, reader, server_key, proved or Proved()):
         yield replace(check, found="".join(char if char.isprintable() else ascii(char)[1:-1] for char in check.found))
 
 
-def _checks(content: bytes, reader: Reader, server_key: str | None) -> Iterator[Check]:
+def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
+        proved.bundle = found
         yield Check(True, "bundle", f"{len(found.papers)} papers, as a bundle is written")
         head = follow(found.entries)
         yield Check(True, "chain", f"{len(found.entries)} entries, unbroken, head {head}")
         match = begin(found.entries[0])
+        proved.server_key = str(found.entries[0].body.get("server_key"))
         yield Check(True, "server", _signatures(found, match, server_key))
-        yield from _walk(found, reader)
+        yield from _walk(found, reader, proved)
     except bundle.NotABundle as error:
         yield Check(False, "bundle", str(error))
     except BrokenChain as error:
-        yield Check(False, "chain", str(error))
+        yield Check(False, "chain", str(error), error.seq)
     except Untrue as error:
-        yield Check(False, "proof", str(error))
+        yield Check(False, "proof", str(error), error.seq, error.path)
     except Exception as error:  # hostile content that nobody thought of proves nothing either
         yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
 
@@ -88,14 +118,18 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     return f"each head signed by {match.server} with {key} ({known})"
 
 
-def _walk(found: Bundle, reader: Reader) -> Iterator[Check]:
+def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
     watched = _Watched(found.papers)
     source = reader(watched)
     until = _revealed(found)
     checks: list[Check] = []
     try:
         match = retrace(
-            found.entries, source, until=until, passed=lambda entry: checks.append(_passed(entry, found.papers))
+            found.entries,
+            source,
+            until=until,
+            passed=lambda entry: checks.append(_passed(entry, found.papers)),
+            told=proved.told.append,
         )
     except Untrue:
         yield from checks
@@ -106,6 +140,7 @@ def _walk(found: Bundle, reader: Reader) -> Iterator[Check]:
         yield _unrevealed(found, until, rest)
     elif rest:
         raise Untrue(len(found.entries), min(rest), "is named by no entry")
+    proved.match = match
     yield Check(True, "result", _result(match))
 
 
@@ -130,11 +165,16 @@ def _revealed(found: Bundle) -> int:
     return len(found.entries)
 
 
+BETWEEN = frozenset({"paused", "resumed", "restored"})
+"""Entries that may stand between the turns of a game that is not revealed yet."""
+
+
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
-    for turn, entry in enumerate(found.entries[until + 1 :], start=1):
+    following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
+    for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
         named.update(_named(entry))
@@ -180,50 +220,60 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
-    what = f"entry {entry.seq}"
+    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
+    return Check(True, f"entry {entry.seq}", _said(entry, orders, papers), entry.seq, orders=orders)
+
+
+def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]) -> str:
     body = entry.body
     if entry.type == "agreed":
         players = ", ".join(player["name"] for player in body["players"].values())
-        return Check(True, what, f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...")
+        return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        levels = _levels(body["commitments"], f"openings/game-{body['game']}", papers)
-        return Check(True, what, f"{game}: the commitments open; the setups are signed ({levels}) and legal")
+        setups = "".join(_mailboxes(entry, papers))
+        return f"{game}: the commitments open; the setups are signed{setups} and legal"
     if entry.type == "turn":
-        levels = _levels(body["orders"], f"receipts/game-{body['game']}-turn-{body['turn']}", papers)
-        return Check(
-            True, what, f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
-        )
+        levels = ", ".join(f"{one.player}: {_level(one.level, one.key)}" for one in orders)
+        return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
-        return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
+        return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
     if entry.type == "revealed":
-        return Check(True, what, f"{game}: the record replays")
+        return f"{game}: the record replays"
+    if entry.type == "restored":
+        return f"the server was restored from a backup (generation {body['generation']}); paused"
+    if entry.type in ("paused", "resumed", "stopped"):
+        return f"{entry.type} by the operator: {body['reason']}"
     if entry.type == "resigned":
-        gave_up = f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}"
-        path = f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt"
-        return Check(True, what, f"{gave_up}, signed ({_level(papers.get(path), body.get('level', 'key'))})")
-    return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")
+        evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
+        level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+    return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
 
 
-def _levels(seats: Mapping[str, str], paper: str, papers: Mapping[str, bytes]) -> str:
-    """Each seat's level, as its openings or receipts say, and whose word stands for a mailbox."""
-    levels = []
-    for seat in seats:
-        content = papers[f"{paper}-seat-{seat}.txt"].decode().partition("\nsetup\n")[0]
-        lines = dict(line.partition(" ")[::2] for line in content.splitlines())
-        room, _, name = paper.partition("/")
-        beside = f"evidence/{name}{'-setup' if room == 'openings' else ''}-seat-{seat}.txt"
-        level = "mailbox" if "evidence" in lines else lines.get("level", "key")
-        levels.append(f"{seat}: {_level(papers.get(beside), level)}")
-    return ", ".join(levels)
+def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
+    """Who gave the orders of this turn, as the receipts say."""
+    for seat in entry.body["orders"]:
+        path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
+        receipt = Receipt.read(papers[path].decode())
+        yield Ordered(receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key)
 
 
-def _level(evidence: bytes | None, level: str) -> str:
-    if level != "mailbox" or evidence is None:
+def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
+    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    for seat in entry.body["commitments"]:
+        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
+        if paper is not None:
+            evidence = Evidence.read(paper.decode())
+            yield f" ({evidence.player}: {_level('mailbox', evidence.key)})"
+
+
+def _level(level: str, key: str) -> str:
+    """A level, and at `mailbox` whose word stands for it."""
+    if level != "mailbox":
         return level
-    found = Evidence.read(evidence.decode())
-    word = "by the word of the server" if found.by == "server" else "DKIM with the key record that the server kept"
-    return f"mailbox, {word}"
+    by_server = key.startswith("server:")
+    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
 
 
 def _result(match: Match) -> str:

@@ -134,6 +134,11 @@ class Matches:
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
         return [row[0] for row in self._database.execute(query, (player,))]
 
+    def under_way(self) -> list[int]:
+        """The numbers of the matches that are being played, oldest first."""
+        query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"
+        return [row[0] for row in self._database.execute(query)]
+
     def by_token(self, token: str) -> tuple[int, str] | None:
         """The match and the player that a Reply-To token belongs to."""
         row = self._database.execute("SELECT match, player FROM seats WHERE token = ?", (token,)).fetchone()

@@ -1,4 +1,4 @@
-"""Players, their keys, challenges that wait for an answer, and the signed texts that were already handled.
+"""Players, their keys, challenges that wait for an answer, signed texts already handled, and who is out of reach.
 
 Only storage: who may register what is decided at the desk. Every call is part of the caller's transaction.
 Implements protocol.md, "Identity".
@@ -82,6 +82,16 @@ class Players:
         row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return row[0] if row else None
 
+    def setting(self, player: str, name: str, default: str) -> str:
+        """What the player chose for a setting, or the default."""
+        query = "SELECT value FROM settings WHERE player = ? AND name = ?"
+        row = self._database.execute(query, (player, name)).fetchone()
+        return row[0] if row else default
+
+    def choose(self, player: str, name: str, value: str) -> None:
+        """The player's choice for a setting, from now on."""
+        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
+
     def add(self, name: str, address: str, key: KeyRow | None, time: str) -> None:
         """A new player with a first key, or without one."""
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
@@ -120,6 +130,29 @@ class Players:
     def answered(self, address: str) -> None:
         """Forget the challenges of this address."""
         self._database.execute("DELETE FROM challenges WHERE address = ?", (address,))
+
+    def unreachable(self, player: str) -> str | None:
+        """Since when letters to this player do not arrive, as a stamp; None while nothing is known against it."""
+        since: str | None = self._database.scalar("SELECT since FROM unreachable WHERE player = ?", (player,))
+        return since
+
+    def out_of_reach(self) -> dict[str, str]:
+        """All players to whom letters do not arrive, with the stamp since when."""
+        query = "SELECT player, since FROM unreachable ORDER BY since, player"
+        return {row["player"]: row["since"] for row in self._database.rows(query)}
+
+    def lose(self, player: str, since: str, letter: int) -> bool:
+        """Note that a letter, by its number in the outbox, did not arrive; whether that is news."""
+        return (
+            self._database.write(
+                "INSERT OR IGNORE INTO unreachable (player, since, letter) VALUES (?, ?, ?)", (player, since, letter)
+            ).rowcount
+            == 1
+        )
+
+    def find(self, player: str) -> None:
+        """Note that the player can be reached again."""
+        self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str) -> str | None:
         """When a text with this hash, signed by the player, was handled; None when it is new."""

@@ -166,6 +166,48 @@ CREATE TABLE standings (
 CREATE INDEX standings_by_rating ON standings(game, sure DESC, player);
 """
 
+RETURNS = """
+ALTER TABLE outbox ADD COLUMN token TEXT;
+UPDATE outbox SET token = lower(hex(randomblob(10)));
+CREATE UNIQUE INDEX outbox_token ON outbox (token);
+CREATE TABLE bounces (
+    inbox INTEGER PRIMARY KEY REFERENCES inbox(id),
+    outbox INTEGER NOT NULL REFERENCES outbox(id),
+    kind TEXT NOT NULL CHECK (kind IN ('permanent', 'temporary', 'unclear')),
+    status TEXT NOT NULL,
+    received TEXT NOT NULL
+) STRICT;
+CREATE INDEX bounces_of_a_letter ON bounces (outbox);
+CREATE TABLE unreachable (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    since TEXT NOT NULL,
+    letter INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+OPERATOR = """
+CREATE TABLE instructions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    what TEXT NOT NULL CHECK (what IN ('pause', 'resume', 'end', 'restored')),
+    match INTEGER,
+    reason TEXT NOT NULL,
+    by TEXT NOT NULL,
+    given TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'refused')),
+    answer TEXT
+) STRICT;
+CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
+"""
+
+SETTINGS = """
+CREATE TABLE settings (
+    player TEXT NOT NULL REFERENCES players(name),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (player, name)
+) STRICT, WITHOUT ROWID;
+"""
+
 MAILBOXES = """
 CREATE TABLE reply_tokens (
     hash TEXT PRIMARY KEY,
@@ -192,5 +234,5 @@ CREATE TABLE lookups (
 CREATE INDEX lookups_due ON lookups(due) WHERE settled IS NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, MAILBOXES)
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, SETTINGS, MAILBOXES)
 """The scripts in their order."""

@@ -176,7 +176,7 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     content = attachment(ann.find("what was secret"), ".pbem.zip")
     found = checks(content)
     assert all(line.startswith("ok") for line in found), found
-    assert sum("2: mailbox, DKIM with the key record that the server kept" in line for line in found) == 4
+    assert sum("bob: mailbox, DKIM with the key record that the server kept" in line for line in found) == 4
     assert any("resigned the game, signed (mailbox, DKIM" in line for line in found)
     assert "bob, at the level mailbox" in " ".join(body(ann.find("what was secret")).split())
 
@@ -425,8 +425,8 @@ def test_the_word_of_our_own_server(post: Post) -> None:
     post.reply(bob, "resign m1 game 1")
     found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found)
-    assert any("2: mailbox, by the word of the server" in line for line in found)
-    assert any("2: mailbox, DKIM" in line for line in found)
+    assert any("bob: mailbox, by the word of the server" in line for line in found)
+    assert any("bob: mailbox, DKIM" in line for line in found)
 
 
 def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:

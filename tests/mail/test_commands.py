@@ -48,6 +48,7 @@ EXAMPLES = {
     "register": f"register anna\n{KEY}",
     "confirm": f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend",
     "whoami": "whoami",
+    "set": "set format text",
     "new": "new spaceships with rolf\npace: 3 days\nend",
     "list": "list open",
     "accept": f"accept m17 {HASH}",
