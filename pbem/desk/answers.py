@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pbem.boards.sheet import sheet
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
@@ -18,7 +19,7 @@ from pbem.desk.gathering import Gathering
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.life import Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.match.life import Match, World
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
-    from pbem.store.players import Players
+    from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Answers"]
 
@@ -121,6 +122,14 @@ class Answers(Tables):
         out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
         return Answer("rules", {"title": rules(game).title}, letters=[out])
 
+    def _sheet(self, _caller: Caller, command: Command) -> Answer:
+        game = command.arguments["rules"]
+        if game not in GAMES:
+            raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+        title, name = rules(game).title, f"{game}-sheet.pdf"
+        content = sheet(game, title, self._clerk.render(f"{game}/sheet.txt"))
+        return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
+
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
         if caller.player is not None:
@@ -152,7 +161,7 @@ class Answers(Tables):
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
         if caller.player is not None and caller.player.name == name:
-            return Answer("whoami", {"player": caller.player})
+            return self._account(caller.player)
         if waiting is None:
             raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
         wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
@@ -178,7 +187,19 @@ class Answers(Tables):
 
     def _whoami(self, caller: Caller, _command: Command) -> Answer:
         assert caller.player is not None
-        return Answer("whoami", {"player": caller.player})
+        return self._account(caller.player)
+
+    def _account(self, player: PlayerRow) -> Answer:
+        chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
+        return Answer("whoami", {"player": player, "settings": chosen})
+
+    def _set(self, caller: Caller, command: Command) -> Answer:
+        assert caller.player is not None
+        if caller.verdict.kind != "valid" and caller.match is None:
+            raise Refused(Fault("set", None, "sign it, or answer a letter of one of your matches"))
+        name, value = command.arguments["setting"]
+        self._players.choose(caller.player.name, name, value)
+        return Answer("set", {"name": name, "value": value})
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)

@@ -12,15 +12,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pbem.boards import boards
+from pbem.boards.picture import draw
+from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
 from pbem.match.transcript import Entry, canonical, digest
+from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from pbem.boards import Board
     from pbem.desk.archive import Archive
-    from pbem.mail.compose import Attachment, Composer
+    from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
@@ -36,6 +41,8 @@ class Out:
 
     subject: str
     text: str
+    html: str | None = None
+    pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
     references: Sequence[str] = ()
@@ -43,7 +50,7 @@ class Out:
 
 
 class Clerk:
-    """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
+    """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -54,6 +61,7 @@ class Clerk:
         archive: Archive,
         random: Callable[[int], bytes],
         operator: str = "",
+        pages: str = "",
     ) -> None:
         self._operator = operator
         self._composer = composer
@@ -62,6 +70,7 @@ class Clerk:
         self._people = people
         self._archive = archive
         self._random = random
+        self._pages = pages
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
@@ -82,6 +91,8 @@ class Clerk:
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=out.attachments,
+            html=out.html and visible(out.html),
+            pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
 
@@ -90,7 +101,8 @@ class Clerk:
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
-                self.send(player.address, self.notice(notice, latest, row), now)
+                wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
+                self.send(player.address, self.notice(notice, latest, row, wanted), now)
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 
@@ -126,9 +138,10 @@ class Clerk:
                 references = [self._composer.message_id(f"{match.id}.thread")]
                 self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
 
-    def public_facts(self, match: Match, row: MatchRow) -> dict[str, Any]:
+    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        signed = self._archive.matches.signature(row.number, match.head)
+        head = (latest or match).head
+        signed = self._archive.matches.signature(row.number, head)
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -147,28 +160,46 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": match.head,
+            "head": head,
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
+            "key": self._archive.key,
         }
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
-        """The letter of a notice."""
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str) -> Out:
+        """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            out.attachments.append(self._position(match, seat))
+            facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match)}
-            out.attachments.append(self._position(match, seat))
+            facts["composer"] = self._position(match, seat, out)
+        elif notice.kind == "setup":
+            facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
             facts["outcome"] = _outcome_of_match(match)
-        out.text = self.render(f"letters/{notice.kind}.txt", m=self.facts(match, row, seat, latest), **facts)
+        facts["m"] = self.facts(match, row, seat, latest)
+        out.text = self.render(f"letters/{notice.kind}.txt", **facts)
+        if wanted != "text" and notice.kind in _WITH_HTML:
+            facts["picture"] = None
+            if match.position is not None:
+                facts.setdefault("view", match.view(seat))
+                facts["boards"] = boards(match.terms.game, facts["view"])
+                facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
+            out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
+
+    def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
+        """The boards as a picture that goes with the letter; its Content-ID."""
+        content = draw(shown, dict(enumerate(match.terms.players, start=1)))
+        content_id = f"{digest(content)[:32]}@{self._composer.server}"
+        out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
+        return content_id
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
@@ -182,17 +213,14 @@ class Clerk:
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
-        signed = self._archive.matches.signature(row.number, latest.head)
-        return self.public_facts(match, row) | {
+        keys = self._players.keys(match.name(seat))
+        return self.public_facts(match, row, latest) | {
             "me": seat,
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
-            "head": latest.head,
-            "seq": signed.seq if signed else 0,
-            "signature": signed.signature.hex() if signed else "",
-            "key": self._archive.key,
+            "format": keys[-1].format if keys else "ssh",
         }
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
@@ -207,11 +235,19 @@ class Clerk:
             "file_signature": self._archive.vouch(match.id, digest(facts["file"])),
         }
 
-    def _position(self, match: Match, seat: int) -> Attachment:
+    def _attach(self, match: Match, what: str, content: Mapping[str, Any], out: Out) -> str:
+        """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
+        name = f"{match.id}-game-{match.game}-{what}.json"
+        out.attachments.append((name, "application/json", canonical(content)))
+        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if self._pages else ""
+
+    def _position(self, match: Match, seat: int, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
             "pbem": "position 1",
+            "rules": match.terms.game,
+            "address": out.reply_to,
             "server": match.server,
             "match": match.id,
             "game": match.game,
@@ -223,7 +259,25 @@ class Clerk:
             "rev": submission.rev + 1 if submission else 1,
             "view": match.view(seat),
         }
-        return f"{match.id}-game-{match.game}-position.json", "application/json", canonical(content)
+        return self._attach(match, "position", content, out)
+
+    def _setup(self, match: Match, seat: int, out: Out) -> str:
+        """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
+        assert match.options is not None
+        content = {
+            "pbem": "setup 1",
+            "rules": match.terms.game,
+            "address": out.reply_to,
+            "server": match.server,
+            "match": match.id,
+            "game": match.game,
+            "seat": seat,
+            "player": match.name(seat),
+            "prev": match.prev,
+            "rev": 1,
+            "options": dict(match.options.changed),
+        }
+        return self._attach(match, "setup", content, out)
 
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
@@ -263,6 +317,9 @@ class Clerk:
 
 _PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
 """The kinds of notices that observers hear of."""
+
+_WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
+"""The letters that have an HTML part: those that show a position, or ask for one."""
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",

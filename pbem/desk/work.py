@@ -107,7 +107,7 @@ class Desk:
         )
         self._outbox = Outbox(database, vault)
         self._clerk = Clerk(
-            composer, self._outbox, self._players, self._people, self._archive, random, config.operator
+            composer, self._outbox, self._players, self._people, self._archive, random, config.operator, config.pages
         )
         self._postmaster = Postmaster(
             config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
@@ -144,11 +144,11 @@ class Desk:
 
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
-        self._reader.get_ready()  # without one no letter's attempts are spent
         if self._interrupted is not None:
             self._inbox.give_back(self._interrupted)
             self._interrupted = None
         self.obey(now)
+        self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)

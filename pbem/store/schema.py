@@ -199,5 +199,14 @@ CREATE TABLE instructions (
 CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR)
+SETTINGS = """
+CREATE TABLE settings (
+    player TEXT NOT NULL REFERENCES players(name),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (player, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, SETTINGS)
 """The scripts in their order."""
