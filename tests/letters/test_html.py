@@ -161,11 +161,11 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64,
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh",
         "terms": SimpleNamespace(
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public"
         ),
-        "settling": "none", "key": "67" * 32, "rules_hash": "45" * 32, "options": {},
+        "settling": "none", "rules_hash": "45" * 32, "options": {},
     }  # fmt: skip
     return {
         "m": m,
@@ -179,7 +179,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "picture": "ab12@play.example",
         "file_name": "m17-game-2-turn-1.json",
         "file_hash": "01" * 32,
-        "file_signature": "89" * 64,
+        "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
