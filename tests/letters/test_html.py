@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
+from pbem.boards import GAMES as DRAWN
 from pbem.boards import TINTS, boards
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
@@ -293,4 +294,4 @@ def test_boards_read_nothing_but_the_view(game: str) -> None:
     shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
     view = judge.view(one.states[-1], None, shown)
     assert boards(game, view)
-    assert set(PLAYERS) == set(GAMES)
+    assert set(PLAYERS) == set(GAMES) == set(DRAWN)
