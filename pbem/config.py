@@ -152,6 +152,13 @@ class Clock(_Table, frozen=True):
     settle: Duration = Duration(minutes=10)
 
 
+class Recovery(_Table, frozen=True):
+    """How players who lost all their keys get new ones."""
+
+    delay: Duration = Duration(days=7)
+    codes_per_day: Count = 5
+
+
 class Log(_Table, frozen=True):
     """What is logged, to standard error."""
 
@@ -175,6 +182,7 @@ class Config(_Table, frozen=True):
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
     clock: Clock = Clock()
+    recovery: Recovery = Recovery()
     log: Log = Log()
 
     def __post_init__(self) -> None:

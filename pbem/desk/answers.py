@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.keys import KeyLife
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
@@ -45,7 +46,9 @@ _WAITING = 5
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
 
-_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
+    *(name.split() for name in COMMANDS)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Caller:
     match: int | None
     """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
     now: datetime
+    waits: bool = False
+    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
 
     @property
     def signed(self) -> Signed:
@@ -102,6 +107,7 @@ class Answers:
         clerk: Clerk,
         world: Callable[[datetime], World],
         settle: timedelta,
+        keys: KeyLife,
     ) -> None:
         self._server = server
         self._players = players
@@ -109,6 +115,14 @@ class Answers:
         self._clerk = clerk
         self._world = world
         self._settle = settle
+        self._keys = keys
+        self._of_keys: dict[str, Callable[[Caller, Command], Answer]] = {
+            "key add": keys.add,
+            "key revoke": keys.revoke,
+            "key keep": keys.keep,
+            "recover": keys.recover,
+            "address add": keys.add_address,
+        }
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -119,7 +133,9 @@ class Answers:
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
             raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
-        method: Callable[[Caller, Command], Answer] = getattr(self, f"_{command.name}")
+        if caller.waits and form.level != "anyone" and command.name != "confirm":
+            raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
+        method = self._of_keys.get(command.name) or getattr(self, f"_{command.name}")
         return method(caller, command)
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
@@ -135,10 +151,13 @@ class Answers:
 
     def _help(self, _caller: Caller, command: Command) -> Answer:
         topic = command.arguments.get("topic")
-        if topic in COMMANDS:
+        if topic in COMMANDS and topic not in self._of_keys:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
+        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._of_keys}:
+            forms = [COMMANDS[name] for name in self._of_keys]
+            return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -161,7 +180,7 @@ class Answers:
         name = command.arguments["name"]
         if caller.player is not None:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
-        if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
+        if self._players.by_name(name) or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
@@ -184,11 +203,13 @@ class Answers:
         return Answer("register", facts)
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
+        if (answer := self._keys.confirm(caller, command)) is not None:
+            return answer
         found = self._players.challenges(caller.address)
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
         if caller.player is not None and caller.player.name == name:
-            return Answer("whoami", {"player": caller.player})
+            return self._whoami(caller, command)
         if waiting is None:
             raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
         wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
@@ -206,7 +227,8 @@ class Answers:
             raise Refused(*faults)
         self._players.add(name, caller.address, waiting.key, stamp(caller.now))
         self._players.answered(caller.address)
-        return Answer("confirm", {"name": name, "games": self._titles()})
+        code = self._keys.new_code(name, caller.now)
+        return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
 
     def _list(self, caller: Caller, command: Command) -> Answer:
         if command.arguments.get("which") == "open" or caller.player is None:
@@ -219,7 +241,7 @@ class Answers:
 
     def _whoami(self, caller: Caller, _command: Command) -> Answer:
         assert caller.player is not None
-        return Answer("whoami", {"player": caller.player})
+        return Answer("whoami", self._keys.account(caller.player))
 
     def _new(self, caller: Caller, command: Command) -> Answer:
         assert caller.player is not None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.players import Players
 
-__all__ = ["Clerk", "Out"]
+__all__ = ["Clerk", "Out", "duration"]
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class Clerk:
             "kind": match.terms.kind,
             "phase": match.phase,
             "terms": match.terms,
-            "settling": _duration(match.terms.settle),
+            "settling": duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
             "names": dict(enumerate(match.terms.players, start=1)),
             "me": seat,
@@ -213,6 +213,7 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "keys": "{title}, {by} has changed keys",
 }
 
 
@@ -235,7 +236,8 @@ def _commitments(match: Match) -> dict[int, str]:
     return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
 
 
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
+    """A time in words, such as "7 days"."""
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds and seconds % size == 0:
             count = seconds // size

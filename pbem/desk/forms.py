@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pbem import identity
+from pbem.desk import evidence
 from pbem.games import Refused
 from pbem.identity import Key
 from pbem.mail import commands
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.config import Limits
     from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
+    from pbem.match.keys import KeyChange
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
@@ -56,7 +58,9 @@ class Letters:
 
     def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
         """What the letter said, once its signature proved to be the player's; raises ValueError when it is not so."""
-        keys = [_listed(key) for key in match.players[seat - 1].keys]
+        player = match.players[seat - 1]
+        # What waited for its turn was judged when it came; what had its effect at once, by the keys of that moment.
+        keys = [_listed(key) for key in (player.keys_at(match.prev) if paper else player.keys)]
         try:
             # Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
             verdict = identity.judge(read(letter), keys, match.server)
@@ -75,6 +79,23 @@ class Letters:
             raise ValueError(f"holds no `{kind}` for this place")
         forms = [form(command) for command in found]
         return next((form for form in forms if _stood(form, match, seat, paper)), forms[-1])
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Check that the letters of a key change prove it; raises ValueError."""
+        player = match.players[seat - 1]
+        for who, raw in change.letters.items():
+            keys = [_listed(key) for key in (player.keys if who == "old" else change.added)]
+            try:
+                letter = read(raw)
+                verdict = identity.judge(letter, keys, match.server)
+                found = commands.parse(said(verdict)).commands if verdict.kind == "valid" else []
+            except Unreadable as error:
+                raise ValueError(f"the {who} key's letter cannot be read: {error}") from error
+            if verdict.kind != "valid":
+                raise ValueError(f"the signature of {player.name}'s {who} key does not hold: {verdict.reason}")
+            spoken = evidence.Spoken(letter, verdict, found)
+            if not evidence.says(spoken, who, change, player, match.server):
+                raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
 def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None) -> bool:

@@ -18,14 +18,16 @@ from pbem.desk.answers import Answer, Answers, Caller
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.keys import KeyLife
 from pbem.games import Fault, Refused
-from pbem.identity import Key, Verdict
+from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic, read
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
+from pbem.store.keychanges import KeyChanges
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
@@ -46,11 +48,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "clear", "press", "resign"})
+CHANGES = frozenset(
+    {"new", "accept", "decline", "clear", "press", "resign", "key add", "key revoke", "key keep", "address add"}
+)
 """Commands that a second letter with the same signed text must not carry out again."""
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
+
+ALONE = frozenset({"key add", "key revoke", "confirm"})
+"""Commands of players whose letter is shown to the others at once: nothing else may stand in it."""
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
@@ -93,8 +100,17 @@ class Desk:
         self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._keys = KeyLife(
+            config,
+            self._players,
+            KeyChanges(database, vault),
+            self._archive,
+            self._clerk,
+            self._world,
+            self._today,
+        )
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle
+            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle, self._keys
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -124,7 +140,7 @@ class Desk:
         return True
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns. When it wants to be called again."""
+        """Do what the clock asks for: resolve settled turns, recover lost keys. When it wants to be called again."""
         for number in self._archive.matches.to_resolve(stamp(now)):
             try:
                 with self._database.transaction():
@@ -133,7 +149,21 @@ class Desk:
                 self._archive.forget()
                 raise
         due = self._archive.matches.next_to_resolve()
-        return moment(due) if due else None
+        recovery = self._recover_keys(now)
+        return min(filter(None, [moment(due) if due else None, recovery]), default=None)
+
+    def _recover_keys(self, now: datetime) -> datetime | None:
+        """Carry out the recoveries whose delay is over; when the next one is."""
+        due = self._keys.next_due()
+        if due is None or due > now:
+            return due
+        try:
+            with self._database.transaction():
+                self._keys.carry_out(now)
+        except BaseException:
+            self._archive.forget()
+            raise
+        return self._keys.next_due()
 
     def _advance(self, number: int, now: datetime) -> None:
         loaded = self._archive.load(number)
@@ -183,7 +213,7 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = identity.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
@@ -196,16 +226,10 @@ class Desk:
             identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
-        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
+        player, waits = self._keys.writer(sender, player, verdict)
+        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now, waits)
         reading = commands.parse(identified.text)
         return self._carry_out(caller, reading, identified)
-
-    def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
-        """The keys that a letter from this address may be signed with: no others are tried."""
-        rows = list(player.keys) if player else []
-        if player is None:
-            rows += [waiting.key for waiting in self._players.challenges(sender)]
-        return [Key(key.format, key.fingerprint, key.public) for key in rows]
 
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
@@ -214,9 +238,11 @@ class Desk:
         outcome = f"signature {verdict.kind}"
         if self._today(f"notices {sender.lower()}", now) > _NOTICES:
             return outcome
-        keys = [key.fingerprint for key in self._keys(sender, player)]
+        rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
+        keys = [key.fingerprint for key in rows]
+        subject = commands.masked(letter.subject)[:60]
         text = self._clerk.render(
-            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now
+            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=subject, received=now
         )
         address = player.address if player else sender
         self._clerk.send(address, Out("[pbem] A letter in your name was not accepted", text), now)
@@ -242,22 +268,29 @@ class Desk:
     def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        if caller.player and signed and again is None and any(c.name in CHANGES for c in reading.commands):
+        if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
-        answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
+        alone = len(wanted) == 1
+        answers = [
+            (command, self._answer(caller, command, again, several=several, alone=alone)) for command in wanted
+        ]
+        if caller.player and signed and again is None and not caller.waits and any(map(_obeyed, answers)):
+            self._keys.stop(caller)
         reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
-    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool) -> Answer:
+    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool, alone: bool) -> Answer:
         if again is not None and command.name in CHANGES:
             return Answer("again", {"name": command.name, "when": moment(again)})
         self._database.execute("SAVEPOINT command")
         try:
             if several and command.name in EVIDENCE:
                 raise Refused(Fault(command.name, command.match, "one match a letter: this letter names several"))
+            if not alone and command.name in ALONE and caller.player is not None:
+                raise Refused(Fault(command.name, None, "opponents get this letter: send nothing else in it"))
             answer = self._answers.answer(caller, command)
             self._database.execute("RELEASE command")
             return answer
@@ -290,11 +323,17 @@ class Desk:
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
-        subject = letter.subject.strip() or "your letter"
+        subject = commands.masked(letter.subject).strip() or "your letter"
         out.subject = subject if subject.lower().startswith("re:") else f"Re: {subject}"
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
         self._clerk.send(address, out, now)
+
+
+def _obeyed(answered: tuple[Command, Answer]) -> bool:
+    """Whether a command that must be signed had its effect."""
+    command, answer = answered
+    return commands.COMMANDS[command.name].signed and answer.template not in {"refused", "again"}
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

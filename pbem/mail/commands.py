@@ -296,6 +296,8 @@ def _topic(words: _Words, given: Arguments) -> str | None:
     if words.same_line():
         given["topic"] = words.bare().lower()
         words.take()
+        if words.same_line() and f"{given['topic']} {words.bare().lower()}" in COMMANDS:
+            given["topic"] += f" {words.take().rstrip(',;.:').lower()}"
     return None
 
 

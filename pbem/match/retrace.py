@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
+from pbem.match.keys import KeyChange
 from pbem.match.life import Form, Match, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
@@ -48,6 +49,9 @@ class Source(Protocol):
         `kind` is "setup", "orders", "resign game" or "resign match"; `paper` is the opening or receipt that names
         the letter.
         """
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Raises ValueError when the letters do not prove this change of the seat's keys."""
 
 
 @dataclass(slots=True)
@@ -112,6 +116,7 @@ class _Walk:
             "commitments": self.commitments,
             "turn": self.turn,
             "resigned": self.resigned,
+            "keys": self.keys,
         }
         maker = makers.get(self.entry.type)
         if maker is None:
@@ -199,10 +204,28 @@ class _Walk:
                 yield str(json.loads(self.file(path))["salt"])
             turn += 1
 
-    def resigned(self) -> Step:
+    def keys(self) -> Step:
+        seat = self.seat()
+        letters = {}
+        for who, expected in self.entry.body["letters"].items():
+            path = KeyChange.path(self.entry.seq, seat, who)
+            letters[who] = self.file(path)
+            if digest(letters[who]) != expected:
+                raise self.untrue(path, "is not the letter that the transcript names")
+        change = KeyChange.read(self.entry.body, letters)
+        self.source.keys(self.match, seat, change)
+        step = self.at_work(iter(()))
+        step.keys(seat, change)
+        return step
+
+    def seat(self) -> int:
         seat = self.entry.body["seat"]
         if type(seat) is not int or seat not in self.match.seats:
             raise self.untrue(None, "no seat of this match")
+        return seat
+
+    def resigned(self) -> Step:
+        seat = self.seat()
         path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:
