@@ -46,6 +46,9 @@ _WAITING = 5
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
 
+_OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
+"""What is answered to somebody whose key or address is not the player's yet."""
+
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
     *(name.split() for name in COMMANDS)
 )
@@ -133,7 +136,7 @@ class Answers:
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
             raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
-        if caller.waits and form.level != "anyone" and command.name != "confirm":
+        if caller.waits and command.name not in _OF_STRANGERS:
             raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
         method = self._of_keys.get(command.name) or getattr(self, f"_{command.name}")
         return method(caller, command)

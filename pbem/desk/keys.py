@@ -361,8 +361,10 @@ class KeyLife:
         facts = {"name": player.name, "key": row, "challenge": challenge, "proof": proof}
         return Answer("challenge", facts)
 
-    def _replace(self, player: PlayerRow, waiting: WaitingKey, letter: bytes, now: datetime) -> tuple[KeyChange, str]:
-        """The new key takes the place of all others; the change, and the new recovery code."""
+    def _replace(
+        self, player: PlayerRow, waiting: WaitingKey, letter: bytes, now: datetime
+    ) -> tuple[KeyChange, str | None]:
+        """The new key takes the place of all others; the change, and the recovery code if there is a new one."""
         gone = tuple(key.fingerprint for key in player.keys)
         change = KeyChange("replaced", HOW[waiting.proof], (_document(waiting.key),), gone, {"new": letter})
         for fingerprint in gone:
@@ -370,7 +372,9 @@ class KeyLife:
         self._players.add_key(player.name, waiting.key, stamp(now))
         self._changes.forget(player.name)
         self._enter(player, change, now)
-        return change, self.new_code(player.name, now)
+        # Whoever got into the mailbox must not make the owner's code void: it is what takes the account back.
+        keeps = waiting.proof == "mailbox" and self._players.recovery_hash(player.name) is not None
+        return change, None if keeps else self.new_code(player.name, now)
 
     def _enter(self, player: PlayerRow, change: KeyChange, now: datetime) -> None:
         """Enter a change in the transcript of each running match, and tell the opponents there."""
@@ -425,7 +429,7 @@ class KeyLife:
             if address.lower() != but.lower():
                 self._write(address, template, subject, now, name=player.name, **facts)
 
-    def _write(self, address: str, template: str, subject: str, now: datetime, **facts: Any) -> None:
+    def _write(self, address: str, template: str, subject: str, now: datetime, /, **facts: Any) -> None:
         text = self._clerk.render(f"letters/{template}.txt", mailbox=self._config.mail_address, **facts)
         self._clerk.send(address, Out(f"[pbem] {subject[0].upper()}{subject[1:]}", text), now)
 

@@ -331,9 +331,9 @@ class Desk:
 
 
 def _obeyed(answered: tuple[Command, Answer]) -> bool:
-    """Whether a command that must be signed had its effect."""
+    """Whether a command that is for players alone had its effect."""
     command, answer = answered
-    return commands.COMMANDS[command.name].signed and answer.template not in {"refused", "again"}
+    return commands.COMMANDS[command.name].level != "anyone" and answer.template not in {"refused", "again"}
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

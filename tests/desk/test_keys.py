@@ -40,12 +40,12 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def head(person: Mailbox) -> str:
+def letter_head(person: Mailbox) -> str:
     return f"From: {person.address}\r\nTo: pbem@{SERVER}\r\nSubject: orders\r\nMIME-Version: 1.0\r\n"
 
 
 def pasted(person: Mailbox, text: str) -> bytes:
-    return f"{head(person)}Content-Type: text/plain; charset=utf-8\n\n{text}".encode().replace(b"\n", b"\r\n")
+    return f"{letter_head(person)}Content-Type: text/plain; charset=utf-8\n\n{text}".encode().replace(b"\n", b"\r\n")
 
 
 def pgp_signer() -> pysequoia.PySigner:
@@ -57,14 +57,17 @@ def by_clear_openpgp(person: Mailbox, text: str) -> bytes:
     return pasted(person, signed.decode().replace("\r", ""))
 
 
-def by_openpgp_mime(person: Mailbox, text: str) -> bytes:
-    entity = f"Content-Type: text/plain; charset=utf-8\n\n{text}".replace("\n", "\r\n").encode()
+TEXT = "Content-Type: text/plain; charset=utf-8\n\n"
+
+
+def by_openpgp_mime(person: Mailbox, text: str, head: str = TEXT) -> bytes:
+    entity = f"{head}{text}".replace("\n", "\r\n").encode()
     signature = pysequoia.sign(pgp_signer(), entity, mode=pysequoia.SignatureMode.DETACHED)
     kind = (
         'Content-Type: multipart/signed; protocol="application/pgp-signature"; micalg=pgp-sha512; boundary=b\r\n\r\n'
     )
     return (
-        f"{head(person)}{kind}--b\r\n".encode()
+        f"{letter_head(person)}{kind}--b\r\n".encode()
         + entity
         + b"\r\n--b\r\nContent-Type: application/pgp-signature; name=signature.asc\r\n\r\n"
         + signature.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
@@ -81,7 +84,7 @@ def by_smime(person: Mailbox, text: str) -> bytes:
         .add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]
         .sign(Encoding.SMIME, [pkcs7.PKCS7Options.DetachedSignature])
     )
-    return head(person).replace("MIME-Version: 1.0\r\n", "").encode() + letter.replace(b"\r", b"").replace(
+    return letter_head(person).replace("MIME-Version: 1.0\r\n", "").encode() + letter.replace(b"\r", b"").replace(
         b"\n", b"\r\n"
     )
 
@@ -121,7 +124,7 @@ WAYS = {
 
 def attached(person: Mailbox, text: str, name: str, content: bytes) -> bytes:
     return (
-        f"{head(person)}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{text}\r\n"
+        f"{letter_head(person)}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{text}\r\n"
         f'--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="{name}"\r\n'
         f"Content-Transfer-Encoding: base64\r\n\r\n{base64.b64encode(content).decode()}\r\n--b--\r\n"
     ).encode()
@@ -161,6 +164,50 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
         text = archive.read(transcript).decode()
     assert f'"format":"{kind}"' in text
     assert fingerprint in text
+
+
+@pytest.mark.parametrize("by_attachment", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: str, *, by_attachment: bool) -> None:
+    kind, file, sign = WAYS[way]
+    content = (KEYS / file).read_bytes()
+    fingerprint = parse_key(content).fingerprint
+    ann, bob = referee.begun(SMALL, (BOB, ANN))
+    if by_attachment:
+        asked = referee.signed(ann, f"key add {fingerprint}\n")
+        referee.deliver(attached(ann, asked.replace("\n", "\r\n"), file, content), ann.address)
+    else:
+        referee.send(ann, f"key add\n{content.decode()}")
+    assert "proof old-key" in ann.text, ann.text
+    referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+    assert "and counts from now on" in ann.text, ann.text
+    own = parse_key(ssh.public(ann.key)).fingerprint
+    referee.deliver(sign(ann, f"key revoke {own}\n"), ann.address)
+    assert "is revoked" in ann.text, ann.text
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
+        referee.send(bob, bob.filled("orders", f"final\n{cell}"))
+    checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    assert any(f"key added (signed): {fingerprint}" in check.found for check in checks), kind
+
+
+def test_a_key_attached_within_the_signature(referee: Referee) -> None:
+    """PGP/MIME covers the attachment: nothing need be named."""
+    ann = referee.person("ann")
+    pgp = (KEYS / "pgp-anna.pub.asc").read_text()
+    referee.deliver(pasted(ann, f"register ann\n{pgp}"), ann.address)
+    referee.deliver(by_openpgp_mime(ann, form_in(ann.text, "confirm")), ann.address)
+    public = (KEYS / "ssh-rsa.pub").read_text()
+    parts = (
+        "Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: text/plain\n\nkey add\n\n"
+        "--c\nContent-Type: text/plain\nContent-Disposition: attachment; filename=new.pub\n\n"
+        f"{public}\n--c--"
+    )
+    referee.deliver(by_openpgp_mime(ann, parts, head=""), ann.address)
+    assert "proof old-key" in ann.text, ann.text
+    referee.deliver(by_ssh(ann, form_in(ann.text, "confirm")), ann.address)
+    assert "and counts from now on" in ann.text
 
 
 def test_revoked_and_expired_keys_are_not_registered(referee: Referee) -> None:
