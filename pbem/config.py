@@ -7,25 +7,32 @@ defaults are those of reliability.md, "Limits".
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "Clock",
     "Config",
     "ConfigError",
     "Delivery",
+    "Dkim",
     "Duration",
     "Limits",
     "Listen",
     "Listener",
     "Log",
+    "Metrics",
     "Smarthost",
+    "faults",
     "load",
 ]
 
@@ -33,6 +40,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -56,29 +64,32 @@ class Duration(timedelta):
 
 
 class Listen:
-    """A place to listen at: host and port (0: any free one), a Unix socket, or nowhere at all."""
+    """A place to listen at: host and port (0: any free one), a Unix socket, what systemd opened, or nowhere."""
 
-    __slots__ = ("host", "path", "port")
+    __slots__ = ("host", "path", "port", "systemd")
 
-    def __init__(self, host: str = "", port: int = 0, path: Path | None = None) -> None:
+    def __init__(self, host: str = "", port: int = 0, path: Path | None = None, *, systemd: bool = False) -> None:
         self.host = host
         self.port = port
         self.path = path
+        self.systemd = systemd
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `host:port`, `[host]:port`, `unix:/path` or the empty text; raises ValueError."""
+        """Read `host:port`, `[host]:port`, `unix:/path`, `systemd` or the empty text; raises ValueError."""
         if not text:
             return cls()
+        if text == "systemd":
+            return cls(systemd=True)
         if text.startswith("unix:"):
             return cls(path=Path(text.removeprefix("unix:")))
         host, colon, port = text.rpartition(":")
         if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-            raise ValueError(f'"{text}" is no place to listen: write host:port or unix:/path')
+            raise ValueError(f'"{text}" is no place to listen: write host:port, unix:/path or systemd')
         return cls(host.removeprefix("[").removesuffix("]"), int(port))
 
     def __bool__(self) -> bool:
-        return bool(self.host or self.path)
+        return bool(self.host or self.path or self.systemd)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Listen) and str(self) == str(other)
@@ -89,6 +100,8 @@ class Listen:
     def __str__(self) -> str:
         if self.path is not None:
             return f"unix:{self.path}"
+        if self.systemd:
+            return "systemd"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}" if self.host else ""
 
@@ -103,6 +116,13 @@ class Listener(_Table, frozen=True):
     """Where mail is taken in over one protocol."""
 
     listen: Listen = Listen()
+    certificate: str = ""
+    certificate_key: str = ""
+    proxy: bool = False
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.certificate_key):
+            raise ValueError("certificate and certificate_key belong together: give both or none")
 
 
 class Smarthost(_Table, frozen=True):
@@ -126,6 +146,14 @@ class Delivery(_Table, frozen=True):
     give_up: Duration = Duration(days=5)
 
 
+class Dkim(_Table, frozen=True):
+    """The signature of outgoing letters; nothing is signed without a selector."""
+
+    selector: str = ""
+    domain: str = ""
+    key_file: str = ""
+
+
 class Limits(_Table, frozen=True):
     """What one letter, one connection and one sender may ask of the server."""
 
@@ -144,12 +172,20 @@ class Limits(_Table, frozen=True):
     session: Duration = Duration(minutes=10)
     idle: Duration = Duration(seconds=60)
     letters_per_day: Count = 200
+    reading: Duration = Duration(seconds=20)
+    reading_bytes: Count = 512 * 1024 * 1024
 
 
 class Clock(_Table, frozen=True):
     """The clock's defaults for what matches do not agree themselves."""
 
     settle: Duration = Duration(minutes=10)
+
+
+class Metrics(_Table, frozen=True):
+    """Where figures for Prometheus are given out."""
+
+    listen: Listen = Listen()
 
 
 class Recovery(_Table, frozen=True):
@@ -181,29 +217,56 @@ class Config(_Table, frozen=True):
     smarthost: Smarthost = Smarthost()
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
+    dkim: Dkim = Dkim()
     clock: Clock = Clock()
+    metrics: Metrics = Metrics()
     recovery: Recovery = Recovery()
     log: Log = Log()
 
     def __post_init__(self) -> None:
+        if faults := [*self._misnamed(), *self._contradictory()]:
+            raise ValueError("; ".join(faults))
+
+    def _misnamed(self) -> Iterator[str]:
+        """What is wrong with the server's names and addresses."""
         if not DOMAIN.fullmatch(self.server):
-            raise ValueError(f'server = "{self.server}" is no host name in lower case')
+            yield f'server = "{self.server}" is no host name in lower case'
         if not MAILBOX.fullmatch(self.mailbox):
-            raise ValueError(f'mailbox = "{self.mailbox}" is no simple local part in lower case')
+            yield f'mailbox = "{self.mailbox}" is no simple local part in lower case'
         if self.delimiter not in {"+", "-", "=", "_"}:
-            raise ValueError(f'delimiter = "{self.delimiter}": one of + - = _ is possible')
+            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible'
         local, _, domain = self.mail_address.rpartition("@")
         if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
-            raise ValueError(f'address = "{self.address}" is no simple address in lower case')
+            yield f'address = "{self.address}" is no simple address in lower case'
         if self.delimiter in local:
-            raise ValueError(f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself')
+            yield f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself'
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
-            raise ValueError(f'operator = "{self.operator}" is no address')
+            yield f'operator = "{self.operator}" is no address'
+
+    def _contradictory(self) -> Iterator[str]:
+        """What cannot be, though each value alone could."""
+        if bool(self.dkim.selector) != bool(self.dkim.key_file):
+            yield "dkim: selector and key_file are given together, or none of them"
+        for name in (self.dkim.selector, self.dkim.domain):
+            if name and not DOMAIN.fullmatch(name):
+                yield f'dkim: "{name}" is no host name in lower case'
+        if self.metrics.listen.path is not None or self.metrics.listen.host not in LOOPBACK:
+            yield f'metrics: listen = "{self.metrics.listen}": figures are given out on 127.0.0.1 or [::1] alone'
+        for box in (self.smtp, self.lmtp):
+            if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
+                yield f"metrics: {box.listen} is taken by mail"
+        if self.delivery.longest_retry < self.delivery.first_retry:
+            yield "delivery: longest_retry is shorter than first_retry"
 
     @property
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
         return self.address or f"{self.mailbox}@{self.server}"
+
+    @property
+    def dkim_domain(self) -> str:
+        """The domain that signs for letters: that of the address, so that it is aligned with From (RFC 7489 3.1)."""
+        return self.dkim.domain or self.mail_address.rpartition("@")[2]
 
     @property
     def signing_key(self) -> Path:
@@ -234,6 +297,45 @@ def parse(table: dict[str, Any]) -> Config:
     return msgspec.convert(table, Config, dec_hook=_value)
 
 
+def faults(path: Path | str) -> list[str]:
+    """All that is wrong in a configuration file, each in a sentence; empty when it can be loaded."""
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        return [f"cannot be read: {error.strerror}"]
+    except ValueError as error:
+        return [f"no TOML: {error}"]
+    found = list(_table_faults(Config, table, ""))
+    if not found:
+        try:
+            parse(table)
+        except ValueError as error:
+            found = str(error).split("; ")
+    return found
+
+
+def _table_faults(kind: type[_Table], table: dict[str, Any], where: str) -> Iterator[str]:
+    kinds = get_type_hints(kind, include_extras=True)
+    for field in msgspec.structs.fields(kind):
+        if field.required and field.name not in table:
+            yield f"{where}{field.name} is missing"
+    for key, value in table.items():
+        place, wanted = f"{where}{key}", kinds.get(key)
+        if wanted is None:
+            close = difflib.get_close_matches(key, kinds, 1)
+            yield f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
+        elif isinstance(wanted, type) and issubclass(wanted, _Table):
+            if isinstance(value, dict):
+                yield from _table_faults(wanted, value, f"{place}.")
+            else:
+                yield f"{place} is a table: write [{place}]"
+        else:
+            try:
+                msgspec.convert(value, wanted, dec_hook=_value)
+            except ValueError as error:
+                yield f"{place}: {_plain(str(error))}"
+
+
 def _value(kind: type, text: Any) -> Any:
     if not isinstance(text, str):
         raise ValueError(f"a text in quotes is expected, not {text!r}")
@@ -254,17 +356,28 @@ def _plain(message: str) -> str:
 
 
 def _anchored(config: Config, folder: Path) -> Config:
-    password = config.smarthost.password_file
     return msgspec.structs.replace(
         config,
         store=folder / config.store,
         keys=folder / config.keys,
         smtp=_anchored_listener(config.smtp, folder),
         lmtp=_anchored_listener(config.lmtp, folder),
-        smarthost=msgspec.structs.replace(config.smarthost, password_file=str(folder / password) if password else ""),
+        smarthost=msgspec.structs.replace(
+            config.smarthost, password_file=_anchored_name(config.smarthost.password_file, folder)
+        ),
+        dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )
 
 
 def _anchored_listener(listener: Listener, folder: Path) -> Listener:
     path = listener.listen.path
-    return listener if path is None else Listener(listen=Listen(path=folder / path))
+    return msgspec.structs.replace(
+        listener,
+        listen=listener.listen if path is None else Listen(path=folder / path),
+        certificate=_anchored_name(listener.certificate, folder),
+        certificate_key=_anchored_name(listener.certificate_key, folder),
+    )
+
+
+def _anchored_name(name: str, folder: Path) -> str:
+    return str(folder / name) if name else ""

@@ -17,7 +17,7 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
@@ -25,22 +25,29 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pbem import systemd
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
+from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.metrics import Metrics
+from pbem.points import Points, passing
+from pbem.reader import ReaderError, Worker
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
+from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from pbem.config import Config, Log
+    from pbem.config import Config, Limits, Log
     from pbem.mail.delivery import Transport
+    from pbem.reader import Reader
     from pbem.store.inbox import Envelope
 
-__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_desk", "write_ready"]
+__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer", "open_desk", "write_ready"]
 
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
@@ -76,6 +83,8 @@ class OpenDesk(Protocol):
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader,
+        points: Points,
     ) -> DeskLike:
         """The desk of a server, on its own connection to the store."""
 
@@ -87,11 +96,27 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     signing_key: Ed25519PrivateKey,
     composer: Composer,
     random: Callable[[int], bytes],
+    reader: Reader,
+    points: Points,
 ) -> DeskLike:
     """The real desk."""
     from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
 
-    return Desk(config, database, vault, signing_key, composer, random)
+    return Desk(config, database, vault, signing_key, composer, random, reader, points)
+
+
+def open_composer(config: Config, generation: int) -> Composer:
+    """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
+    dkim = config.dkim
+    return Composer(
+        config.server,
+        config.mailbox,
+        Templates(),
+        address=config.mail_address,
+        delimiter=config.delimiter,
+        generation=generation,
+        sign=DkimSigner(dkim.selector, config.dkim_domain, dkim.key_file) if dkim.selector else None,
+    )
 
 
 class Daemon:
@@ -104,15 +129,21 @@ class Daemon:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         random: Callable[[int], bytes] = os.urandom,
         desk: OpenDesk = open_desk,
+        reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
+        environment: Mapping[str, str] = os.environ,
+        points: Points = passing,
     ) -> None:
         self._config = config
         self._now = now
         self._random = random
         self._open_desk = desk
+        self._open_reader = reader
         self._transport = transport
         self._ready = ready
+        self._environment = environment
+        self._points = points
         self._stop = asyncio.Event()
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
@@ -126,7 +157,7 @@ class Daemon:
         with ExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, Sealed) as error:
+            except (StoreError, KeyFileError, BadDkimKey, Sealed, ReaderError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -141,20 +172,20 @@ class Daemon:
         config = self._config
         stack.enter_context(Lock(config.store))
         vault, signing_key = self._keys()
-        post_base = stack.enter_context(Database(config.store))
+        post_base = stack.enter_context(Database(config.store, points=self._points))
         _check_key(post_base, vault)
         self._inbox = Inbox(post_base, vault)
+        self._post_base = post_base
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        desk_base = stack.enter_context(Database(config.store))
+        desk_base = stack.enter_context(Database(config.store, points=self._points))
+        reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
-        composer = Composer(
-            config.server, config.mailbox, Templates(), address=config.mail_address, delimiter=config.delimiter
-        )
-        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random)
+        composer = open_composer(config, Generation(desk_base).number)
+        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader, self._points)
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=_password(config)),
@@ -164,6 +195,7 @@ class Daemon:
             now=self._now,
             run=self._post,
             settled=self.wake,
+            points=self._points,
         )
         await self._work(desk, deliverer, self._intake())
 
@@ -171,26 +203,32 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+        # From the operator's commands; a process that does not know it is not ended by it.
+        loop.add_signal_handler(signal.SIGCONT, self.wake)
         tasks: list[asyncio.Task[Any]] = []
+        metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
         try:
-            places = await self._listen(intake)
+            places = [*await self._listen(intake), *await self._give_figures(metrics)]
             tasks += [
                 asyncio.create_task(self._desk_work(desk, deliverer.wake), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
             ]
             self._ready(places)
+            systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             log.info("stopping")
+            systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
+            metrics.close()
             await intake.close()
             self._letters.set()
             deliverer.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
         for result in results:
             if isinstance(result, BaseException):
@@ -199,15 +237,27 @@ class Daemon:
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []
+        handed = systemd.sockets(self._environment)
         for protocol, listener in (("smtp", self._config.smtp), ("lmtp", self._config.lmtp)):
+            if listener.listen.systemd and not handed[protocol]:
+                raise StartError(f"systemd handed over no socket with FileDescriptorName={protocol}")
             if listener.listen:
                 try:
-                    places.append(await intake.listen(protocol, listener.listen))
+                    places += await intake.listen(protocol, listener, handed[protocol])
                 except OSError as error:
                     raise StartError(f"cannot listen at {listener.listen}: {error.strerror or error}") from error
         if not places:
             raise StartError("nothing to listen at: both smtp.listen and lmtp.listen are empty")
         return places
+
+    async def _give_figures(self, metrics: Metrics) -> list[Place]:
+        place = self._config.metrics.listen
+        if not place:
+            return []
+        try:
+            return [Place("metrics", host=place.host, port=await metrics.listen(place.host, place.port))]
+        except OSError as error:
+            raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
 
     async def _desk_work(self, desk: DeskLike, outbox: asyncio.Event) -> None:
         """Letter after letter, and the clock between them; one call at a time."""
@@ -255,6 +305,7 @@ class Daemon:
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
+            points=self._points,
         )
 
     async def _accept(self, envelope: Envelope, raw: bytes) -> None:

@@ -102,11 +102,12 @@ def attachment(letter: EmailMessage, suffix: str) -> bytes:
 class Referee:
     """The desk of play.example on a store of its own."""
 
-    def __init__(self, folder: Path, seed: str = "die") -> None:
+    def __init__(self, folder: Path, seed: str = "die", templates: Templates | None = None) -> None:
         self.config = Config(server=SERVER, operator="operator@play.example")
         self.now = START
         self.die = Die(seed)
         self.folder = folder
+        self.templates = templates or Templates()
         self.vault = Vault(bytes(32), Die("nonce"))
         self.database = Database(folder / "store.sqlite")
         self.inbox = Inbox(self.database, self.vault)
@@ -118,7 +119,7 @@ class Referee:
 
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
-        composer = Composer(SERVER, "pbem", Templates())
+        composer = Composer(SERVER, "pbem", self.templates)
         self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die)
 
     def close(self) -> None:

@@ -66,12 +66,16 @@ def test_defaults_are_those_of_the_page() -> None:
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
-    text = 'server = "a.example"\nstore = "s/x.db"\n[lmtp]\nlisten = "unix:run/l"\n[smarthost]\npassword_file = "p"'
+    text = (
+        'server = "a.example"\nstore = "s/x.db"\n[lmtp]\nlisten = "unix:run/l"\n[smarthost]\npassword_file = "p"\n'
+        '[smtp]\ncertificate = "c.pem"\ncertificate_key = "/k.pem"'
+    )
     config = load(write(tmp_path, text))
     assert config.store == tmp_path / "s/x.db"
     assert config.store_key == tmp_path / "keys" / "store.key"
     assert config.lmtp.listen.path == tmp_path / "run/l"
     assert config.smarthost.password_file == str(tmp_path / "p")
+    assert (config.smtp.certificate, config.smtp.certificate_key) == (str(tmp_path / "c.pem"), "/k.pem")
     assert config.mail_address == "pbem@a.example"
 
 
@@ -83,6 +87,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[smtp]\nport = 25', "unknown key `port` (at smtp)"),
         ('server = "a"\n[smtp]\nlisten = "25"', '"25" is no place to listen'),
         ('server = "a"\n[smtp]\nlisten = "h:99999"', "is no place to listen"),
+        ('server = "a"\n[smtp]\ncertificate = "c.pem"', "belong together"),
         ('server = "a"\n[clock]\nsettle = 10', "a text in quotes is expected"),
         ('server = "a"\n[clock]\nsettle = "ten"', '"ten" is no duration'),
         ('server = "a"\n[limits]\nparts = 0', "(at limits.parts)"),
@@ -109,7 +114,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("text", ["127.0.0.1:0", "[::1]:2525", "localhost:25", "unix:/run/pbem", ""])
+@pytest.mark.parametrize("text", ["127.0.0.1:0", "[::1]:2525", "localhost:25", "unix:/run/pbem", "systemd", ""])
 def test_places_to_listen_read_and_write_alike(text: str) -> None:
     assert str(Listen.parse(text)) == text
 

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import smtplib
 import subprocess
@@ -22,6 +23,7 @@ import structlog
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.daemon import Daemon, DeskLike, StartError, configure_logs
 from pbem.mail.delivery import Temporary
+from pbem.reader import InProcess
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox
@@ -78,6 +80,9 @@ class Post:
         self.sent.append((sender, recipient, raw))
         return "250 ok"
 
+    async def rest(self) -> None:
+        pass
+
 
 class House:
     """A running daemon and what stands around it."""
@@ -86,10 +91,10 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        self.daemon = Daemon(config, desk=self.open, transport=self.post, ready=self.ready)
+        self.daemon = Daemon(config, desk=self.open, reader=InProcess, transport=self.post, ready=self.ready)
 
     def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, _ = arguments
+        _, database, vault, _, composer, *_ = arguments
         self.desk = Echo(database, vault, composer)
         desk: DeskLike = self.desk
         return desk
@@ -151,7 +156,8 @@ def test_a_letter_is_answered(tmp_path: Path) -> None:
 
     house = run(configured(tmp_path), scene)
     ((sender, recipient, raw),) = house.post.sent
-    assert (sender, recipient) == ("pbem+bounce.1@play.example", "anna@example.org")
+    assert re.fullmatch(r"pbem\+b[0-9a-f]{20}@play\.example", sender)
+    assert recipient == "anna@example.org"
     assert b"\r\n\r\necho\r\n" in raw
 
 
@@ -359,7 +365,7 @@ from test_daemon import Echo
 import pbem.daemon
 from pbem.cli.serve import serve
 
-def echo(config, database, vault, signing_key, composer, random):
+def echo(config, database, vault, signing_key, composer, random, *more):
     return Echo(database, vault, composer)
 
 pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo

@@ -121,7 +121,9 @@ def _said(key: str, value: Any) -> str:
 
 def _spoken(value: Any) -> str:
     if isinstance(value, dict):
-        return " ".join(_spoken(inner) for inner in value.values())
+        named = any(key.isupper() for key in value)  # by names, such as ships' letters: else they go without saying
+        each = [f"{key} {_spoken(inner)}" if named else _spoken(inner) for key, inner in value.items()]
+        return (", " if named else " ").join(each) or "nothing"
     if isinstance(value, (list, tuple)):
         return (
             ", ".join(map(_spoken, value)) if any(isinstance(x, dict) for x in value) else " ".join(map(str, value))

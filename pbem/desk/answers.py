@@ -7,19 +7,22 @@ here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pbem.desk.answer import Answer
+from pbem.desk.around import Around
 from pbem.desk.clerk import Out
 from pbem.desk.forms import form
+from pbem.desk.gathering import Gathering
+from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.identity import BadKey, parse_key
+from pbem.identity import BadKey
 from pbem.mail.commands import COMMANDS
-from pbem.match.life import Match, Player, Signed, Step
+from pbem.match.life import Step
 from pbem.match.papers import Opening
-from pbem.match.terms import OPTIONS, Terms
-from pbem.match.transcript import BEFORE, digest
+from pbem.match.terms import OPTIONS
+from pbem.match.transcript import digest
 from pbem.store.database import stamp
 from pbem.store.players import Challenge, KeyRow
 
@@ -27,18 +30,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.desk.keys import KeyLife
-    from pbem.identity import Verdict
+    from pbem.identity import Key
     from pbem.mail.commands import Command
-    from pbem.mail.compose import Attachment
     from pbem.mail.letter import Letter
-    from pbem.match.life import Submission, World
+    from pbem.match.life import Match, World
     from pbem.store.matches import MatchRow
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.people import People
+    from pbem.store.players import Players
 
-__all__ = ["Answer", "Answers", "Caller"]
+__all__ = ["Answers"]
 
 _WAITING = 5
 """How many registrations of one address may wait for their answers."""
@@ -54,53 +58,8 @@ _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "o
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
-
-    address: str
-    player: PlayerRow | None
-    verdict: Verdict
-    letter: Letter
-    match: int | None
-    """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
-    now: datetime
-    waits: bool = False
-    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
-
-    @property
-    def signed(self) -> Signed:
-        """The letter as a signed one."""
-        return Signed(self.letter.raw, "key", self.verdict.key or "")
-
-
-@dataclass(slots=True)
-class Answer:
-    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
-
-    template: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    attachments: list[Attachment] = field(default_factory=list)
-    match: tuple[Match, MatchRow, int] | None = None
-    """The match, its row and the seat, when the answer belongs into that thread."""
-    letters: list[Out] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Seated:
-    """A caller at the table: the match, its row and number, and the seat."""
-
-    match: Match
-    row: MatchRow
-    seat: int
-
-    @property
-    def place(self) -> tuple[Match, MatchRow, int]:
-        return self.match, self.row, self.seat
-
-
-class Answers:
-    """The answers of a server; `world` gives the world at a time."""
+class Answers(Tables):
+    """The answers of a server; `world` gives the world at a time, `parse_key` reads strangers' public keys."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -109,23 +68,19 @@ class Answers:
         archive: Archive,
         clerk: Clerk,
         world: Callable[[datetime], World],
+        people: People,
         settle: timedelta,
+        parse_key: Callable[[str | bytes, datetime | None], Key],
         keys: KeyLife,
     ) -> None:
+        super().__init__(players, archive, clerk, world)
         self._server = server
-        self._players = players
-        self._archive = archive
-        self._clerk = clerk
-        self._world = world
-        self._settle = settle
+        self._people = people
         self._keys = keys
-        self._of_keys: dict[str, Callable[[Caller, Command], Answer]] = {
-            "key add": keys.add,
-            "key revoke": keys.revoke,
-            "key keep": keys.keep,
-            "recover": keys.recover,
-            "address add": keys.add_address,
-        }
+        self._parse_key = parse_key
+        self._gathering = Gathering(players, archive, clerk, world, people, settle)
+        around = Around(players, archive, clerk, world, people)
+        self._elsewhere = {**self._gathering.commands, **around.commands, **keys.commands}
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -138,8 +93,9 @@ class Answers:
             raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
         if caller.waits and command.name not in _OF_STRANGERS:
             raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
-        method = self._of_keys.get(command.name) or getattr(self, f"_{command.name}")
-        return method(caller, command)
+        method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
+        answer: Answer = method(caller, command)
+        return answer
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
@@ -154,12 +110,12 @@ class Answers:
 
     def _help(self, _caller: Caller, command: Command) -> Answer:
         topic = command.arguments.get("topic")
-        if topic in COMMANDS and topic not in self._of_keys:
+        if topic in COMMANDS and topic not in self._keys.commands:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
-        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._of_keys}:
-            forms = [COMMANDS[name] for name in self._of_keys]
+        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._keys.commands}:
+            forms = [COMMANDS[name] for name in self._keys.commands]
             return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
@@ -189,7 +145,7 @@ class Answers:
         if given is None:
             raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
         try:
-            key = parse_key(given, caller.now)
+            key = self._parse_key(given, caller.now)
         except BadKey as error:
             raise Refused(Fault("register", None, str(error))) from error
         if key.state != "pinned":
@@ -230,82 +186,16 @@ class Answers:
             raise Refused(*faults)
         self._players.add(name, caller.address, waiting.key, stamp(caller.now))
         self._players.answered(caller.address)
+        self._people.speak(caller.address)
+        self._gathering.welcome(name, caller.address, caller.now)
         code = self._keys.new_code(name, caller.now)
         return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
-
-    def _list(self, caller: Caller, command: Command) -> Answer:
-        if command.arguments.get("which") == "open" or caller.player is None:
-            return Answer("list", {"matches": [], "which": "open"})
-        loaded = [self._archive.load(number) for number in self._archive.matches.of_player(caller.player.name)]
-        rows = [_summary(match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
-        return Answer("list", {"matches": rows, "which": "mine"})
 
     # For players.
 
     def _whoami(self, caller: Caller, _command: Command) -> Answer:
         assert caller.player is not None
         return Answer("whoami", self._keys.account(caller.player))
-
-    def _new(self, caller: Caller, command: Command) -> Answer:
-        assert caller.player is not None
-        names = (caller.player.name, *command.arguments.get("players", ()))
-        unknown = [
-            Fault("new", name, f"no player is called {name}") for name in names[1:] if not self._players.by_name(name)
-        ]
-        if len(names) == 1:
-            unknown.append(Fault("new", None, "name your opponent: `new spaceships with bob ... end`"))
-        faults = list(unknown)
-        try:
-            terms = Terms.propose(command.arguments["rules"], command.options, names, self._settle)
-        except Refused as refused:
-            faults += refused.faults
-        if faults:
-            raise Refused(*faults)
-        world = self._world(caller.now)
-        seats = [(name, world.random(8).hex(), name == caller.player.name) for name in names]
-        number = self._archive.matches.create(terms.document(), seats, BEFORE, stamp(caller.now))
-        seated = self._seated(number, caller.player.name)
-        for seat in seated.match.seats:
-            if seat != seated.seat:
-                self._write_to(seated, seat, "proposal", f"{caller.player.name} proposes a match to you", caller.now)
-        return Answer("new", self._facts(seated), match=seated.place)
-
-    def _accept(self, caller: Caller, command: Command) -> Answer:
-        seated = self._table(caller, command)
-        match = seated.match
-        if match.phase != "proposed":
-            raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
-        given = command.arguments.get("hash")
-        if given is None:
-            raise Refused(Fault("accept", None, f"repeat the hash of the agreed rules: `accept {match.id} <hash>`"))
-        if given != match.rules_hash:
-            raise Refused(Fault("accept", given, f"the hash of what was proposed is {match.rules_hash}"))
-        self._archive.matches.accept(seated.row.number, seated.seat)
-        agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
-        if len(agreed) == len(match.seats):
-            step = Step(match, self._world(caller.now))
-            step.agree(tuple(self._player(name) for name in match.terms.players))
-            self._commit(seated, step, caller.now)
-        return Answer("accept", self._facts(seated), match=seated.place)
-
-    def _player(self, name: str) -> Player:
-        keys = [
-            {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-            for key in self._players.keys(name)
-        ]
-        return Player(name, tuple(keys))
-
-    def _decline(self, caller: Caller, command: Command) -> Answer:
-        seated = self._table(caller, command)
-        match = seated.match
-        if match.phase != "proposed":
-            raise Refused(Fault("decline", match.id, f"this match is {match.phase} and cannot be declined any more"))
-        self._archive.matches.update(seated.row.number, "declined", None)
-        self._archive.forget()
-        for seat in match.seats:
-            if seat != seated.seat:
-                self._write_to(seated, seat, "declined", "declined", caller.now, by=match.name(seated.seat))
-        return Answer("decline", self._facts(seated), match=seated.place)
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -374,7 +264,7 @@ class Answers:
         match = seated.match
         latest = match.game if match.played else len(match.games)
         game = command.arguments.get("game", latest)
-        last = match.games[game - 1].turns if game <= len(match.games) else len(match.played)
+        last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.played)
         wanted = [command.arguments.get("turn", last)]
         if command.arguments.get("all"):
             wanted = list(range(1, last + 1))
@@ -395,15 +285,18 @@ class Answers:
         seated = self._table(caller, command)
         if caller.verdict.kind != "valid" and caller.match != seated.row.number:
             raise Refused(Fault("press", None, "sign it, or answer a letter of this match"))
-        if seated.match.phase == "declined":
-            raise Refused(Fault("press", None, "this match was declined"))
+        if seated.match.phase in ("declined", "withdrawn"):
+            raise Refused(Fault("press", None, f"this match was {seated.match.phase}"))
         text = (command.block or "").strip()
         if not text:
             raise Refused(Fault("press", None, "the message is empty"))
-        for seat in seated.match.seats:
-            if seat != seated.seat:
-                by = seated.match.name(seated.seat)
-                self._write_to(seated, seat, "press", f"{by} writes to you", caller.now, by=by, text=text)
+        by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
+        for row in seated.row.seats:
+            if row.seat != seated.seat:
+                facts = {"by": by, "text": text, "everybody": everybody}
+                self._write_to(seated, row.seat, "press", f"{by} writes to you", caller.now, **facts)
+        if everybody:
+            self._clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
         return Answer("press", self._facts(seated), match=seated.place)
 
     def _resign(self, caller: Caller, command: Command) -> Answer:
@@ -422,61 +315,6 @@ class Answers:
                 self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what)
         self._commit(seated, step, caller.now)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
-
-    # What answers have in common.
-
-    def _table(self, caller: Caller, command: Command) -> _Seated:
-        """The match that a command names and the caller's seat; a match of others does not exist for the caller."""
-        assert caller.player is not None
-        name = command.match or ""
-        try:
-            return self._seated(int(name.removeprefix("m") or 0), caller.player.name)
-        except KeyError:
-            raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
-
-    def _seated(self, number: int, player: str) -> _Seated:
-        loaded = self._archive.load(number)
-        seat = loaded[0].seat_of(player) if loaded else None
-        if loaded is None or seat is None:
-            raise KeyError(number)
-        return _Seated(loaded[0], loaded[1], seat)
-
-    def _submit(self, seated: _Seated, step: Step, submission: Submission, now: datetime) -> None:
-        self._archive.submit(seated.row.number, seated.match, seated.seat, submission)
-        step.advance()
-        self._commit(seated, step, now)
-
-    def _commit(self, seated: _Seated, step: Step, now: datetime) -> None:
-        """Write what a step led to, and tell everybody; the seat then looks at the match as it became."""
-        self._archive.save(seated.row.number, seated.match, step)
-        self._clerk.tell(step.notices, step.match, seated.row, now)
-        seated.match = step.match
-
-    def _facts(self, seated: _Seated) -> dict[str, Any]:
-        return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}
-
-    def _write_to(self, seated: _Seated, seat: int, template: str, subject: str, now: datetime, **facts: Any) -> None:
-        player = self._players.by_name(seated.row.seats[seat - 1].player)
-        if player is None:
-            return
-        match = seated.match
-        out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
-        m = self._clerk.facts(match, seated.row, seat, match)
-        out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
-        self._clerk.send(player.address, out, now)
-
-
-def _summary(match: Match, seat: int) -> dict[str, Any]:
-    return {
-        "id": match.id,
-        "title": match.rules.title,
-        "names": match.terms.players,
-        "phase": match.phase,
-        "game": match.game,
-        "turn": match.turn,
-        "totals": match.totals,
-        "asked": match.phase in ("setup", "playing") and match.asked(seat),
-    }
 
 
 _KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")

@@ -10,10 +10,11 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pbem.desk.ratings import rated
 from pbem.match.life import Form, Match, Step, Submission
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
-from pbem.match.transcript import Entry, statement
+from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.store.database import moment, stamp
 from pbem.store.matches import EntryRow, SubmissionRow
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.match.keys import KeyChange
     from pbem.match.papers import Opening, Receipt
     from pbem.store.matches import Matches, MatchRow
+    from pbem.store.people import People
 
 __all__ = ["Archive"]
 
@@ -33,8 +35,9 @@ WARM = 256
 class Archive:
     """The matches of a server; `sign` makes the server's signature of a statement."""
 
-    def __init__(self, matches: Matches, server: str, sign: Callable[[bytes], bytes]) -> None:
+    def __init__(self, matches: Matches, people: People, server: str, sign: Callable[[bytes], bytes]) -> None:
         self.matches = matches
+        self._people = people
         self._server = server
         self._sign = sign
         self._warm: OrderedDict[int, Match] = OrderedDict()
@@ -61,7 +64,7 @@ class Archive:
             self._warm.popitem(last=False)
 
     def _restore(self, row: MatchRow) -> Match:
-        if row.phase in ("proposed", "declined"):
+        if row.head == BEFORE:
             return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(row.number)]
         rows = self.matches.submissions(row.number)
@@ -90,6 +93,15 @@ class Archive:
         self.matches.append(number, before.head, rows)
         self.matches.update(number, match.phase, stamp(match.resolve_at) if match.resolve_at else None)
         self._keep(number, match)
+        if match.phase == "closed" and before.phase != "closed":
+            self._rate(match)
+
+    def _rate(self, match: Match) -> None:
+        """Write what a closed match makes of its players' standings."""
+        outcome = match.outcome or {}
+        standings = [self._people.standing(match.terms.game, name) for name in match.terms.players]
+        after = rated(standings, int(outcome.get("winner", 0)), abandoned=not match.games)
+        self._people.record(match.terms.game, after)
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:
         """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then."""

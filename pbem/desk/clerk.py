@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.match import bundle
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
+    from pbem.store.people import People
     from pbem.store.players import Players
 
 __all__ = ["Clerk", "Out", "duration"]
@@ -43,23 +45,28 @@ class Out:
 class Clerk:
     """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         composer: Composer,
         outbox: Outbox,
         players: Players,
+        people: People,
         archive: Archive,
         random: Callable[[int], bytes],
+        operator: str = "",
     ) -> None:
+        self._operator = operator
         self._composer = composer
         self._outbox = outbox
         self._players = players
+        self._people = people
         self._archive = archive
         self._random = random
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
-        return self._composer.templates.render(template, server=self._composer.server, **facts)
+        about = {"server": self._composer.server, "operator": self._operator}
+        return self._composer.templates.render(template, **about, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
@@ -81,9 +88,69 @@ class Clerk:
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
         for notice in notices:
-            player = self._players.by_name(row.seats[notice.seat - 1].player)
+            player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
                 self.send(player.address, self.notice(notice, latest, row), now)
+            if notice.seat == 1 and notice.kind in _PUBLIC:
+                self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
+
+    def _observed(self, notice: Notice, row: MatchRow) -> str:
+        """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
+        match, facts = notice.match, dict[str, Any]()
+        if notice.kind == "turn":
+            turn = notice.facts["turn"]
+            facts = {"turn": turn, "reports": match.show(None, match.reports[turn - 1])}
+        elif notice.kind == "ended":
+            ended = notice.facts["ended"]
+            setups = {seat: submission.text for seat, submission in sorted(match.setups.items())}
+            facts = {"ended": ended, "outcome": _outcome_of_game(match, ended), "setups": setups}
+        elif notice.kind == "closed":
+            facts = {"outcome": _outcome_of_match(match)}
+        facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
+        return self.render("letters/observed.txt", **facts)
+
+    def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
+        """Press that its writer made public."""
+        facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
+        write = partial(self.render, "letters/observed.txt", **facts)
+        self._to_observers(match, row, f"{match.rules.title}, {by} writes to all", now, write)
+
+    def _to_observers(
+        self, match: Match, row: MatchRow, subject: str, now: datetime, write: Callable[[], str]
+    ) -> None:
+        observers = self._people.observers(row.number)
+        text = write() if observers else ""
+        for name in observers:
+            player = self._players.by_name(name)
+            if player is not None and not self._people.silent(player.address):
+                references = [self._composer.message_id(f"{match.id}.thread")]
+                self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
+
+    def public_facts(self, match: Match, row: MatchRow) -> dict[str, Any]:
+        """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
+        signed = self._archive.matches.signature(row.number, match.head)
+        return {
+            "id": match.id,
+            "title": match.rules.title,
+            "game_name": match.terms.game,
+            "game": match.game,
+            "turn": match.turn,
+            "kind": match.terms.kind,
+            "phase": match.phase,
+            "paused": match.paused,
+            "terms": match.terms,
+            "settling": duration(match.terms.settle),
+            "options": dict(match.options.changed) if match.options else {},
+            "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "me": None,
+            "finished": match.games,
+            "totals": match.totals,
+            "rules_hash": match.rules_hash,
+            "server": match.server,
+            "head": match.head,
+            "seq": signed.seq if signed else 0,
+            "signature": signed.signature.hex() if signed else "",
+        }
 
     def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
         """The letter of a notice."""
@@ -108,35 +175,20 @@ class Clerk:
         return Out(
             f"[pbem {match.id}] {subject}",
             "",
-            reply_to=self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}"),
+            reply_to=self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
-        signed = self._archive.matches.signature(row.number, latest.head)
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
-        return {
-            "id": match.id,
-            "title": match.rules.title,
-            "game_name": match.terms.game,
-            "game": match.game,
-            "turn": match.turn,
-            "kind": match.terms.kind,
-            "phase": match.phase,
-            "terms": match.terms,
-            "settling": duration(match.terms.settle),
-            "options": dict(match.options.changed) if match.options else {},
-            "names": dict(enumerate(match.terms.players, start=1)),
+        signed = self._archive.matches.signature(row.number, latest.head)
+        return self.public_facts(match, row) | {
             "me": seat,
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
-            "finished": match.games,
-            "totals": match.totals,
-            "rules_hash": match.rules_hash,
-            "server": match.server,
-            "address": self._composer.sub_address(f"{match.id}.{row.seats[seat - 1].token}"),
+            "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
             "head": latest.head,
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
@@ -207,6 +259,9 @@ class Clerk:
         return out if again else None
 
 
+_PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
+"""The kinds of notices that observers hear of."""
+
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",
     "begin": "{title}, game {game} begins",
@@ -214,6 +269,9 @@ _SUBJECTS = {
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
     "keys": "{title}, {by} has changed keys",
+    "paused": "{title}, the match is paused",
+    "restored": "{title}, the match is paused: the server was restored",
+    "resumed": "{title}, the match goes on",
 }
 
 
@@ -230,6 +288,11 @@ def visible(text: str) -> str:
 def _subject(notice: Notice) -> str:
     facts = {"title": notice.match.rules.title, "game": notice.match.game, **notice.facts}
     return _SUBJECTS[notice.kind].format(**facts)
+
+
+def _name(name: str) -> str:
+    """A player's name; of a seat that is still free, that it is."""
+    return "(free)" if name.startswith("?") else name
 
 
 def _commitments(match: Match) -> dict[int, str]:

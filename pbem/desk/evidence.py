@@ -17,8 +17,7 @@ from pbem.mail.letter import read
 from pbem.match.keys import HOW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
@@ -37,23 +36,30 @@ _FORMS = re.compile(r"\b(orders|setup|preview)\s+m[0-9]", re.I)
 _QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)
 
 
-def asked(command: Command, verdict: Verdict, letter: Letter, at: datetime | None = None) -> Key | None:
+def asked(
+    command: Command,
+    verdict: Verdict,
+    letter: Letter,
+    *,
+    read: Callable[[bytes], Letter] = read,
+    parse_key: Callable[[str | bytes], Key] = parse_key,
+) -> Key | None:
     """The new key that a command brings, by what the letter's signature covers; None when it brings none.
 
     A letter without a signature covers nothing: there the attached key is taken as it is, and proves itself later.
     Raises `BadKey`.
     """
     if pasted := command.arguments.get("key"):
-        return parse_key(pasted, at)
+        return parse_key(pasted)
     fingerprint = command.arguments.get("fingerprint")
     covered = read(verdict.signed).parts if verdict.entity else letter.parts if verdict.kind != "valid" else ()
     if fingerprint is None:
-        return next(_attached(covered, at), None)
-    found = _attached(letter.parts, at)
+        return next(_attached(covered, parse_key), None)
+    found = _attached(letter.parts, parse_key)
     return next((key for key in found if _plain(key.fingerprint) == _plain(fingerprint)), None)
 
 
-def _attached(parts: Iterable[Part], at: datetime | None) -> Iterator[Key]:
+def _attached(parts: Iterable[Part], parse_key: Callable[[str | bytes], Key]) -> Iterator[Key]:
     """The public keys among these parts; raises `BadKey` when the only one is none."""
     faults = []
     found = False
@@ -63,7 +69,7 @@ def _attached(parts: Iterable[Part], at: datetime | None) -> Iterator[Key]:
         if signature or not (name.endswith(_KEY_FILES) or part.content_type in _KEY_TYPES):
             continue
         try:
-            key = parse_key(part.content, at)
+            key = parse_key(part.content)
         except BadKey as error:
             faults.append(error)
             continue

@@ -19,11 +19,11 @@ from pbem.match.life import Form
 from pbem.match.papers import Receipt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from pbem.config import Limits
     from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter
     from pbem.match.keys import KeyChange
     from pbem.match.life import Match
     from pbem.match.papers import Opening
@@ -117,13 +117,13 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
         return False
 
 
-def said(verdict: Verdict, limits: Limits | None = None) -> str:
-    """The text that a signature covers, from the signed bytes alone.
+def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
+    """The text that a signature covers, from the signed bytes alone; `read` reads those that are a MIME entity.
 
     Raises `Unreadable` when they are a letter beyond the limits.
     """
     if verdict.entity:
-        return read(verdict.signed, limits).text or ""
+        return read(verdict.signed).text or ""
     return verdict.signed.decode("utf-8", "replace")
 
 

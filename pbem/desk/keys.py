@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pbem.desk import evidence
-from pbem.desk.answers import Answer
+from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, duration
 from pbem.games import Fault, Refused
 from pbem.identity import BadKey, Key
@@ -29,17 +29,22 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config import Config
-    from pbem.desk.answers import Caller
+    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
     from pbem.match.life import Match, World
+    from pbem.reader import Reader
     from pbem.store.keychanges import KeyChanges
     from pbem.store.matches import MatchRow
+    from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["KeyLife"]
+__all__ = ["CHANGES", "KeyLife"]
+
+CHANGES = frozenset({"key add", "key revoke", "key keep", "address add"})
+"""Commands that a second letter with the same signed text must not carry out again."""
 
 _MOST_KEYS = 10
 _MOST_ADDRESSES = 5
@@ -65,6 +70,8 @@ class KeyLife:
         clerk: Clerk,
         world: Callable[[datetime], World],
         today: Callable[[str, datetime], int],
+        people: People,
+        reader: Reader,
     ) -> None:
         self._config = config
         self._players = players
@@ -73,6 +80,15 @@ class KeyLife:
         self._clerk = clerk
         self._world = world
         self._today = today
+        self._people = people
+        self._reader = reader
+        self.commands: dict[str, Callable[[Caller, Command], Answer]] = {
+            "key add": self.add,
+            "key revoke": self.revoke,
+            "key keep": self.keep,
+            "recover": self.recover,
+            "address add": self.add_address,
+        }
 
     @property
     def delay(self) -> str:
@@ -177,6 +193,8 @@ class KeyLife:
         own = self._config.mail_address.partition("@")
         if address.lower() in [known.lower() for known in player.addresses]:
             raise Refused(Fault(command.name, address, "this address is yours already"))
+        if self._people.silent(address):
+            raise Refused(Fault(command.name, address, "nothing is mailed there: somebody wrote `stop` from it"))
         if self._players.by_address(address) or (local.partition(self._config.delimiter)[0], domain) == own[::2]:
             raise Refused(Fault(command.name, address, "this address cannot be used"))
         if len(player.addresses) >= _MOST_ADDRESSES:
@@ -323,7 +341,9 @@ class KeyLife:
     def _new_key(self, caller: Caller, command: Command) -> Key:
         """The key that a letter brings, fit to be somebody's; raises `Refused`."""
         try:
-            key = evidence.asked(command, caller.verdict, caller.letter, caller.now)
+            key = evidence.asked(
+                command, caller.verdict, caller.letter, read=self._reader.read, parse_key=self._parse_key(caller.now)
+            )
         except BadKey as error:
             raise Refused(Fault(command.name, None, str(error))) from error
         if key is None and "fingerprint" in command.arguments:
@@ -341,6 +361,9 @@ class KeyLife:
         if self._players.owner(key.fingerprint):
             raise Refused(Fault(command.name, key.fingerprint, "this key was used here before; make a new one"))
         return key
+
+    def _parse_key(self, at: datetime) -> Callable[[str | bytes], Key]:
+        return lambda data: self._reader.parse_key(data, at)
 
     def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge comes back
         self, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes

@@ -13,23 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem import identity
-from pbem.desk.answers import Answer, Answers, Caller
+from pbem.desk.answer import Answer, Caller
+from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
 from pbem.desk.keys import KeyLife
+from pbem.desk.operator import Operator
+from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
-from pbem.mail.letter import Letter, Unreadable, automatic, read
+from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.points import passing
+from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
+from pbem.store.people import People
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
@@ -41,6 +47,8 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
+    from pbem.points import Points
+    from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -48,9 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset(
-    {"new", "accept", "decline", "clear", "press", "resign", "key add", "key revoke", "key keep", "address add"}
-)
+CHANGES = frozenset({"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"}) | CHANGES_OF_KEYS
 """Commands that a second letter with the same signed text must not carry out again."""
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
@@ -91,13 +97,32 @@ class Desk:
         signing_key: Ed25519PrivateKey,
         composer: Composer,
         random: Callable[[int], bytes],
+        reader: Reader | None = None,
+        points: Points = passing,
     ) -> None:
         self._config = config
+        self._points = points
+        self._reader = reader or InProcess(config.limits)
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
-        self._archive = Archive(Matches(database, vault), config.server, signing_key.sign)
-        self._clerk = Clerk(composer, Outbox(database, vault), self._players, self._archive, random)
+        self._people = People(database)
+        self._archive = Archive(Matches(database, vault), self._people, config.server, signing_key.sign)
+        self._outbox = Outbox(database, vault)
+        self._clerk = Clerk(
+            composer, self._outbox, self._players, self._people, self._archive, random, config.operator
+        )
+        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._operator = Operator(
+            config.operator,
+            database,
+            self._archive,
+            self._players,
+            self._clerk,
+            self._today,
+            self._world,
+            lambda: random(6).hex(),
+        )
         self._random = random
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._keys = KeyLife(
@@ -108,9 +133,19 @@ class Desk:
             self._clerk,
             self._world,
             self._today,
+            self._people,
+            self._reader,
         )
         self._answers = Answers(
-            config.server, self._players, self._archive, self._clerk, self._world, config.clock.settle, self._keys
+            config.server,
+            self._players,
+            self._archive,
+            self._clerk,
+            self._world,
+            self._people,
+            config.clock.settle,
+            self._reader.parse_key,
+            self._keys,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -118,15 +153,22 @@ class Desk:
         return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
 
     def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one. Never raises but for a store that fails."""
+        """Handle the next letter of the inbox; whether there was one.
+
+        Never raises but for a store that fails, or a reader that cannot even be started.
+        """
+        self._reader.get_ready()  # without one no letter's attempts are spent
+        self.obey(now)
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
             return False
+        self._points("letter leased")
         try:
             with self._database.transaction():
                 outcome = self._handle(row, now)
                 self._inbox.done(row.id, outcome)
+                self._points("effects written")
         except StoreError:
             self._archive.forget()
             raise
@@ -136,15 +178,25 @@ class Desk:
             self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
+            self._points("effects committed")
             self._log.info("letter handled", inbox=row.id, outcome=outcome)
         return True
 
+    def obey(self, now: datetime) -> None:
+        """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
+        self._operator.obey(now)
+
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns, recover lost keys. When it wants to be called again."""
+        """Do what the clock asks for: resolve turns, recover keys, tell of lost letters. When to be called again."""
+        if self._outbox.failures():
+            with self._database.transaction():
+                self._postmaster.tell_failures(now)
         for number in self._archive.matches.to_resolve(stamp(now)):
             try:
                 with self._database.transaction():
                     self._advance(number, now)
+                    self._points("clock written")
+                self._points("clock committed")
             except BaseException:
                 self._archive.forget()
                 raise
@@ -188,13 +240,21 @@ class Desk:
     def _handle(self, row: InboxRow, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
         try:
-            letter = read(row.raw, self._config.limits)
+            letter = self._reader.read(row.raw)
+            self._points("letter read")
         except Unreadable as error:
-            if error.letter is None or error.letter.sender is None or self._automatic(error.letter, row):
+            if error.letter is None:
+                return "unreadable"
+            if bounced := self._postmaster.bounce(row, error.letter, now):
+                return bounced
+            if error.letter.sender is None or self._automatic(error.letter, row):
                 return "unreadable"
             text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
             self._reply(error.letter, error.letter.sender, Out("", text), now)
             return "unreadable, answered"
+        # Whoever writes to a return path is a machine, whatever else it looks like.
+        if bounced := self._postmaster.bounce(row, letter, now):
+            return bounced
         reasons = self._automatic(letter, row)
         if reasons:
             return "automatic: " + ", ".join(reasons)
@@ -213,11 +273,11 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = identity.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
-                text = said(verdict, self._config.limits)
+                text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
         if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
@@ -229,7 +289,7 @@ class Desk:
         player, waits = self._keys.writer(sender, player, verdict)
         caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now, waits)
         reading = commands.parse(identified.text)
-        return self._carry_out(caller, reading, identified)
+        return self._carry_out(caller, reading, identified, row.received)
 
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
@@ -265,11 +325,14 @@ class Desk:
                 return found[0]
         return None
 
-    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified) -> str:
+    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified, received: datetime) -> str:
         signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
         if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        # A signed text that was here before may be sent by anybody who saw it.
+        if caller.player and ((signed and again is None and not caller.waits) or caller.match is not None):
+            self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
         alone = len(wanted) == 1
@@ -298,13 +361,20 @@ class Desk:
             self._database.execute("ROLLBACK TO command")
             self._database.execute("RELEASE command")
             self._archive.forget()
+            place = self._answers.place(caller, command)
+            if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
+                self._operator.unknown_head(
+                    caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
+                )
             shift = max(command.block_line - command.line, 0)
             facts = {"faults": refused.faults, "shift": shift, "command": command}
-            return Answer("refused", facts, match=self._answers.place(caller, command))
+            return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
         out = Out("", "")
+        if reading.optout:
+            self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
@@ -317,9 +387,8 @@ class Desk:
             text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
-        out.text = self._clerk.render(
-            "letters/answer.txt", answers=told, ignored=_told_of_ignored(reading), stopped=reading.optout
-        )
+        ignored = [] if reading.optout else _told_of_ignored(reading)
+        out.text = self._clerk.render("letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout)
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:

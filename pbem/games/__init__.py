@@ -90,6 +90,10 @@ class State(Protocol):
         """The seats that order in this turn, in seat order: forced orders, or None to ask. Empty when over."""
 
     @property
+    def remaining(self) -> tuple[int, ...]:
+        """The seats still in the game, in order: one that is out orders nothing any more, and reads on."""
+
+    @property
     def scores(self) -> tuple[int, ...]:
         """The scores of the position, in seat order."""
 

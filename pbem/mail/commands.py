@@ -48,6 +48,8 @@ class Arguments(TypedDict, total=False):
     whole: bool
     """The whole match, not one game of it."""
     final: bool
+    public: bool
+    """Press to observers, too."""
     name: str
     """A player's name, lower case."""
     rules: str
@@ -275,9 +277,20 @@ def _final(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _public(words: _Words, given: Arguments) -> str | None:
+    # Alone on the line of the command: what a player writes to the opponent may begin with any word.
+    if words.low() == "public" and words.same_line():
+        words.take()
+        if words.same_line():
+            words.at -= 1
+        else:
+            given["public"] = True
+    return None
+
+
 def _rules(words: _Words, given: Arguments) -> str | None:
     if not _NAME.fullmatch(words.bare()):
-        return "name the game, such as spaceships"
+        return "name the game; `games` lists them all"
     given["rules"] = words.bare().lower()
     words.take()
     return None
@@ -323,8 +336,8 @@ def _players(words: _Words, given: Arguments) -> str | None:
     players = []
     while words.more and not words.word().endswith(":") and not _END.fullmatch(words.bare()):
         players += [name for name in words.take().split(",") if name]
-    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name for name in players)
-    return None if players else "after with come the opponents' names"
+    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
+    return None if players else "after with come the opponents' names, or their addresses"
 
 
 def _key(words: _Words, given: Arguments) -> str | None:
@@ -527,7 +540,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "new",
-            "Propose a match, with lines `option: value`; without opponents it stands in the open list.",
+            "Propose a match to players, or to addresses that are then invited; without, to all in the open list.",
             (Slot("GAME", _rules), Slot("[with PLAYER...]", _players)),
             body="options",
             signed=True,
@@ -541,6 +554,8 @@ COMMANDS: dict[str, Form] = {
             signed=True,
         ),
         Form("decline", "Turn a proposed match down.", (_MATCH_SLOT,), signed=True),
+        Form("join", "Take a seat in a match of the open list.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
+        Form("withdraw", "Take back a proposal of yours.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
         Form(
             "setup",
             "Hand in your secret setup of the next game, replacing an earlier one.",
@@ -577,7 +592,21 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
         Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
-        Form("press", "Send a message to the other players.", (_MATCH_SLOT,), body="press", opens=_A_MATCH),
+        Form(
+            "press",
+            "Send a message to the other players; with `public`, to those who watch, too.",
+            (_MATCH_SLOT, Slot("[public]", _public)),
+            body="press",
+            opens=_A_MATCH,
+        ),
+        Form(
+            "observe",
+            "Watch a public match: what everybody may know of it.",
+            (_MATCH_SLOT,),
+            opens=_A_MATCH,
+        ),
+        Form("unobserve", "Watch it no longer.", (_MATCH_SLOT,), opens=_A_MATCH),
+        Form("standings", "Who has played how many matches, and the ratings.", level="anyone"),
         Form(
             "resign",
             "Give the game up, or the whole match.",

@@ -1,7 +1,8 @@
 """Sending the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
 Here live the conversation with the smarthost, the judgement of its replies (again later, or never), the schedule
-of retries, and the task that keeps a few letters under way. Nothing is composed or changed here. The store's
+of retries, and the task that keeps a few letters under way, over connections that it uses again. Every letter has a
+return path of its own (VERP). Nothing is composed or changed here. The store's
 calls go through `run`, because they may wait for the disk; time is handed in.
 Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """
@@ -10,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import aiosmtplib
 import structlog
 
+from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
+from pbem.points import Points, passing
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnot
 TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
 PATIENCE = 10.0  # seconds that letters under way get to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
+LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -54,6 +59,9 @@ class Transport(Protocol):
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
 
+    async def rest(self) -> None:
+        """Nothing is to be sent for a while: let go of what was kept for the next letter."""
+
 
 class Permanent(Exception):  # noqa: N818 - RFC 5321 4.2.1: permanent negative completion
     """The letter will never be taken; the text is the reply."""
@@ -63,8 +71,16 @@ class Temporary(Exception):  # noqa: N818 - RFC 5321 4.2.1: transient negative c
     """The letter was not taken this time; the text is the reply or the trouble."""
 
 
+@dataclass(slots=True)
+class _Line:
+    """A connection to the smarthost, and how many letters it carried."""
+
+    client: aiosmtplib.SMTP
+    letters: int = 0
+
+
 class Smarthost:
-    """The mail server that takes our letters; each letter has a connection of its own."""
+    """The mail server that takes our letters; a connection carries one letter after the other."""
 
     def __init__(
         self, config: SmarthostConfig, *, server: str, password: str = "", tls_context: ssl.SSLContext | None = None
@@ -73,17 +89,22 @@ class Smarthost:
         self._server = server
         self._password = password
         self._tls_context = tls_context
+        self._idle: list[_Line] = []
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
         if not ADDRESS.fullmatch(recipient):
             # aiosmtplib would repair it, and so write to somebody else.
             raise Permanent("not sent: no plain address")
-        client = self._client()
+        line = await self._line()
+        usable = False
         try:
-            await client.connect()
-            _, reply = await client.sendmail(sender, [recipient], raw)
+            if not line.client.is_connected:
+                await line.client.connect()
+            _, reply = await line.client.sendmail(sender, [recipient], raw)
+            usable = True
         except aiosmtplib.SMTPRecipientsRefused as error:
+            usable = True
             raise _judged(error.recipients[0]) from None
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
@@ -92,8 +113,29 @@ class Smarthost:
             # the same bytes and Message-ID go out again, and the receiver can tell.
             raise Temporary(_clean(f"{type(error).__name__}: {error}")) from None
         finally:
-            await _farewell(client)
+            line.letters += 1
+            if usable and line.client.is_connected and line.letters < LETTERS_PER_CONNECTION:
+                self._idle.append(line)
+            else:
+                await _farewell(line.client)
         return _clean(reply)
+
+    async def rest(self) -> None:
+        """Say goodbye on all connections that are not in use."""
+        while self._idle:
+            await _farewell(self._idle.pop().client)
+
+    async def _line(self) -> _Line:
+        """A connection that still answers, or a new one, not connected yet."""
+        while self._idle:
+            line = self._idle.pop()
+            try:
+                await line.client.rset()
+            except (aiosmtplib.SMTPException, OSError):
+                line.client.close()
+            else:
+                return line
+        return _Line(self._client())
 
     def _client(self) -> aiosmtplib.SMTP:
         config = self._config
@@ -124,6 +166,7 @@ class Deliverer:
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None] = lambda: None,
+        points: Points = passing,
     ) -> None:
         self.wake = asyncio.Event()
         self._outbox = outbox
@@ -134,6 +177,7 @@ class Deliverer:
         self._now = now
         self._run = run
         self._settled = settled
+        self._points = points
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
 
@@ -143,6 +187,8 @@ class Deliverer:
             self.wake.clear()
             try:
                 await self._start_due()
+                if not self._under_way:
+                    await self._transport.rest()
                 wait = await self._wait()
             except StoreError as error:
                 log.error("outbox out of reach", trouble=type(error).__name__)
@@ -158,26 +204,30 @@ class Deliverer:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._transport.rest()
 
     def stop(self) -> None:
         """Begin no further letter, and let `work` come to its end."""
         self._stopping = True
         self.wake.set()
 
-    def envelope_sender(self, row_id: int) -> str:
-        """The sender that a bounce comes back to, naming the outbox row (VERP)."""
-        return f"{self._local}{self._delimiter}bounce.{row_id}@{self._domain}"
+    def envelope_sender(self, row: OutboxRow) -> str:
+        """The sender that a bounce comes back to (VERP): nobody can guess it, and it counts nothing."""
+        return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
 
     async def deliver(self, row: OutboxRow) -> None:
         """Try one leased letter once and note what came of it."""
+        self._points("sending begun")
         try:
-            reply = await self._transport.send(self.envelope_sender(row.id), row.recipient, row.raw)
+            reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
         except Temporary as trouble:
             await self._again(row, str(trouble))
         except Permanent as refusal:
             await self._fail(row, str(refusal))
         else:
+            self._points("smarthost said 250")
             await self._run(self._outbox.delivered, row.id, reply, self._now())
+            self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
 
     async def _again(self, row: OutboxRow, reply: str) -> None:
@@ -199,6 +249,7 @@ class Deliverer:
             row = await self._run(self._outbox.lease, self._now())
             if row is None:
                 return
+            self._points("sending leased")
             task = asyncio.create_task(self._guarded(row))
             self._under_way.add(task)
             task.add_done_callback(self._finished)

@@ -2,30 +2,38 @@
 
 Here live the listeners, the sessions with their limits, and the replies. A letter is handed on as envelope and
 bytes to `accept`, which stores it; "250" is said after that returned, and nothing is read or decided here. What
-aiosmtpd 1.4.6 leaves open is closed below: DATA is read here (bounded memory, all of LMTP's replies), an
-exception is never shown to a client, and connections, commands and time are counted.
-Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP).
+aiosmtpd 1.4.6 leaves open is closed below: DATA is read here (bounded memory, all of LMTP's replies), TLS is begun
+here (its own way loses count of sessions), an exception is never shown to a client, and connections, commands and
+time are counted.
+Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321, RFC 2033 (LMTP), RFC 3207
+(STARTTLS), RFC 2034 (enhanced codes), haproxy's PROXY protocol.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, AnyStr, NoReturn
+from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
 
 import structlog
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP
 
+from pbem.points import Points, passing
 from pbem.store.database import BusyError, FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
+    import socket
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from pbem.config import Limits, Listen
+    from aiosmtpd.proxy_protocol import ProxyData
+
+    from pbem.config import Limits, Listener
 
 __all__ = ["Accept", "Intake", "Place", "Refusal"]
 
@@ -39,10 +47,13 @@ FAULTS = 20  # refused commands in one session: a lost client gives up earlier, 
 DRAIN = 128  # times the message limit: how much of an oversized message is still read before hanging up
 CHUNK = 64 * 1024
 LINGER = 2.0  # seconds that a closing connection gets to take our last reply
+PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
+OPEN_TO_ALL = 0o666  # a Unix socket is as open as a port of the loopback is; its folder may be closed
 HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
 TOO_BIG = "552 5.3.4 message too big"  # RFC 5321 4.5.3.1.9
 TOO_MANY_LINES = "552 5.3.4 message has too many lines"
+TOO_MANY = "421 4.7.0 too many connections"
 LINE_TOO_LONG = "500 5.5.2 line too long"  # RFC 5321 4.5.3.1.10
 
 log = structlog.get_logger()
@@ -78,8 +89,10 @@ class Intake:
         limits: Limits,
         delimiter: str = "+",
         reference: Callable[[], str],
+        points: Points = passing,
     ) -> None:
         self.server = server
+        self.points = points
         self.limits = limits
         self.accept = accept
         self.reference = reference
@@ -91,25 +104,36 @@ class Intake:
         self.per_address: Counter[str] = Counter()
         self._storing: set[asyncio.Future[None]] = set()
 
-    async def listen(self, protocol: str, place: Listen) -> Place:
-        """Open a listener for "smtp" or "lmtp"; raises OSError when the place is taken."""
+    @property
+    def mailbox(self) -> str:
+        """The address that letters go to."""
+        return f"{self._local}@{self._domain}"
+
+    async def listen(self, protocol: str, listener: Listener, handed: Sequence[socket.socket] = ()) -> list[Place]:
+        """Open a listener for "smtp" or "lmtp": at its place, or at the sockets that were `handed` over open.
+
+        Raises OSError when the place is taken, or when there is no certificate where one should be.
+        """
         kind = _LmtpSession if protocol == "lmtp" else _SmtpSession
         loop = asyncio.get_running_loop()
+        tls = _tls(listener)
 
-        def session() -> asyncio.Protocol:
-            return kind(self, loop)
+        def door() -> asyncio.Protocol:
+            return _Door(self, lambda: kind(self, loop, tls, proxy=listener.proxy))
 
-        if place.path is not None:
+        place = listener.listen
+        if place.systemd:
+            servers = [await loop.create_server(door, sock=sock) for sock in handed]
+        elif place.path is not None:
             if place.path.is_socket():
                 place.path.unlink()  # left behind by a kill: the store's lock says that nobody uses it
-            server = await loop.create_unix_server(session, place.path)
-            self._servers.append(server)
+            servers = [await loop.create_unix_server(door, place.path)]
             self._paths.append(place.path)
-            return Place(protocol, path=str(place.path))
-        server = await loop.create_server(session, place.host, place.port)
-        self._servers.append(server)
-        host, port = server.sockets[0].getsockname()[:2]
-        return Place(protocol, host=host, port=port)
+            place.path.chmod(OPEN_TO_ALL)
+        else:
+            servers = [await loop.create_server(door, place.host, place.port)]
+        self._servers += servers
+        return [_place(protocol, server.sockets[0].getsockname()) for server in servers]
 
     async def close(self) -> None:
         """Stop listening, let letters that are being stored get their reply, and end all sessions."""
@@ -131,12 +155,11 @@ class Intake:
         detail = local.removeprefix(self._local + self._delimiter)
         return local in {self._local, "postmaster"} or detail not in {local, ""}
 
-    def admits(self, session: _Session) -> bool:
-        """Whether the caps on connections leave room for this one, itself counted."""
-        return (
-            len(self.sessions) <= self.limits.connections
-            # Whoever comes through a Unix socket is our own mail server, and has no address.
-            and (not session.address or self.per_address[session.address] <= self.limits.connections_per_address)
+    def admits(self, address: str) -> bool:
+        """Whether the caps on connections leave room for one more from there."""
+        # Whoever comes through a Unix socket is our own mail server, and has no address.
+        return len(self.sessions) < self.limits.connections and (
+            not address or self.per_address[address] < self.limits.connections_per_address
         )
 
     async def store(self, envelope: Envelope, raw: bytes) -> str:
@@ -152,7 +175,9 @@ class Intake:
 
     async def _store(self, envelope: Envelope, raw: bytes) -> Any:
         try:
+            self.points("message read")
             await self.accept(envelope, raw)
+            self.points("letter stored")
         except Refusal as refusal:
             return refusal.reply
         except BusyError:
@@ -171,6 +196,40 @@ class Intake:
         return f"{reply} (reference {reference})"
 
 
+def _tls(listener: Listener) -> ssl.SSLContext | None:
+    if not listener.certificate:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(listener.certificate, listener.certificate_key)
+    return context
+
+
+def _place(protocol: str, name: Any) -> Place:
+    if isinstance(name, tuple):
+        return Place(protocol, host=name[0], port=name[1])
+    return Place(protocol, path=name.decode() if isinstance(name, bytes) else name)
+
+
+class _Door(asyncio.Protocol):
+    """Lets a connection in as a session, or turns it away at little cost: a session is dear to make."""
+
+    def __init__(self, intake: Intake, session: Callable[[], _Session]) -> None:
+        self._intake = intake
+        self._session = session
+
+    def connection_made(self, transport: Any) -> None:
+        peer = transport.get_extra_info("peername")
+        address = str(peer[0]) if isinstance(peer, tuple) else ""
+        if self._intake.admits(address):
+            session = self._session()
+            transport.set_protocol(session)
+            session.admitted(address, transport)
+            return
+        log.warning("connection refused: too many", peer=address)
+        transport.write(TOO_MANY.encode("ascii") + b"\r\n")
+        transport.close()
+
+
 class _Sizes(dict[str, int]):
     """Command length limits of one session; aiosmtpd's own table is shared by all and grows."""
 
@@ -186,6 +245,22 @@ class _Handler:
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
+
+    async def handle_EHLO(  # noqa: N802 - named and called by aiosmtpd
+        self, server: _Session, session: Any, envelope: Any, hostname: str, responses: list[str]
+    ) -> list[str]:
+        del envelope, responses
+        session.host_name = hostname
+        offers = [f"SIZE {server.data_size_limit}", "8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"]
+        if server.offers_tls:
+            offers.append("STARTTLS")
+        return [f"250-{line}" for line in (server.hostname, *offers)] + ["250 HELP"]
+
+    async def handle_PROXY(  # noqa: N802 - named and called by aiosmtpd
+        self, server: _Session, session: Any, envelope: Any, proxy: ProxyData
+    ) -> bool:
+        del session, envelope
+        return server.proxied(str(proxy.src_addr or ""))
 
     async def handle_RCPT(  # noqa: N802 - named and called by aiosmtpd
         self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
@@ -206,7 +281,9 @@ class _Handler:
 class _Session(SMTP):
     """One connection, with what aiosmtpd lacks; `ended` is done when it is over."""
 
-    def __init__(self, intake: Intake, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, intake: Intake, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
+    ) -> None:
         limits = intake.limits
         self.command_size_limits = _Sizes()
         super().__init__(
@@ -223,35 +300,60 @@ class _Session(SMTP):
                 "RSET": limits.messages_per_connection + IDLE_COMMANDS,
                 "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
             },
+            proxy_protocol_timeout=PROXY_SECONDS if proxy else None,
             loop=loop,
         )
         self._intake = intake
+        self._tls = tls
+        self._proxy = proxy
         self._faults = 0
+        self._secure = False
         self._storing = False
         self._deadline: asyncio.TimerHandle | None = None
         self.address = ""
         self.ended: asyncio.Future[None] = loop.create_future()
 
-    def connection_made(self, transport: Any) -> None:
-        peer = transport.get_extra_info("peername")
-        self.address = str(peer[0]) if isinstance(peer, tuple) else ""
+    @property
+    def offers_tls(self) -> bool:
+        """Whether STARTTLS is possible and not yet done."""
+        return self._tls is not None and not self._secure
+
+    def admitted(self, address: str, transport: asyncio.Transport) -> None:
+        """Begin the session of a connection that was let in."""
+        # A proxy stands for many clients: each is counted once it is named.
+        self.address = "" if self._proxy else address
         self._intake.sessions.add(self)
         self._intake.per_address[self.address] += 1
         self._deadline = self.loop.call_later(
             self._intake.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
         )
-        super().connection_made(transport)
+        self.connection_made(transport)
+
+    def proxied(self, address: str) -> bool:
+        """Count the client that a proxy speaks for; whether it is let in."""
+        if address and self._intake.per_address[address] >= self._intake.limits.connections_per_address:
+            log.warning("connection refused: too many", peer=address)
+            self.dismiss(TOO_MANY)
+            return False
+        self._uncount()
+        self.address = address
+        self._intake.per_address[address] += 1
+        return True
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self.ended.done():
+            return
         if self._deadline is not None:
             self._deadline.cancel()
         self._intake.sessions.discard(self)
+        self._uncount()
+        super().connection_lost(error)
+        self.ended.set_result(None)
+
+    def _uncount(self) -> None:
         self._intake.per_address[self.address] -= 1
         if not self._intake.per_address[self.address]:
             del self._intake.per_address[self.address]
-        super().connection_lost(error)
-        if not self.ended.done():
-            self.ended.set_result(None)
 
     def dismiss(self, reply: str) -> None:
         """End the session with a 421, but never between a letter's final dot and its reply.
@@ -279,13 +381,11 @@ class _Session(SMTP):
 
     async def _handle_client(self) -> None:
         try:
-            if not self._intake.admits(self):
-                log.warning("connection refused: too many", peer=self.address)
-                self.dismiss("421 4.7.0 too many connections")
-                return
             await super()._handle_client()
         except (ConnectionError, asyncio.IncompleteReadError):
             return  # the client went away; there is nobody to answer
+        except Exception as error:  # such as a PROXY header without an end
+            self.dismiss(self._intake.trouble("421 4.3.0 local trouble", error))
 
     async def push(self, status: AnyStr) -> None:
         """Send a reply; a session that earned too many refusals is ended."""
@@ -295,6 +395,43 @@ class _Session(SMTP):
             if self._faults == FAULTS:
                 log.warning("connection ended: too many faults", peer=self.address)
                 self._hang_up("421 4.7.0 too many faults")
+
+    async def smtp_HELP(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """HELP, for whoever came by hand."""
+        del arg
+        await self.push(f"214 2.0.0 letters for {self._intake.mailbox}; one that says `help` is answered")
+
+    async def smtp_AUTH(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """AUTH: nobody logs in here."""
+        del arg
+        await self.push("502 5.5.1 no accounts here")
+
+    async def smtp_STARTTLS(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""
+        if arg:
+            await self.push("501 5.5.4 STARTTLS takes no argument")
+            return
+        if not self.offers_tls:
+            await self.push("503 5.5.1 TLS is in use" if self._secure else "454 4.7.0 TLS is not available")
+            return
+        assert self._tls is not None
+        transport = cast("asyncio.Transport", self.transport)
+        transport.pause_reading()
+        await self.push("220 2.0.0 go ahead")
+        # Plain text that was sent along would be taken for what the client said under TLS.
+        self._reader._buffer.clear()  # type: ignore[attr-defined] # noqa: SLF001 - asyncio has no other way to drop it
+        try:
+            await self._writer.start_tls(self._tls, ssl_handshake_timeout=self._timeout_duration)
+        except OSError as error:
+            log.info("connection ended: no TLS", peer=self.address, trouble=type(error).__name__)
+            transport.abort()
+            self.connection_lost(None)  # which asyncio does not say of a handshake that failed
+            raise ConnectionResetError from error
+        self.transport = self._reader._transport = self._writer.transport  # type: ignore[attr-defined] # noqa: SLF001
+        self._secure = True
+        self.envelope = self._create_envelope()
+        self.session = self._create_session()
+        self._reset_timeout()
 
     async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
         """RCPT; `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
@@ -320,6 +457,7 @@ class _Session(SMTP):
         reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos)), raw)
         self.envelope = self._create_envelope()
         await self.push("\r\n".join([reply] * self._replies(len(envelope.rcpt_tos))))
+        self._intake.points("250 said")
         if hang_up:
             self._hang_up("421 4.7.0 out of step")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import binascii
 import codecs
 import re
+from collections.abc import Mapping  # noqa: TC003 - msgspec reads the types of a letter's fields
 from dataclasses import dataclass
 from email.message import Message
 from email.policy import compat32
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.config import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 __all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read"]
 

@@ -19,7 +19,7 @@ from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.match.terms import Terms
 
@@ -137,6 +137,8 @@ class Match:
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
+    paused: str = ""
+    """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
 
     @property
@@ -197,6 +199,12 @@ class Match:
 def _standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
     submission = submissions.get(seat)
     return submission if submission and submission.standing else None
+
+
+def _alone(seats: Iterable[int], without: int) -> int:
+    """The one seat among these that is left without another; 0 if there are several."""
+    left = [seat for seat in seats if seat != without]
+    return left[0] if len(left) == 1 else 0
 
 
 @dataclass(slots=True)
@@ -311,7 +319,11 @@ class Step:
         return submission
 
     def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
-        """Give up the game, or the whole match: the position's scores stand, the other seat wins."""
+        """Give up the game, or the whole match: the position's scores stand.
+
+        Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
+        up, and the others play on.
+        """
         match = self.match
         if match.phase not in ("setup", "playing"):
             raise Refused(Fault("resign", None, "the match is not being played"))
@@ -319,7 +331,10 @@ class Step:
             raise Refused(
                 Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
             )
-        winner = next((other for other in match.seats if other != seat), 0) if len(match.seats) == 2 else 0
+        in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+        if seat not in in_game:
+            raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
+        winner = _alone(in_game, seat)
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
@@ -331,7 +346,7 @@ class Step:
         if match.position is not None and match.phase == "playing":
             self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
-            self._close(winner, "resignation")
+            self._close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
 
     def keys(self, seat: int, change: KeyChange) -> None:
         """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
@@ -353,6 +368,8 @@ class Step:
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
         match = self.match
+        if match.paused:
+            return
         if match.phase == "setup" and all(_standing(match.setups, seat) for seat in match.seats):
             self._begin()
         elif match.phase == "playing" and match.position:
@@ -365,6 +382,49 @@ class Step:
                 self._go_on()
             else:
                 self.match = replace(match, resolve_at=settled)
+
+    # The operator's. Whoever reads the transcript sees when, and why.
+
+    def pause(self, reason: str) -> None:
+        """Let the match stand still: what is sent is kept, and nothing begins or resolves."""
+        self._under_way("pause", paused=False)
+        self._stand_still("paused", reason, {"by": "operator", "reason": reason})
+
+    def restored(self, generation: int) -> None:
+        """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
+        self._under_way("restored", paused=None)
+        self._stand_still("restored", "restored from a backup", {"generation": generation})
+
+    def resume(self, reason: str) -> None:
+        """Let the match go on; what became due meanwhile comes with `advance`."""
+        self._under_way("resume", paused=True)
+        self._enter("resumed", {"by": "operator", "reason": reason})
+        self.match = replace(self.match, paused="")
+        self._tell("resumed", reason=reason)
+
+    def stop(self, reason: str) -> None:
+        """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
+        match = self.match
+        self._under_way("end", paused=None)
+        self._enter("stopped", {"by": "operator", "reason": reason})
+        setups = {} if match.phase == "setup" else match.setups
+        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None, paused="")
+        if match.position is not None and match.phase == "playing":
+            self._end(Result(0, match.position.scores, "abandoned"), goes_on=False)
+        self._close(0, f"operator: {reason}")
+
+    def _under_way(self, event: str, *, paused: bool | None) -> None:
+        """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault(event, match.id, f"the match is {match.phase}, not under way"))
+        if paused is not None and bool(match.paused) != paused:
+            raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))
+
+    def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
+        self._enter(kind, body)
+        self.match = replace(self.match, paused=why or kind, resolve_at=None)
+        self._tell(kind, **body)
 
     # What events have in common.
 

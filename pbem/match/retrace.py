@@ -117,6 +117,10 @@ class _Walk:
             "turn": self.turn,
             "resigned": self.resigned,
             "keys": self.keys,
+            "paused": self.operated,
+            "resumed": self.operated,
+            "restored": self.operated,
+            "stopped": self.operated,
         }
         maker = makers.get(self.entry.type)
         if maker is None:
@@ -234,6 +238,16 @@ class _Walk:
         self.form("resign match" if whole_match else "resign game", seat, path, letter, None)
         step = self.at_work(iter(()))
         step.resign(seat, Signed(letter, "", ""), whole_match=whole_match)
+        return step
+
+    def operated(self) -> Step:
+        """What the operator did follows from nothing but the server's word: it need only make sense."""
+        step = self.at_work(iter(()))
+        if self.entry.type == "restored":
+            step.restored(int(self.entry.body["generation"]))
+            return step
+        event = {"paused": step.pause, "resumed": step.resume, "stopped": step.stop}[self.entry.type]
+        event(str(self.entry.body["reason"]))
         return step
 
     def at_work(self, salts: Iterator[str]) -> Step:

@@ -22,6 +22,7 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
+PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, str] = {
     "kind": "single (default), scored or continued: one game, several, or several in which survivors carry over",
@@ -29,6 +30,7 @@ OPTIONS: Mapping[str, str] = {
     "target": "the match ends after the game in which somebody's scores add up to this",
     "victory": "sum of scores (default) or last game: who wins a scored or continued match",
     "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
+    "privacy": "public (default): others may watch what is open to all; or private",
     "rules": "edition of the rulings; the newest by default",
 }
 """The options of a match and what they mean: help and the parser both read this table."""
@@ -49,6 +51,7 @@ class Terms:
     target: int | None
     victory: str
     settle: int
+    privacy: str
     players: tuple[str, ...]
 
     @property
@@ -110,6 +113,7 @@ class _Proposal:
             "target": target,
             "victory": self.choice("victory", VICTORIES),
             "settle": self.settling(),
+            "privacy": self.choice("privacy", PRIVACIES),
         }
         if terms["edition"] not in self.rules.editions:
             self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))

@@ -130,16 +130,19 @@ def _revealed(found: Bundle) -> int:
     return len(found.entries)
 
 
+BETWEEN = frozenset({"paused", "resumed", "restored", "keys"})
+"""Entries that may stand between the turns of a game that is not revealed yet."""
+
+
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
-    turn = 0
     for entry in found.entries[until + 1 :]:
         if entry.type == "keys":
             named.update(_named(entry))
-            continue
-        turn += 1
+    following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
+    for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
         named.update(_named(entry))
@@ -203,6 +206,10 @@ def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
         return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
     if entry.type == "revealed":
         return Check(True, what, f"{game}: the record replays")
+    if entry.type == "restored":
+        return Check(True, what, f"the server was restored from a backup (generation {body['generation']}); paused")
+    if entry.type in ("paused", "resumed", "stopped"):
+        return Check(True, what, f"{entry.type} by the operator: {body['reason']}")
     if entry.type == "resigned":
         return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
     if entry.type == "keys":

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlite_utils
 
+from pbem.points import Points, passing
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -74,18 +75,34 @@ def moment(text: str) -> datetime:
 class Database:
     """One connection to the store, made for one thread at a time; each thread that works opens its own.
 
-    Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept.
+    Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept. Without
+    `migrate` a store is neither made nor brought up to date: who looks in beside a daemon must not.
     """
 
-    def __init__(self, path: Path | str, migrations: Sequence[str] = MIGRATIONS) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        migrations: Sequence[str] = MIGRATIONS,
+        *,
+        migrate: bool = True,
+        points: Points = passing,
+    ) -> None:
         self.path = Path(path)
-        _create(self.path)
+        self._points = points
+        if migrate:
+            _create(self.path)
+        elif not self.path.is_file():
+            raise StoreError(f"there is no store {self.path}")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._thread = threading.RLock()
         try:
             with _translated():
                 self.utils = sqlite_utils.Database(connection, execute_plugins=False)
                 self._prepare()
+                if not migrate and self.version < len(migrations):
+                    raise StoreError(
+                        f"{self.path} was written by an earlier version: start the server once with this one"
+                    )
                 self._migrate(migrations)
         except BaseException:
             connection.close()
@@ -124,7 +141,9 @@ class Database:
                 self.utils.conn.execute("BEGIN IMMEDIATE")
                 try:
                     yield self
+                    self._points("transaction written")
                     self.utils.conn.execute("COMMIT")
+                    self._points("transaction committed")
                 except BaseException:
                     # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
                     if self.utils.conn.in_transaction:
@@ -213,6 +232,21 @@ class Lock:
             raise LockedError(f"{path} is in use by another pbem (process {holder or 'unknown'})") from None
         os.ftruncate(self._file, 0)
         os.write(self._file, f"{os.getpid()}\n".encode())
+
+    @staticmethod
+    def holder(path: Path | str) -> int | None:
+        """The process that holds the lock of a store, or None when none does."""
+        try:
+            file = os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return int(os.read(file, 20) or 0)
+        finally:
+            os.close(file)
+        return None
 
     def __enter__(self) -> Self:
         return self

@@ -44,6 +44,11 @@ class MatchRow:
     head: str
     resolve_at: str | None
     seats: tuple[SeatRow, ...]
+    """Those that are taken."""
+
+    def of(self, seat: int) -> SeatRow:
+        """The row of a seat that is taken."""
+        return next(row for row in self.seats if row.seat == seat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +79,37 @@ class Matches:
         self._database = database
         self._vault = vault
 
-    def create(self, terms: dict[str, Any], seats: Iterable[tuple[str, str, bool]], head: str, time: str) -> int:
-        """A new proposal; `seats` are player, token and whether accepted, in seat order. Its number."""
+    def create(
+        self, terms: dict[str, Any], seats: Iterable[tuple[int, str, str, bool]], head: str, time: str, phase: str
+    ) -> int:
+        """A new proposal; of each seat that is taken: number, player, token and whether accepted. Its number."""
         cursor = self._database.execute(
-            "INSERT INTO matches (phase, terms, head, created) VALUES ('proposed', ?, ?, ?)",
-            (json.dumps(terms), head, time),
+            "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?)",
+            (phase, json.dumps(terms), head, time),
         )
         number = int(cursor.lastrowid or 0)
-        for seat, (player, token, accepted) in enumerate(seats, start=1):
+        for seat, player, token, accepted in seats:
             self._database.execute(
                 "INSERT INTO seats VALUES (?, ?, ?, ?, ?)", (number, seat, player, token, int(accepted))
             )
         return number
+
+    def seat(  # noqa: PLR0913, PLR0917 - a row has its columns
+        self, number: int, seat: int, player: str, token: str, terms: dict[str, Any], phase: str
+    ) -> None:
+        """Give a free seat of a proposal to a player, with the terms that name them."""
+        self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?, 0)", (number, seat, player, token))
+        self._database.execute(
+            "UPDATE matches SET terms = ?, phase = ? WHERE number = ?", (json.dumps(terms), phase, number)
+        )
+
+    def pending(self, player: str) -> int:
+        """How many proposals of the player (who has their first seat) wait for an answer."""
+        query = (
+            "SELECT count(*) FROM seats JOIN matches ON number = match"
+            " WHERE player = ? AND seat = 1 AND phase IN ('open', 'proposed')"
+        )
+        return int(self._database.execute(query, (player,)).fetchone()[0])
 
     def row(self, number: int) -> MatchRow | None:
         """The match of this number."""
@@ -109,6 +133,11 @@ class Matches:
         """The numbers of the player's matches, oldest first."""
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
         return [row[0] for row in self._database.execute(query, (player,))]
+
+    def under_way(self) -> list[int]:
+        """The numbers of the matches that are being played, oldest first."""
+        query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"
+        return [row[0] for row in self._database.execute(query)]
 
     def by_token(self, token: str) -> tuple[int, str] | None:
         """The match and the player that a Reply-To token belongs to."""

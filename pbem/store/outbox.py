@@ -1,8 +1,9 @@
 """The outbox: letters to be sent, in fixed bytes under a fixed Message-ID, and what became of the sending.
 
-Here live the rows and their states: waiting -> leased -> delivered or failed, or waiting again. Nothing here
-composes or sends. Bytes are sealed by the vault, because reports carry what only one player may know.
-Implements reliability.md, promise 3 and case 29.
+Here live the rows and their states: waiting -> leased -> delivered or failed, or waiting again; the token of each
+letter's return path; and the bounces that came back to it. Nothing here composes, sends or reads mail. Bytes are
+sealed by the vault, because reports carry what only one player may know.
+Implements reliability.md, promise 3 and cases 28 and 29.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Failure", "Outbox", "OutboxRow"]
 
+TOKEN = 20  # hex digits: 80 bits that nobody guesses, and short enough for any local part
+
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
@@ -32,11 +35,13 @@ class OutboxRow:
     created: datetime
     attempts: int
     """How often sending was begun, this time included."""
+    token: str
+    """What its return path is known by; it tells nothing, not even how many letters there were."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A letter that could not be delivered and of which nobody was told yet."""
+    """A letter that was given up, or that came back; the reply is what the smarthost said last."""
 
     id: int
     recipient: str
@@ -68,8 +73,8 @@ class Outbox:
                 raise ValueError(f"{message_id} was already given to another letter")
             return int(known["id"])
         cursor = self._database.write(
-            "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 recipient,
                 message_id,
@@ -78,6 +83,7 @@ class Outbox:
                 self._vault.seal(raw, f"outbox {message_id} {recipient}"),
                 stamp(created),
                 stamp(created),
+                self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
         return int(cursor.lastrowid or 0)
@@ -100,6 +106,7 @@ class Outbox:
             self._raw(row),
             moment(row["created"]),
             row["attempts"] + 1,
+            row["token"],
         )
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
@@ -128,27 +135,31 @@ class Outbox:
     def failures(self) -> list[Failure]:
         """The letters given up of which nobody was told yet, oldest first."""
         rows = self._database.rows("SELECT * FROM outbox WHERE state = 'failed' AND told = 0 ORDER BY id")
-        return [
-            Failure(
-                row["id"],
-                row["recipient"],
-                row["message_id"],
-                moment(row["created"]),
-                moment(row["settled"]),
-                row["attempts"],
-                row["reply"],
-            )
-            for row in rows
-        ]
+        return [_failure(row) for row in rows]
 
     def told(self, row_id: int) -> None:
         """Note, in the caller's transaction, that those concerned were told of a failure."""
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
 
-    def find(self, row_id: int) -> tuple[str, str, str] | None:
-        """Recipient, Message-ID and state of a letter by the number in its envelope sender (VERP), or None."""
-        row = self._database.row("SELECT recipient, message_id, state FROM outbox WHERE id = ?", (row_id,))
-        return None if row is None else (row["recipient"], row["message_id"], row["state"])
+    def returned(self, token: str) -> Failure | None:
+        """The letter whose return path has this token, as one that came back; None when there is none."""
+        row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
+        return None if row is None else _failure(row)
+
+    def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
+        """Keep, in the caller's transaction, that a letter from the inbox says a letter of ours came back."""
+        self._database.write(
+            "INSERT INTO bounces (inbox, outbox, kind, status, received) VALUES (?, ?, ?, ?, ?)",
+            (inbox_id, row_id, kind, status, stamp(received)),
+        )
+
+    def bounces(self, row_id: int | None = None) -> dict[str, int]:
+        """How many bounces came of each kind, for one letter or for all."""
+        rows = self._database.rows(
+            "SELECT kind, count(*) AS number FROM bounces WHERE ? IS NULL OR outbox = ? GROUP BY kind ORDER BY kind",
+            (row_id, row_id),
+        )
+        return {row["kind"]: row["number"] for row in rows}
 
     def raw(self, row_id: int) -> bytes:
         """The bytes of a letter in any state; raises KeyError and `Sealed`."""
@@ -169,3 +180,15 @@ class Outbox:
 
     def _raw(self, row: dict[str, Any]) -> bytes:
         return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")
+
+
+def _failure(row: dict[str, Any]) -> Failure:
+    return Failure(
+        row["id"],
+        row["recipient"],
+        row["message_id"],
+        moment(row["created"]),
+        moment(row["settled"] or row["created"]),
+        row["attempts"],
+        row["reply"] or "",
+    )

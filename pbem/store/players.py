@@ -1,4 +1,4 @@
-"""Players, their addresses and keys, challenges that wait for an answer, and the signed texts that were handled.
+"""Players, their addresses and keys, challenges that wait, signed texts already handled, and who is out of reach.
 
 Only storage: who may register what is decided at the desk. Every call is part of the caller's transaction.
 Implements protocol.md, "Identity".
@@ -182,6 +182,29 @@ class Players:
     def answered(self, address: str) -> None:
         """Forget the challenges of this address."""
         self._database.execute("DELETE FROM challenges WHERE address = ?", (address,))
+
+    def unreachable(self, player: str) -> str | None:
+        """Since when letters to this player do not arrive, as a stamp; None while nothing is known against it."""
+        since: str | None = self._database.scalar("SELECT since FROM unreachable WHERE player = ?", (player,))
+        return since
+
+    def out_of_reach(self) -> dict[str, str]:
+        """All players to whom letters do not arrive, with the stamp since when."""
+        query = "SELECT player, since FROM unreachable ORDER BY since, player"
+        return {row["player"]: row["since"] for row in self._database.rows(query)}
+
+    def lose(self, player: str, since: str, letter: int) -> bool:
+        """Note that a letter, by its number in the outbox, did not arrive; whether that is news."""
+        return (
+            self._database.write(
+                "INSERT OR IGNORE INTO unreachable (player, since, letter) VALUES (?, ?, ?)", (player, since, letter)
+            ).rowcount
+            == 1
+        )
+
+    def find(self, player: str) -> None:
+        """Note that the player can be reached again."""
+        self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str) -> str | None:
         """When a text with this hash, signed by the player, was handled; None when it is new."""

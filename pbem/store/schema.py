@@ -128,6 +128,77 @@ CREATE TABLE submissions (
 ) STRICT;
 """
 
+AROUND = """
+CREATE TABLE free_seats (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    address TEXT COLLATE NOCASE,
+    PRIMARY KEY (match, seat)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX free_seats_for_anybody ON free_seats(match) WHERE address IS NULL;
+CREATE INDEX free_seats_kept ON free_seats(address) WHERE address IS NOT NULL;
+CREATE TABLE invited (
+    address TEXT PRIMARY KEY COLLATE NOCASE,
+    time TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE silent (
+    address TEXT PRIMARY KEY COLLATE NOCASE,
+    since TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE observers (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    player TEXT NOT NULL REFERENCES players(name),
+    since TEXT NOT NULL,
+    PRIMARY KEY (match, player)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE standings (
+    game TEXT NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    played INTEGER NOT NULL,
+    won INTEGER NOT NULL,
+    drawn INTEGER NOT NULL,
+    abandoned INTEGER NOT NULL,
+    mean REAL,
+    deviation REAL,
+    sure REAL,
+    PRIMARY KEY (game, player)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX standings_by_rating ON standings(game, sure DESC, player);
+"""
+
+RETURNS = """
+ALTER TABLE outbox ADD COLUMN token TEXT;
+UPDATE outbox SET token = lower(hex(randomblob(10)));
+CREATE UNIQUE INDEX outbox_token ON outbox (token);
+CREATE TABLE bounces (
+    inbox INTEGER PRIMARY KEY REFERENCES inbox(id),
+    outbox INTEGER NOT NULL REFERENCES outbox(id),
+    kind TEXT NOT NULL CHECK (kind IN ('permanent', 'temporary', 'unclear')),
+    status TEXT NOT NULL,
+    received TEXT NOT NULL
+) STRICT;
+CREATE INDEX bounces_of_a_letter ON bounces (outbox);
+CREATE TABLE unreachable (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    since TEXT NOT NULL,
+    letter INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+OPERATOR = """
+CREATE TABLE instructions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    what TEXT NOT NULL CHECK (what IN ('pause', 'resume', 'end', 'restored')),
+    match INTEGER,
+    reason TEXT NOT NULL,
+    by TEXT NOT NULL,
+    given TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'refused')),
+    answer TEXT
+) STRICT;
+CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
+"""
+
 KEYS = """
 ALTER TABLE keys ADD COLUMN revoked TEXT;
 CREATE TABLE addresses (
@@ -161,5 +232,5 @@ CREATE TABLE key_changes (
 CREATE INDEX key_changes_due ON key_changes(due) WHERE due IS NOT NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, KEYS)
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, KEYS)
 """The scripts in their order."""

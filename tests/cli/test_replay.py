@@ -74,6 +74,14 @@ def test_the_account_for_people(examples):
     assert "refused, turn 2, seat 2, `m4 Rz2`" in refused.stdout
 
 
+def test_the_account_names_ships_and_pieces(shared):
+    done = run(shared / "examples" / "shoot-em-up" / "draw.pbem.toml")
+    assert "    state action: 1 ships: A b2 N 0, B c2 N 0, C d2 N 0, D b4 S 0, E c4 S 0, F d4 S 0" in done.stdout
+    assert "    state action: 2 ships: nothing\n" in done.stdout
+    done = run(shared / "examples" / "dueling-masters" / "three-way-collision.pbem.toml")
+    assert "    collision B7 pieces: Z1 Y1 destroyed: destroyed undamaged\n" in done.stdout
+
+
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"\0", b"record = 1 \xc3(", b"[" * 100_000, b""])
 def test_hostile_files(tmp_path, data):
     file = tmp_path / "x.pbem.toml"

@@ -95,13 +95,37 @@ def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Refe
 
 def test_a_resignation_among_three_ends_the_game_without_a_winner(referee: Referee) -> None:
     people = begun(referee)
-    ann, _, cem = people
-    play(referee, people, TURNS[0])
-    referee.send(cem, "resign m1 game 1\n")
+    ann, bob, _ = people
+    referee.send(bob, "resign m1 game 1\n")
     reveal = ann.find("what was secret")
-    assert "The game is a draw after 1 turn" in body(reveal)
-    checks = list(verify(attachment(reveal, ".zip"), Letters))
+    assert "The game ends without a winner after 0 turns, because one of you resigned" in body(reveal)
+    assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
+    assert "The match is a draw. Scores" in body(ann.find("the match is closed"))
+
+
+def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
+    people = begun(referee)
+    ann, bob, cem = people
+    play(referee, people, TURNS[0])
+    referee.send(bob, "resign m1 match\n")
+    for person in (ann, cem):
+        assert "ann wins after 1 turn, because one of you resigned" in body(person.find("what was secret"))
+        assert "ann has won the match: one of you resigned it" in body(person.find("the match is closed"))
+    checks = list(verify(attachment(cem.find("what was secret"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
+
+
+def test_who_is_out_has_nothing_to_resign(referee: Referee) -> None:
+    people = begun(referee)
+    ann, bob, cem = people
+    play(referee, people, TURNS[0])
+    before = len(ann.letters), len(bob.letters)
+    for what in ("game 1", "match"):
+        referee.send(cem, f"resign m1 {what}\n")
+        assert "you are out of this game, and the others play on" in cem.text
+    assert (len(ann.letters), len(bob.letters)) == before
+    play(referee, people, TURNS[1])
+    assert "turn 2" in str(cem.last["Subject"])
 
 
 def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> None:
@@ -120,3 +144,9 @@ def test_reading_commands(referee: Referee) -> None:
     for letter in ann.letters:
         assert body(letter).isascii()
         assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">"))
+
+
+def test_a_report_of_no_turn_is_refused(referee: Referee) -> None:
+    ann = begun(referee)[0]
+    referee.send(ann, "report m1\n", sign=False)
+    assert "there is no report of that turn" in ann.text

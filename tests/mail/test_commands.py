@@ -57,6 +57,8 @@ EXAMPLES = {
     "list": "list open",
     "accept": f"accept m17 {HASH}",
     "decline": "decline m17",
+    "join": "join m17",
+    "withdraw": "withdraw m17",
     "setup": "setup m17 game 2\nDS Rv1 Rv2\nend",
     "orders": ORDERS,
     "clear": "clear m17",
@@ -65,6 +67,9 @@ EXAMPLES = {
     "report": "report m17 game 2 turn 3",
     "transcript": "transcript m17",
     "press": "press m17\nGood luck!\nend",
+    "observe": "observe m17",
+    "unobserve": "unobserve m17",
+    "standings": "standings",
     "resign": "resign m17",
 }
 
@@ -88,13 +93,14 @@ KEYED = {"confirm", "key add", "key revoke", "key keep", "address add"}
 
 def test_what_key_demanding_matches_want_signed() -> None:
     signed = {name for name, form in COMMANDS.items() if form.signed}
-    assert signed == {"confirm", "new", "accept", "decline", "setup", "orders", "clear", "resign", *KEYED}
+    assert signed == {"new", "accept", "decline", "join", "withdraw", "setup", "orders", "clear", "resign", *KEYED}
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED
     assert {name for name, form in COMMANDS.items() if form.level == "anyone"} == {
         "help",
         "games",
         "rules",
         "register",
+        "standings",
         "list",
     }
 
@@ -314,7 +320,7 @@ def test_five_unknown_commands_end_the_reading() -> None:
     assert reading.ignored == ["one", "two words", "three", "four", "five", "status m17\nresign m17"]
 
 
-@pytest.mark.parametrize("name", ["sheet", "set", "address", "key", "recover", "join", "withdraw", "draw", "extend"])
+@pytest.mark.parametrize("name", ["sheet", "set", "address", "key", "recover", "draw", "extend"])
 def test_what_is_not_built_yet_is_unknown(name: str) -> None:
     assert parse(f"{name} m17").commands == []
     assert parse(f"{name} m17").ignored == [f"{name} m17"]

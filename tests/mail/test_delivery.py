@@ -38,6 +38,12 @@ class Script:
         self.mail = ["250 ok"]
         self.received: list[tuple[str, str, bytes]] = []
         self.tries = 0
+        self.sessions: list[SMTP] = []
+        self.quits = 0
+
+    async def handle_QUIT(self, _server: SMTP, _session: Any, _envelope: Any) -> str:  # noqa: N802
+        self.quits += 1
+        return "221 bye"
 
     @staticmethod
     def next(replies: list[str]) -> str:
@@ -115,18 +121,17 @@ def free_port() -> int:
 @contextlib.asynccontextmanager
 async def scripted(script: Script, port: int) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
-    sessions: list[SMTP] = []
 
     def session() -> SMTP:
-        sessions.append(SMTP(script, hostname="smarthost.example", loop=loop))
-        return sessions[-1]
+        script.sessions.append(SMTP(script, hostname="smarthost.example", loop=loop))
+        return script.sessions[-1]
 
     server = await loop.create_server(session, "127.0.0.1", port)
     try:
         yield
     finally:
         server.close()
-        for open_session in sessions:
+        for open_session in script.sessions:
             if open_session.transport is not None:
                 open_session.transport.close()
         await asyncio.sleep(0.01)
@@ -161,7 +166,11 @@ def test_a_letter_leaves_exactly_as_stored_with_an_address_for_its_bounce(tmp_pa
         number = post.put()
         post.deliverer.wake.set()
         await post.until(lambda: post.outbox.count("delivered") == 1)
-        assert post.script.received == [(f"pbem+bounce.{number}@play.example", "anna@example.org", RAW)]
+        token = post.database.scalar("SELECT token FROM outbox")
+        assert post.script.received == [(f"pbem+b{token}@play.example", "anna@example.org", RAW)]
+        returned = post.outbox.returned(token)
+        assert returned is not None
+        assert returned.id == number
         assert post.database.scalar("SELECT reply FROM outbox") == "taken"
 
     play(tmp_path, scene)
@@ -271,6 +280,38 @@ def test_many_letters_leave_each_once(tmp_path: Path) -> None:
         assert len({sender for sender, _, _ in post.script.received}) == len(post.script.received) == 40
 
     play(tmp_path, scene, Delivery(concurrency=7))
+
+
+def test_letters_of_one_burst_share_a_connection_that_is_closed_when_it_is_over(tmp_path: Path) -> None:
+    async def scene(post: Post) -> None:
+        for number in range(1, 11):
+            post.put(number)
+        post.script.rcpt = ["250 ok", "550 no", "250 ok"]
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 9)
+        await post.until(lambda: post.script.quits == 1)
+        assert len(post.script.sessions) == 1
+        post.put(11)
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 10)
+        assert len(post.script.sessions) == 2
+
+    play(tmp_path, scene, Delivery(concurrency=1))
+
+
+def test_a_connection_that_died_between_two_letters_is_replaced() -> None:
+    async def main() -> None:
+        script, port = Script(), free_port()
+        async with scripted(script, port):
+            host = smarthost(port)
+            await host.send("pbem@play.example", "anna@example.org", RAW)
+            transport: Any = script.sessions[0].transport
+            transport.abort()
+            await host.send("pbem@play.example", "anna@example.org", RAW)
+            await host.rest()
+        assert (len(script.received), len(script.sessions)) == (2, 2)
+
+    asyncio.run(main())
 
 
 def test_a_letter_leased_by_a_killed_process_goes_out_alike(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def faults(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: st
 
 def test_defaults() -> None:
     terms = propose()
-    assert terms == Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, TWO)
+    assert terms == Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, "public", TWO)
     assert terms.settling == SETTLE
     assert dict(terms.first_options().changed) == {}
 
@@ -52,6 +52,7 @@ def test_defaults() -> None:
         ("settle", "90s", "settle", 90),
         ("settle", "2 h", "settle", 7200),
         ("settle", "7d", "settle", 604800),
+        ("privacy", "Private", "privacy", "private"),
         ("rules", "1", "edition", 1),
     ],
 )
@@ -85,6 +86,7 @@ def test_every_option_is_tried_above() -> None:
         ({"settle": "8d"}, ["settle"]),
         ({"settle": "-1m"}, ["settle"]),
         ({"settle": ""}, ["settle"]),
+        ({"privacy": "secret"}, ["privacy"]),
         ({"rules": "2"}, ["rules"]),
         ({"rules": "x"}, ["rules"]),
         ({"colour": "red"}, ["colour"]),
@@ -170,6 +172,7 @@ CHANGED: dict[str, Any] = {
     "target": 5,
     "victory": "last game",
     "settle": 1,
+    "privacy": "private",
     "players": ("bob", "ann"),
 }
 

@@ -12,34 +12,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from pbem.games.audience import EVERYBODY, Audience, audience, cut
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
+from pbem.games.dueling_masters.notation import SEATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.audience import Shown
     from pbem.games.dueling_masters.transit import Side, State
 
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "check": ("seat", "kind", "piece", "from"),
-    "collision": ("kind", "square", "pieces", "destroyed"),
-    "departure": ("seat", "kind", "piece", "square"),
-    "pass": ("seat", "kind"),
+SHOWN: Final[Shown] = {
+    "check": {
+        "seat": EVERYBODY,
+        "kind": EVERYBODY,
+        "piece": EVERYBODY,
+        "from": EVERYBODY,
+        "to": frozenset({Audience.OWNER}),
+    },
+    "collision": {
+        "kind": EVERYBODY,
+        "square": EVERYBODY,
+        "pieces": {"1": EVERYBODY, "2": EVERYBODY},
+        "destroyed": {"1": EVERYBODY, "2": EVERYBODY},
+    },
+    "departure": {
+        "seat": EVERYBODY,
+        "kind": EVERYBODY,
+        "piece": EVERYBODY,
+        "square": EVERYBODY,
+    },
+    "pass": {
+        "seat": EVERYBODY,
+        "kind": EVERYBODY,
+    },
 }
-"""What may be passed on to anybody of each kind of report; all else stays here."""
-OWN_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {"check": ("seat", "kind", "piece", "from", "to")}
-"""What goes to the seat of the report, where it is more."""
+"""Who may read what of each kind of report (ruling 33). What is not in this table is not sent to anybody."""
 
 
 def show(report: Report, seat: int | None) -> Report | None:
     """What a seat (None: the public) may read of a report; None for nothing."""
-    kind = report.get("kind", "")
-    fields = FIELDS.get(kind)
-    if fields is None or seat not in (None, 1, 2):
-        return None
-    if seat is not None and report.get("seat") == seat:
-        fields = OWN_FIELDS.get(kind, fields)
-    return {name: value for name, value in report.items() if name in fields}
+    return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
 class _Picture:

@@ -76,6 +76,11 @@ class State:
         return {seat: None if self.sides[seat - 1].standing.can_move(self.options) else PASS}
 
     @property
+    def remaining(self) -> tuple[int, int]:
+        """Both seats: the game is over when one has nothing left."""
+        return 1, 2
+
+    @property
     def scores(self) -> tuple[int, int]:
         """Home planets left of seats 1 and 2."""
         return self.sides[0].score, self.sides[1].score

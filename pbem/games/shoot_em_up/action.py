@@ -34,7 +34,12 @@ class State:
     @property
     def due(self) -> dict[int, None]:
         """The seats with ships left order in every turn."""
-        return {} if self.result else dict.fromkeys(sorted({ship.seat for ship in self.ships}))
+        return {} if self.result else dict.fromkeys(self.remaining)
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The seats with ships left (ruling 25)."""
+        return tuple(sorted({ship.seat for ship in self.ships}))
 
     @property
     def scores(self) -> tuple[int, ...]:

@@ -9,27 +9,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS
+from pbem.games.audience import ANY, EVERYBODY, audience, cut
+from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pbem.games import Report
+    from pbem.games.audience import Shown
     from pbem.games.shoot_em_up.action import State
 
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "hit": ("action", "kind", "ship", "where", "by", "shields", "destroyed"),
-    "state": ("action", "kind", "ships"),
+SHOWN: Final[Shown] = {
+    "hit": {
+        "action": EVERYBODY,
+        "kind": EVERYBODY,
+        "ship": EVERYBODY,
+        "where": EVERYBODY,
+        "by": EVERYBODY,
+        "shields": EVERYBODY,
+        "destroyed": EVERYBODY,
+    },
+    "state": {
+        "action": EVERYBODY,
+        "kind": EVERYBODY,
+        "ships": {ANY: EVERYBODY},
+    },
 }
-"""What may be passed on of each kind of report; all else stays here."""
+"""Who may read what of each kind of report. What is not in this table is not sent to anybody.
+
+The board is open to all, those who are out of the game included: the secrets are what no report holds.
+"""
 
 
 def show(report: Report, seat: int | None) -> Report | None:
     """What a seat (None: the public) may read of a report; None for nothing."""
-    fields = FIELDS.get(report.get("kind", ""))
-    if fields is None or seat not in (None, 1, 2, 3, 4):
-        return None
-    return {name: value for name, value in report.items() if name in fields}
+    ship = str(report.get("ship", ""))
+    owner = LETTERS.find(ship) // SHIPS + 1 if ship else None
+    return cut(report, SHOWN, audience(owner, seat, range(1, SEATS[-1] + 1)))
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:

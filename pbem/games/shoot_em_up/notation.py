@@ -77,7 +77,9 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     for number, line in _lines(text):
         found = _PLACED.fullmatch(line)
         if not found:
-            faults.append(Fault("4", line, "not a ship, a square and a facing, such as `A c1 N`", number))
+            faults.append(
+                Fault("4", line, "not a ship, a square and a facing, such as `A c1 N`, on a line of its own", number)
+            )
             named.update(_meant(line, own))
             continue
         ship, square = _LETTER[found[1]], board.squares.get(found[2], -1)
@@ -146,7 +148,9 @@ def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
     for number, line in _lines(text):
         found = _ORDERED.fullmatch(line)
         if not found:
-            faults.append(Fault("7", line, "not a ship and three of L R F M S, such as `A: FMS`", number))
+            faults.append(
+                Fault("7", line, "not a ship and three of L R F M S, such as `A: FMS`, on a line of its own", number)
+            )
             named.update(_meant(line, living))
         elif _LETTER[found[1]] not in living:
             faults.append(Fault("8", line, f"{found[1]} is {_why_not(_LETTER[found[1]], seat)}", number))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from pbem.games.audience import EVERYBODY, audience, cut
+from pbem.games.spaceships.fleet import SEATS
 from pbem.games.spaceships.ships import strikes
 from pbem.games.spaceships.space import CELLS, names
 from pbem.games.spaceships.turn import first_to_report, launch_cells
@@ -16,35 +18,44 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.audience import Fields, Shown
     from pbem.games.spaceships.turn import Side, State
 
-_STRIKE: Final = ("seat", "kind", "cell", "result", "explosions", "destroyed", "flashcube")
-FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+_STRIKE: Final[Fields] = {
+    "seat": EVERYBODY,
+    "kind": EVERYBODY,
+    "cell": EVERYBODY,
+    "result": EVERYBODY,
+    "explosions": EVERYBODY,
+    "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
+    "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
+}
+SHOWN: Final[Shown] = {
     "beam": _STRIKE,
     "strike": _STRIKE,
-    "scan": ("seat", "kind", "cell", "result"),
-    "kamikaze death": ("seat", "kind", "cell", "destroyed", "flashcube"),
+    "scan": {
+        "seat": EVERYBODY,
+        "kind": EVERYBODY,
+        "cell": EVERYBODY,
+        "result": EVERYBODY,
+    },
+    "kamikaze death": {
+        "seat": EVERYBODY,
+        "kind": EVERYBODY,
+        "cell": EVERYBODY,
+        "destroyed": {"ship": EVERYBODY, "cells": EVERYBODY},
+        "flashcube": {"cell": EVERYBODY, "ship": EVERYBODY, "destroyed": EVERYBODY},
+    },
 }
-"""What may be passed on of each kind of report; all else stays here."""
-DESTROYED: Final = ("ship", "cells")
-FLASHCUBE: Final = ("cell", "ship", "destroyed")
+"""Who may read what of each kind of report. What is not in this table is not sent to anybody.
+
+All that the rules make known is known to both sides (ruling 34): the secrets are what no report holds.
+"""
 
 
 def show(report: Report, seat: int | None) -> Report | None:
     """What a seat (None: the public) may read of a report; None for nothing."""
-    fields = FIELDS.get(report.get("kind", ""))
-    if fields is None or seat not in (None, 1, 2):
-        return None
-    shown = _only(report, fields)
-    if "destroyed" in shown:
-        shown["destroyed"] = _only(shown["destroyed"], DESTROYED)
-    if "flashcube" in shown:
-        shown["flashcube"] = [_only(cell, FLASHCUBE) for cell in shown["flashcube"]]
-    return shown
-
-
-def _only(found: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name in fields}
+    return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
 class _Picture:

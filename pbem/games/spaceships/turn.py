@@ -54,6 +54,11 @@ class State:
         return {} if self.result else {1: None, 2: None}
 
     @property
+    def remaining(self) -> tuple[int, int]:
+        """Both seats: the game is over when one has nothing left."""
+        return 1, 2
+
+    @property
     def scores(self) -> tuple[int, int]:
         """Undamaged cells of seats 1 and 2 (ruling 32)."""
         return self.sides[0].score, self.sides[1].score

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pbem.games.shoot_em_up import RULES
 from pbem.games.shoot_em_up.board import LETTERS, board
-from pbem.games.shoot_em_up.knowledge import FIELDS
+from pbem.games.shoot_em_up.knowledge import SHOWN
 
 CASES = len(random_players.PLAYERS["shoot-em-up"].options)
 
@@ -78,12 +78,12 @@ def test_every_kind_of_report_is_listed_and_nothing_else_passes():
     kinds = set()
     for report in (report for reports in game.reports for report in reports):
         kinds.add(report["kind"])
-        assert tuple(report) == FIELDS[report["kind"]]
+        assert tuple(report) == tuple(SHOWN[report["kind"]])
         for seat in (None, 1, 2, 3, 4):
             assert RULES.show(report, seat) == report
             assert RULES.show(report | {"secret": 1}, seat) == report
         assert RULES.show(report, 5) is None
-    assert kinds == set(FIELDS)
+    assert kinds == set(SHOWN)
     assert RULES.show({"kind": "plan", "ship": "A"}, 1) is None
     assert RULES.show({}, None) is None
 

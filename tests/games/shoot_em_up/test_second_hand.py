@@ -200,6 +200,17 @@ def some_orders(dice, table, seat):
 
 @pytest.mark.parametrize("seed", range(240))
 def test_both_adjudicators_agree(seed):
+    play_both(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch", range(1, 11))
+def test_both_adjudicators_agree_at_length(batch):
+    for seed in range(batch * 240, batch * 240 + 240):
+        play_both(seed)
+
+
+def play_both(seed):
     dice = random.Random(seed)
     game = rules("shoot-em-up")
     seats = 2 + seed % 3

@@ -384,6 +384,17 @@ def text_of(dice, player, orders):
 
 @pytest.mark.parametrize("seed", range(200))
 def test_both_adjudicators_agree(seed):
+    play_both(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("batch", range(1, 11))
+def test_both_adjudicators_agree_at_length(batch):
+    for seed in range(batch * 200, batch * 200 + 200):
+        play_both(seed)
+
+
+def play_both(seed):
     dice = random.Random(seed)
     real = rules("spaceships")
     kind = dice.choice(list(FLEETS))

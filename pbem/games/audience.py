@@ -1,0 +1,88 @@
+"""Who may read what: the audiences of a report, and a report cut down to what one of them may read.
+
+Each game has one table, `SHOWN` in its `knowledge` module: by kind of report and field, the audiences to which the
+field goes. A kind, a field or an audience that is not in the table gets nothing, inside of nested values too. Here
+live the audiences and the cutting; no game's table. Implements protocol.md, "Secrets".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Union
+
+if TYPE_CHECKING:
+    from pbem.games import Report
+
+
+__all__ = ["ANY", "EVERYBODY", "Audience", "Fields", "Shown", "audience", "cut"]
+
+
+class Audience(Enum):
+    """Who reads a report."""
+
+    OWNER = "the seat whose action it was"
+    OPPONENT = "any other seat that is still in the game"
+    ELIMINATED = "a seat that has nothing left in the game, and reads on"
+    OBSERVER = "somebody who follows the match by mail without a seat"
+    PUBLIC = "anybody at all"
+
+
+EVERYBODY: Final = frozenset(Audience)
+
+ANY: Final = "*"
+"""In the place of a field: whatever fields there are."""
+
+Fields = Mapping[str, Union[frozenset[Audience], "Fields"]]
+"""By field those who may read it; for a field that holds an object, or a list of objects, the fields of these."""
+
+Shown = Mapping[str, Fields]
+"""By kind of report its fields."""
+
+
+def audience(owner: int | None, seat: int | None, seats: range) -> Audience | None:
+    """The audience that a seat (None: the public) is of a report of the owner's; None for no seat of the game.
+
+    An eliminated seat is told what an opponent is told, and an observer what the public is told: who they are does
+    not follow from a report, so no table tells them apart.
+    """
+    if seat is None:
+        return Audience.PUBLIC
+    if seat not in seats:
+        return None
+    return Audience.OWNER if seat == owner else Audience.OPPONENT
+
+
+def cut(report: Report, shown: Shown, reader: Audience | None) -> Report | None:
+    """What this audience may read of a report; None when that is nothing."""
+    fields = shown.get(str(report.get("kind")))
+    if fields is None or reader is None or not _reads(fields, reader):
+        return None
+    return _only(report, fields, reader)
+
+
+def _reads(fields: Fields, reader: Audience) -> bool:
+    """Whether any of the fields, however deep, goes to this reader."""
+    return any(
+        reader in allowed if isinstance(allowed, frozenset) else _reads(allowed, reader)
+        for allowed in fields.values()
+    )
+
+
+def _only(value: Mapping[str, Any], fields: Fields, reader: Audience) -> dict[str, Any]:
+    left: dict[str, Any] = {}
+    for name, inner in value.items():
+        allowed = fields.get(name, fields.get(ANY, frozenset()))
+        if isinstance(allowed, frozenset):
+            if reader in allowed and _is_plain(inner):
+                left[name] = inner
+        elif _reads(allowed, reader):
+            several = isinstance(inner, list)
+            some = [_only(each, allowed, reader) for each in (inner if several else [inner])]
+            left[name] = some if several else some[0]
+    return left
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value has no fields of its own, which the table would have to name."""
+    return not any(isinstance(each, Mapping) for each in (value if isinstance(value, list) else [value]))

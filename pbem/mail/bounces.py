@@ -1,0 +1,105 @@
+"""Letters that come back: which of ours it was, and whether its address is dead or only slow.
+
+Here live the addresses that bounces come to (VERP) and the reading of what comes there: delivery status
+notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only when it comes to
+the return path of one letter, which nobody but its receiver can know. What follows from it is the desk's.
+Implements reliability.md, case 28.
+"""
+
+from __future__ import annotations
+
+import email
+import logging
+import re
+from dataclasses import dataclass
+from email.policy import compat32
+from typing import TYPE_CHECKING, Literal
+
+from flufl.bounce import all_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pbem.mail.letter import Letter
+
+__all__ = ["RETURN_PATH", "Bounce", "read", "token"]
+
+RETURN_PATH = "b"
+"""What the sub-address of a return path begins with; the rest is the letter's token."""
+
+TOKEN = re.compile(r"[0-9a-f]{20}")
+STATUS = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}")  # RFC 3463 2
+OLD_FORMS = 32 * 1024  # octets; what an old bounce has to say stands at its beginning, and the rest is our own letter
+WARNING = re.compile(r"\b(?:warning|delay(?:ed)?)\b", re.IGNORECASE)
+
+Kind = Literal["permanent", "temporary", "unclear"]
+
+# What it says of a letter that it cannot make out quotes the letter.
+logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounce:
+    """What a letter to a return path says of ours: how bad it is, and the status (RFC 3463) if there is one."""
+
+    kind: Kind
+    status: str = ""
+
+
+def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None:
+    """The token of the return path among a letter's envelope recipients, or None."""
+    local, _, domain = address.rpartition("@")
+    start = f"{local}{delimiter}{RETURN_PATH}"
+    for recipient in recipients:
+        name, _, host = recipient.lower().rpartition("@")
+        if host == domain and name.startswith(start) and TOKEN.fullmatch(name.removeprefix(start)):
+            return name.removeprefix(start)
+    return None
+
+
+def read(letter: Letter) -> Bounce:
+    """What a letter that came to a return path says; a vacation answer, for one, is unclear."""
+    statuses = [
+        bounce
+        for part in letter.parts
+        if part.content_type == "message/delivery-status"
+        for bounce in _statuses(part.content)
+    ]
+    if statuses:
+        worst: tuple[Kind, ...] = ("permanent", "temporary", "unclear")
+        return min(statuses, key=lambda bounce: worst.index(bounce.kind))
+    if any(value.lower().startswith("auto-replied") for value in letter.values("auto-submitted")):
+        return Bounce("unclear")
+    bounce = _old_form(letter.raw[:OLD_FORMS])
+    # Some warnings name the same addresses in the same words as the failure that may follow.
+    return Bounce("temporary") if bounce.kind == "permanent" and WARNING.search(letter.subject) else bounce
+
+
+def _statuses(content: bytes) -> Iterator[Bounce]:
+    """What is said of each recipient (RFC 3464 2.3); the first group of fields is about the message."""
+    groups = re.split(r"\n[ \t]*\n", content.decode("latin-1").replace("\r\n", "\n").strip())
+    for group in groups:
+        fields = dict(line.lower().partition(":")[::2] for line in group.split("\n"))
+        if "action" not in fields and "status" not in fields:
+            continue
+        found = STATUS.search(fields.get("status", ""))
+        status = found[0] if found else ""
+        match fields.get("action", "").split("(")[0].strip():
+            case "failed":
+                # Also with a status of 4.x.x: then the other server tried for days, and has given up.
+                yield Bounce("permanent", status)
+            case "delayed":
+                yield Bounce("temporary", status)
+            case "":
+                kinds: dict[str, Kind] = {"5": "permanent", "4": "temporary"}
+                yield Bounce(kinds.get(status[:1], "unclear"), status)
+            case _:  # delivered, relayed, expanded: no trouble
+                yield Bounce("unclear", status)
+
+
+def _old_form(raw: bytes) -> Bounce:
+    try:
+        slow, dead = all_failures(email.message_from_bytes(raw, policy=compat32))
+    except Exception:  # hostile mail meets old parsers; what they make of it is theirs
+        return Bounce("unclear")
+    return Bounce("permanent" if dead else "temporary" if slow else "unclear")

@@ -1,0 +1,380 @@
+"""The reader: letters, signatures and keys of strangers are taken apart in a process of their own.
+
+Here live the `Reader` that the desk is handed, the one that reads in this very process (tests, verification), and the
+one that hands the bytes to a worker with a deadline and a memory limit, and starts another when it dies. A worker has
+no store, no keys and no network; what it sends back is decoded by its type, so that nothing but plain letters and
+verdicts can come of it. What reading means is said in mail and identity; nothing here decides anything.
+Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from datetime import datetime  # noqa: TC003 - msgspec reads the types of frames
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+import structlog
+
+from pbem import identity
+from pbem.config import Duration, Limits
+from pbem.identity import BadKey, Key, Verdict
+from pbem.mail.letter import Letter, Unreadable, read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["InProcess", "Reader", "ReaderError", "Worker"]
+
+START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
+LENGTH = 4  # octets of a frame's length
+ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
+
+log = structlog.get_logger()
+
+
+class ReaderError(Exception):
+    """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
+
+
+class Reader(Protocol):
+    """Reads what strangers wrote, within the limits it was made with; all methods may raise `ReaderError`."""
+
+    def get_ready(self) -> None:
+        """Make sure that reading is possible at all, before any letter is taken in hand."""
+
+    def read(self, raw: bytes) -> Letter:
+        """`mail.letter.read`: raises `Unreadable` beyond the limits."""
+
+    def judge(
+        self,
+        letter: Letter,
+        keys: Sequence[Key],
+        server: str,
+        *,
+        namespace: str | None = None,
+        at: datetime | None = None,
+    ) -> Verdict:
+        """`identity.judge`."""
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """`identity.parse_key`: raises `BadKey`."""
+
+    def close(self) -> None:
+        """Read no more."""
+
+
+class InProcess:
+    """A reader without a worker."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def get_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    def read(self, raw: bytes) -> Letter:
+        """Read a letter; raises `Unreadable`."""
+        return read(raw, self._limits)
+
+    def judge(
+        self,
+        letter: Letter,
+        keys: Sequence[Key],
+        server: str,
+        *,
+        namespace: str | None = None,
+        at: datetime | None = None,
+    ) -> Verdict:
+        """Say who signed a letter."""
+        return identity.judge(letter, keys, server, namespace=namespace, at=at)
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """Read a public key; raises `BadKey`."""
+        return identity.parse_key(data, at)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+# What goes to the worker.
+
+
+class _Read(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+
+
+class _Judge(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+    keys: list[Key]
+    server: str
+    namespace: str | None
+    at: datetime | None
+
+
+class _ParseText(msgspec.Struct, frozen=True, tag=True):
+    data: str
+    at: datetime | None
+
+
+class _ParseBytes(msgspec.Struct, frozen=True, tag=True):
+    data: bytes
+    at: datetime | None
+
+
+_Request = _Read | _Judge | _ParseText | _ParseBytes
+
+# What comes back.
+
+
+class _Letter(msgspec.Struct, frozen=True, tag=True):
+    letter: Letter
+
+
+class _Unreadable(msgspec.Struct, frozen=True, tag=True):
+    reason: str
+    letter: Letter | None
+
+
+class _Verdict(msgspec.Struct, frozen=True, tag=True):
+    verdict: Verdict
+
+
+class _Key(msgspec.Struct, frozen=True, tag=True):
+    key: Key
+
+
+class _BadKey(msgspec.Struct, frozen=True, tag=True):
+    reason: str
+
+
+class _Broken(msgspec.Struct, frozen=True, tag=True):
+    """An exception that should not be: its kind and its places, never its text, which may quote the letter."""
+
+    kind: str
+    frames: list[str]
+
+
+class _Ready(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+_Reply = _Letter | _Unreadable | _Verdict | _Key | _BadKey | _Broken | _Ready
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class Worker:
+    """A reader whose work is done in a process of its own; for one thread at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._deadline = limits.reading.total_seconds()
+        # Each nested part is sent along with the whole that it is cut from.
+        self._most = 2 * (limits.depth + 2) * limits.message_bytes + 2**20
+        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._started = False
+        self._start()
+
+    def get_ready(self) -> None:
+        """Make sure that a worker waits for letters; raises `ReaderError` when none can be started."""
+        if self._process is None or self._process.poll() is not None:
+            self._end("ended between letters" if self._process else "was closed")
+            self._start()
+        if self._started:
+            return
+        reply = self._receive(time.monotonic() + START)
+        if not isinstance(reply, _Ready):
+            raise self._failed("did not get ready")
+        self._started = True
+
+    def read(self, raw: bytes) -> Letter:
+        """Read a letter; raises `Unreadable` and `ReaderError`."""
+        reply = self._ask(_Read(raw))
+        if isinstance(reply, _Unreadable):
+            raise Unreadable(reply.reason, reply.letter)
+        if not isinstance(reply, _Letter):
+            raise self._failed("answered something else")
+        return reply.letter
+
+    def judge(
+        self,
+        letter: Letter,
+        keys: Sequence[Key],
+        server: str,
+        *,
+        namespace: str | None = None,
+        at: datetime | None = None,
+    ) -> Verdict:
+        """Say who signed a letter; raises `ReaderError`."""
+        reply = self._ask(_Judge(letter.raw, list(keys), server, namespace, at))
+        if not isinstance(reply, _Verdict):
+            raise self._failed("answered something else")
+        return reply.verdict
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """Read a public key; raises `BadKey` and `ReaderError`."""
+        reply = self._ask(_ParseText(data, at) if isinstance(data, str) else _ParseBytes(data, at))
+        if isinstance(reply, _BadKey):
+            raise BadKey(reply.reason)
+        if not isinstance(reply, _Key):
+            raise self._failed("answered something else")
+        return reply.key
+
+    def close(self) -> None:
+        """End the worker."""
+        self._end("")
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,  # a library's last words may quote the letter
+                    cwd="/",
+                    env={"LC_ALL": "C.UTF-8"},  # what our own environment holds is none of its business
+                )
+            except OSError as error:
+                ours.close()
+                raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
+        self._socket, self._started = ours, False
+
+    def _end(self, reason: str) -> None:
+        """Leave nothing running; what a worker held is forgotten."""
+        if self._process is not None:
+            self._process.kill()
+            status = self._process.wait()
+            if reason:
+                log.error("reader ended", reason=reason, status=status)
+        if self._socket is not None:
+            self._socket.close()
+        self._process = self._socket = None
+
+    def _ask(self, request: _Request) -> _Reply:
+        self.get_ready()
+        reply = self._receive(time.monotonic() + self._deadline, _encoder.encode(request))
+        if isinstance(reply, _Broken):
+            log.error("reader trouble", exception=reply.kind, frames=reply.frames)
+            raise ReaderError(f"{reply.kind} while reading")
+        return reply
+
+    def _receive(self, end: float, request: bytes = b"") -> _Reply:
+        """The next frame, which is the answer to the request where there is one; raises `ReaderError`."""
+        assert self._socket is not None
+        try:
+            if request:
+                self._socket.settimeout(self._deadline)
+                self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
+            length = int.from_bytes(self._octets(LENGTH, end), "big")
+            if length > self._most:
+                raise self._failed("answered too much")
+            return self._decoder.decode(self._octets(length, end))
+        except TimeoutError:
+            raise self._failed("took too long") from None
+        except OSError:
+            raise self._failed("died") from None
+        except (msgspec.DecodeError, RecursionError):
+            raise self._failed("answered nonsense") from None
+
+    def _octets(self, count: int, end: float) -> bytes:
+        assert self._socket is not None
+        data = bytearray()
+        while len(data) < count:
+            self._socket.settimeout(max(end - time.monotonic(), 0.001))
+            piece = self._socket.recv(count - len(data))
+            if not piece:
+                raise ConnectionResetError
+            data += piece
+        return bytes(data)
+
+    def _failed(self, what: str) -> ReaderError:
+        """End the worker, begin another for the letters to come, and say what happened to this one."""
+        started = self._started
+        self._end(what)
+        if started:
+            self._start()
+        return ReaderError(f"the reader {what}")
+
+
+def _plain(limits: Limits) -> str:
+    """The limits as JSON for a worker's command line, durations in seconds."""
+    values = {name: getattr(limits, name) for name in limits.__struct_fields__}
+    plain = {name: value.total_seconds() if isinstance(value, Duration) else value for name, value in values.items()}
+    return msgspec.json.encode(plain).decode()
+
+
+def _limits(text: str) -> Limits:
+    return msgspec.convert(msgspec.json.decode(text), Limits, dec_hook=lambda _, value: Duration(seconds=value))
+
+
+def work() -> None:
+    """A worker's whole life: frames in, frames out, until the daemon hangs up."""
+    limits = _limits(sys.argv[1])
+    _confine(limits.reading_bytes)
+    reader = InProcess(limits)
+    # Judging follows reading: the letter is still at hand then.
+    reader.read = lru_cache(1)(reader.read)  # type: ignore[method-assign]
+    decoder = msgspec.msgpack.Decoder(_Request)
+    with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
+        _send(daemon, _Ready())
+        while len(head := incoming.read(LENGTH)) == LENGTH:
+            request = decoder.decode(incoming.read(int.from_bytes(head, "big")))
+            # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
+            signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
+            reply = _answer(reader, request)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            _send(daemon, reply)
+
+
+def _answer(reader: InProcess, request: _Request) -> _Reply:
+    try:
+        if isinstance(request, _Read):
+            return _Letter(reader.read(request.raw))
+        if isinstance(request, _Judge):
+            letter = reader.read(request.raw)
+            verdict = reader.judge(letter, request.keys, request.server, namespace=request.namespace, at=request.at)
+            return _Verdict(verdict)
+        return _Key(reader.parse_key(request.data, request.at))
+    except Unreadable as error:
+        return _Unreadable(error.reason, error.letter)
+    except BadKey as error:
+        return _BadKey(str(error))
+    except MemoryError:
+        raise  # whatever is left of this process is not to be trusted with another letter
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])
+
+
+def _send(daemon: socket.socket, reply: _Reply) -> None:
+    data = _encoder.encode(reply)
+    daemon.sendall(len(data).to_bytes(LENGTH, "big") + data)
+
+
+def _confine(memory: int) -> None:
+    """Take from this process what reading does not need."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the letter
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which hangs up when it is done
+    os.umask(0o077)
+
+
+if __name__ == "__main__":
+    work()

@@ -1,0 +1,224 @@
+"""What the operator sees of the store, and does to it: figures, lists of letters, and instructions to the desk.
+
+Letters can be put back or dropped here at once, each in one transaction, also beside a running daemon. What
+touches a match is an instruction, which the desk obeys like a letter that nobody wrote. Nothing here opens what is
+sealed. Implements reliability.md, cases 9 and 30.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pbem.store.database import stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["Box", "Busy", "Generation", "Instruction", "Instructions", "survey"]
+
+LEAP = 1000
+"""How far numbers jump at a restore: what was given out after the backup must not be given out again."""
+
+
+class Busy(Exception):  # noqa: N818 - what it says of the letter
+    """The letter cannot be touched in its state, or there is none; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What the operator wants of the desk: "pause", "resume", "end" a match and why, or "restored"."""
+
+    id: int
+    what: str
+    match: int | None
+    reason: str
+    by: str
+
+
+class Instructions:
+    """The instructions of a store, in the order in which they were given."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def give(self, what: str, match: int | None, reason: str, by: str, now: datetime) -> int:
+        """Give an instruction, in a transaction of its own unless one is open; its number."""
+        cursor = self._database.execute(
+            "INSERT INTO instructions (what, match, reason, by, given) VALUES (?, ?, ?, ?, ?)",
+            (what, match, reason, by, stamp(now)),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def waiting(self) -> list[Instruction]:
+        """Those that wait for the desk, in order."""
+        rows = self._database.rows(
+            "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
+        )
+        return [Instruction(**row) for row in rows]
+
+    def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:
+        """Note, in the desk's transaction, what became of an instruction."""
+        self._database.write(
+            "UPDATE instructions SET state = ?, answer = ? WHERE id = ? AND state = 'waiting'",
+            (state, answer, number),
+        )
+
+    def outcome(self, number: int) -> tuple[str, str]:
+        """State ("waiting", "done", "refused") and answer of an instruction; raises KeyError."""
+        row = self._database.row("SELECT state, answer FROM instructions WHERE id = ?", (number,))
+        if row is None:
+            raise KeyError(number)
+        return row["state"], row["answer"] or ""
+
+
+class Generation:
+    """How often this store was restored from a backup, plus one: letters of a later one say so."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def number(self) -> int:
+        """The generation, from 1."""
+        return int(self._database.meta("generation") or 1)
+
+    def raise_above(self, other: int) -> int:
+        """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
+
+        Numbers of matches and letters leap, so that none that was ever given out means two things.
+        """
+        number = max(self.number, other) + 1
+        self._database.set_meta("generation", str(number))
+        for table in ("matches", "inbox", "outbox"):
+            self._database.write(
+                f"INSERT INTO sqlite_sequence SELECT '{table}', 0 WHERE NOT EXISTS"  # noqa: S608
+                f" (SELECT 1 FROM sqlite_sequence WHERE name = '{table}')"
+            )
+            self._database.write("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (LEAP, table))
+        return number
+
+
+class Box:
+    """The inbox or the outbox as the operator sees it: envelopes and states, never what is in a letter."""
+
+    def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
+        self._database = database
+        self._table = table
+        self._columns, self._open = {
+            "inbox": (
+                "id, state, attempts, received, sender, recipients, size, outcome, reference",
+                "('waiting', 'leased', 'aside')",
+            ),
+            "outbox": (
+                f"id, state, attempts, created, due, settled, recipient, message_id, size, reply, {BOUNCED}",
+                "('waiting', 'leased', 'failed')",
+            ),
+        }[table]
+
+    def list(self, *, everything: bool = False) -> list[dict[str, Any]]:
+        """The letters that are not through, oldest first; all of them if `everything`."""
+        query = f"SELECT {self._columns} FROM {self._table} WHERE ? OR state IN {self._open} ORDER BY id"  # noqa: S608
+        return [_row(row) for row in self._database.rows(query, (everything,))]
+
+    def show(self, number: int) -> dict[str, Any]:
+        """One letter's row; raises `Busy` when there is none."""
+        query = f"SELECT {self._columns} FROM {self._table} WHERE id = ?"  # noqa: S608
+        row = self._database.row(query, (number,))
+        if row is None:
+            raise Busy(f"there is no letter {number} in the {self._table}")
+        return _row(row)
+
+    def retry(self, number: int, now: datetime) -> None:
+        """Let a letter that was set aside or given up be tried again; raises `Busy`."""
+        if self._table == "inbox":
+            sql = "UPDATE inbox SET state = 'waiting', attempts = 0 WHERE id = ? AND state IN ('aside', 'waiting')"
+            self._change(number, sql, (number,))
+        else:
+            sql = (
+                "UPDATE outbox SET state = 'waiting', due = ?, told = 0"
+                " WHERE id = ? AND state IN ('failed', 'waiting')"
+            )
+            self._change(number, sql, (stamp(now), number))
+
+    def drop(self, number: int, now: datetime) -> None:
+        """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
+        if self._table == "inbox":
+            sql = (
+                "UPDATE inbox SET state = 'done', outcome = 'dropped by the operator'"
+                " WHERE id = ? AND state IN ('aside', 'waiting')"
+            )
+            self._change(number, sql, (number,))
+        else:
+            sql = (
+                "UPDATE outbox SET state = 'failed', told = 1, settled = ?, reply = 'dropped by the operator'"
+                " WHERE id = ? AND state IN ('failed', 'waiting')"
+            )
+            self._change(number, sql, (stamp(now), number))
+
+    def _change(self, number: int, sql: str, parameters: tuple[Any, ...]) -> None:
+        with self._database.transaction():
+            state = self.show(number)["state"]
+            if self._database.write(sql, parameters).rowcount != 1:
+                raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
+
+
+BOUNCED = "(SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces"
+
+STATES = {
+    "waiting": "waiting",
+    "leased": "in the daemon's hands at this moment",
+    "done": "done: a letter has its effect once",
+    "aside": "set aside",
+    "delivered": "delivered: it is not sent a second time",
+    "failed": "given up",
+}
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    if "recipients" in row:
+        row["recipients"] = json.loads(row["recipients"])
+    return row
+
+
+def survey(database: Database) -> dict[str, Any]:
+    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names.
+
+    Times are stamps; None where there is none.
+    """
+
+    def counts(query: str) -> dict[str, int]:
+        return {row["name"]: row["number"] for row in database.rows(query)}
+
+    inbox = {"waiting": 0, "leased": 0, "aside": 0, "done": 0}
+    outbox = {"waiting": 0, "leased": 0, "failed": 0, "delivered": 0}
+    bounces = {"permanent": 0, "temporary": 0, "unclear": 0}
+    return {
+        "generation": Generation(database).number,
+        "inbox": inbox | counts("SELECT state AS name, count(*) AS number FROM inbox GROUP BY state"),
+        "inbox_oldest": database.scalar("SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"),
+        "outbox": outbox | counts("SELECT state AS name, count(*) AS number FROM outbox GROUP BY state"),
+        "outbox_oldest": database.scalar("SELECT min(created) FROM outbox WHERE state IN ('waiting', 'leased')"),
+        "bounces": bounces | counts("SELECT kind AS name, count(*) AS number FROM bounces GROUP BY kind"),
+        "matches": counts("SELECT phase AS name, count(*) AS number FROM matches GROUP BY phase ORDER BY phase"),
+        "paused": {row["match"]: row["since"] for row in database.rows(PAUSED)},
+        "players": int(database.scalar("SELECT count(*) FROM players")),
+        "unreachable": {
+            row["player"]: row["since"]
+            for row in database.rows("SELECT player, since FROM unreachable ORDER BY since, player")
+        },
+        "instructions": int(database.scalar("SELECT count(*) FROM instructions WHERE state = 'waiting'")),
+    }
+
+
+# Entries are JSON in a BLOB, which later versions of SQLite would read as their own binary form.
+PAUSED = """
+SELECT 'm' || match AS match, json_extract(CAST(entry AS TEXT), '$.time') AS since FROM entries AS last
+WHERE json_extract(CAST(entry AS TEXT), '$.type') IN ('paused', 'restored') AND NOT EXISTS (
+    SELECT 1 FROM entries AS later WHERE later.match = last.match AND later.seq > last.seq
+    AND json_extract(CAST(later.entry AS TEXT), '$.type') IN ('paused', 'restored', 'resumed', 'stopped')
+) ORDER BY last.match
+"""

@@ -1,0 +1,142 @@
+"""People around the matches: seats that wait for somebody, invitations, observers, silence, and the standings.
+
+Only storage: who may join or watch what is decided at the desk. Every call is part of the caller's transaction.
+Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pbem.store.database import Database
+
+__all__ = ["People", "Standing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a player has done in one game: matches, and the rating's mean and deviation."""
+
+    player: str
+    played: int = 0
+    won: int = 0
+    drawn: int = 0
+    abandoned: int = 0
+    """Matches that did not end on the board: counted apart, and not rated."""
+    mean: float | None = None
+    deviation: float | None = None
+
+
+class People:
+    """The people of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Seats that wait for somebody: for an address that was invited, or (None) for anybody.
+
+    def keep_free(self, match: int, seat: int, address: str | None) -> None:
+        """Keep a seat for whoever joins, or for the address that is invited."""
+        self._database.execute("INSERT INTO free_seats VALUES (?, ?, ?)", (match, seat, address))
+
+    def free(self, match: int) -> dict[int, str | None]:
+        """The seats of a match that wait for somebody, and the address each is kept for, if any."""
+        query = "SELECT seat, address FROM free_seats WHERE match = ? ORDER BY seat"
+        return dict(self._database.execute(query, (match,)).fetchall())
+
+    def kept_for(self, address: str) -> list[int]:
+        """The matches to which the address is invited."""
+        query = "SELECT match FROM free_seats WHERE address = ? ORDER BY match"
+        return [row[0] for row in self._database.execute(query, (address,))]
+
+    def take(self, match: int, seat: int) -> None:
+        """The seat waits no longer."""
+        self._database.execute("DELETE FROM free_seats WHERE match = ? AND seat = ?", (match, seat))
+
+    def open_matches(self, most: int) -> list[int]:
+        """The matches of the open list, newest first."""
+        query = "SELECT DISTINCT match FROM free_seats WHERE address IS NULL ORDER BY match DESC LIMIT ?"
+        return [row[0] for row in self._database.execute(query, (most,))]
+
+    def withdraw(self, match: int) -> None:
+        """None of the match's seats waits any more."""
+        self._database.execute("DELETE FROM free_seats WHERE match = ?", (match,))
+
+    def invite(self, address: str, time: str) -> bool:
+        """Note that an address is invited; False when it was before: nobody is invited twice."""
+        made = self._database.execute("INSERT OR IGNORE INTO invited VALUES (?, ?)", (address, time))
+        return made.rowcount == 1
+
+    # Those who want no more mail.
+
+    def silence(self, address: str, time: str) -> None:
+        """The address wants no more mail, except about running matches."""
+        self._database.execute("INSERT OR IGNORE INTO silent VALUES (?, ?)", (address, time))
+
+    def silent(self, address: str) -> bool:
+        """Whether the address wants no more mail."""
+        return self._database.execute("SELECT 1 FROM silent WHERE address = ?", (address,)).fetchone() is not None
+
+    def speak(self, address: str) -> bool:
+        """The address wants mail again; whether it had wanted none."""
+        return self._database.execute("DELETE FROM silent WHERE address = ?", (address,)).rowcount == 1
+
+    # Observers.
+
+    def observe(self, match: int, player: str, time: str) -> bool:
+        """The player watches the match from now on; False when that was so before."""
+        made = self._database.execute("INSERT OR IGNORE INTO observers VALUES (?, ?, ?)", (match, player, time))
+        return made.rowcount == 1
+
+    def unobserve(self, match: int, player: str) -> bool:
+        """The player watches the match no longer; False when that was so before."""
+        gone = self._database.execute("DELETE FROM observers WHERE match = ? AND player = ?", (match, player))
+        return gone.rowcount == 1
+
+    def observers(self, match: int) -> list[str]:
+        """Who watches the match, in the order in which they came."""
+        query = "SELECT player FROM observers WHERE match = ? ORDER BY since, player"
+        return [row[0] for row in self._database.execute(query, (match,))]
+
+    # Standings.
+
+    def standing(self, game: str, player: str) -> Standing:
+        """The player's standing in a game; an empty one before the first match."""
+        query = (
+            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings"
+            " WHERE game = ? AND player = ?"
+        )
+        row = self._database.execute(query, (game, player)).fetchone()
+        return Standing(*row) if row else Standing(player)
+
+    def standings(self, game: str, most: int) -> list[Standing]:
+        """The players of a game, the best rated first, by the rating that is certain (mean less three deviations)."""
+        query = (
+            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ?"
+            " ORDER BY sure DESC, player LIMIT ?"
+        )
+        return [Standing(*row) for row in self._database.execute(query, (game, most))]
+
+    def record(self, game: str, standings: Iterable[Standing]) -> None:
+        """Keep these standings in place of the earlier ones."""
+        for found in standings:
+            rated = found.mean is not None and found.deviation is not None
+            sure = found.mean - 3 * found.deviation if rated else None  # type: ignore[operator]  # rated: both are there
+            self._database.execute(
+                "INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    game,
+                    found.player,
+                    found.played,
+                    found.won,
+                    found.drawn,
+                    found.abandoned,
+                    found.mean,
+                    found.deviation,
+                    sure,
+                ),
+            )

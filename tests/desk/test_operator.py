@@ -1,0 +1,173 @@
+"""What the operator orders: matches pause, go on and end by a transcript entry that everybody is told of."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import ANN, BOB, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.transcript import Entry
+from pbem.match.verify import verify
+from pbem.store.matches import Matches
+from pbem.store.operator import Generation, Instructions, survey
+
+if TYPE_CHECKING:
+    from referee import Referee
+
+
+def order(referee: Referee, what: str, match: int | None = 1, reason: str = "the server moves") -> tuple[str, str]:
+    number = Instructions(referee.database).give(what, match, reason, "root", referee.now)
+    referee.work()
+    return Instructions(referee.database).outcome(number)
+
+
+def types(referee: Referee) -> list[str]:
+    return [Entry.read(row.entry).type for row in Matches(referee.database, referee.vault).entries(1)]
+
+
+def proven(bundle: bytes) -> list[str]:
+    checks = list(verify(bundle, Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee) -> None:
+    ann, bob = referee.begun()
+    assert order(referee, "pause") == ("done", "m1 is paused")
+    for person in (ann, bob):
+        assert "the server moves" in body(person.find("the match is paused"))
+    assert survey(referee.database)["paused"] == {"m1": "2026-03-01T12:00:00Z"}
+    referee.turn((ann, ""), (bob, ""))
+    assert "The match is paused" in ann.text
+    referee.wait(timedelta(days=3))
+    referee.open_desk()
+    referee.wait(timedelta(days=3))
+    assert types(referee) == ["agreed", "commitments", "paused"]
+    assert order(referee, "pause") == ("refused", "the match is paused")
+    assert order(referee, "resume", reason="it has moved") == ("done", "m1 is playing")
+    assert types(referee) == ["agreed", "commitments", "paused", "resumed", "turn"]
+    assert "it has moved" in body(bob.find("the match goes on"))
+    assert "turn 1" in str(bob.last["Subject"])
+    assert order(referee, "resume") == ("refused", "the match is not paused")
+    assert survey(referee.database)["paused"] == {}
+
+
+def test_a_turn_that_settles_waits_for_the_end_of_the_pause(referee: Referee) -> None:
+    ann, bob = referee.begun()
+    for person in (ann, bob):
+        referee.send(person, person.filled("orders", ""))
+    order(referee, "pause")
+    assert referee.desk.tick(referee.now + timedelta(days=1)) is None
+    order(referee, "resume")
+    assert types(referee)[-1] == "resumed"
+    referee.wait(timedelta(minutes=11))
+    assert types(referee)[-1] == "turn"
+
+
+def test_a_game_begins_only_after_the_pause(referee: Referee) -> None:
+    ann, bob = referee.agreed()
+    order(referee, "pause")
+    referee.send(ann, ann.filled("setup", ANN))
+    referee.send(bob, bob.filled("setup", BOB))
+    assert "paused" in bob.text
+    assert types(referee) == ["agreed", "paused"]
+    order(referee, "resume")
+    assert types(referee) == ["agreed", "paused", "resumed", "commitments"]
+
+
+def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: Referee) -> None:
+    ann, bob = referee.begun("kind: scored\ngames: 3")
+    referee.turn((ann, ""), (bob, ""))
+    order(referee, "pause")
+    referee.send(ann, "transcript m1\n")
+    running = proven(attachment(ann.last, ".zip"))
+    assert "not revealed yet" in running[-2]
+    order(referee, "resume")
+    assert order(referee, "end", reason="the players asked for it") == ("done", "m1 is closed")
+    assert types(referee)[-4:] == ["stopped", "ended", "revealed", "closed"]
+    closed = body(bob.find("the match is closed"))
+    assert "nobody has won it:\n\n  the players asked for it\n" in closed
+    reveal = ann.find("what was secret")
+    assert "ended by the operator of the server, without a winner" in body(reveal)
+    referee.send(ann, "transcript m1\n")
+    found = proven(attachment(ann.last, ".zip"))
+    assert "paused by the operator: the server moves" in found
+    assert "stopped by the operator: the players asked for it" in found
+    assert order(referee, "end") == ("refused", "the match is closed, not under way")
+
+
+@pytest.mark.parametrize("phase", ["setup", "playing"])
+def test_a_paused_match_can_be_ended(referee: Referee, phase: str) -> None:
+    ann, _ = referee.begun() if phase == "playing" else referee.agreed()
+    order(referee, "pause")
+    assert order(referee, "end")[1] == "m1 is closed"
+    referee.send(ann, "transcript m1\n")
+    proven(attachment(ann.last, ".zip"))
+
+
+def test_a_proposal_can_be_ended(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships with bob\nend\n")
+    assert order(referee, "pause") == ("refused", "the match is proposed, not under way")
+    assert order(referee, "end") == ("done", "m1 is declined")
+    for person in (ann, bob):
+        assert "The operator of the server declined the match m1" in person.text
+
+
+def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert order(referee, "pause", 7) == ("refused", "there is no match m7")
+    ann, _ = referee.begun()
+    monkeypatch.setattr("pbem.desk.operator.Step.pause", lambda *_: 1 // 0)
+    state, answer = order(referee, "pause")
+    assert state == "refused"
+    assert "under the reference" in answer
+    monkeypatch.undo()
+    referee.send(ann, "status m1\n")
+    assert "paused" not in ann.text
+
+
+def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(referee: Referee) -> None:
+    ann, bob = referee.begun()
+    referee.turn((ann, ""))
+    with referee.database.transaction():
+        generation = Generation(referee.database)
+        assert generation.raise_above(4) == 5
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    referee.open_desk()
+    referee.turn((bob, ""))
+    assert types(referee) == ["agreed", "commitments", "restored"]
+    told = body(bob.find("the server was restored"))
+    assert "turn 1 is due" in told
+    assert "operator@play.example" in told
+    assert "generation 5" in told
+    order(referee, "resume", reason="both players agree to go on")
+    assert types(referee) == ["agreed", "commitments", "restored", "resumed", "turn"]
+    referee.send(ann, "resign m1 match\n")
+    referee.send(ann, "transcript m1\n")
+    assert any("restored from a backup (generation 5)" in line for line in proven(attachment(ann.last, ".zip")))
+
+
+def test_numbers_given_out_after_the_backup_are_not_given_again(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    with referee.database.transaction():
+        Generation(referee.database).raise_above(1)
+    referee.send(ann, "new spaceships with bob\nend\n")
+    assert "m1001" in bob.text
+    assert referee.database.scalar("SELECT max(id) FROM inbox") > 1000
+
+
+def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee) -> None:
+    ann, _ = referee.begun()
+    operator = referee.person("operator")
+    referee.people["operator@play.example"] = operator
+    form = ann.filled("orders", "final\n")
+    first = ann.form("setup").split("prev ")[1][:64]
+    referee.send(ann, form.replace(form.split("prev ")[1][:64], first))
+    assert operator.letters == []
+    for number in range(5):
+        referee.send(ann, form.replace(form.split("prev ")[1][:64], str(number) * 64))
+    assert "Orders or a setup of ann in m1" in operator.letters[0].get_content()
+    assert len(operator.letters) == 3

@@ -1,0 +1,214 @@
+"""People by mail: the open list, invitations, observers, silence and standings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee import ANN, BOB, attachment, body, form_in
+
+from pbem.identity import ssh
+from pbem.store.people import People
+
+if TYPE_CHECKING:
+    from referee import Referee
+
+SMALL = "fleet: cost:3"
+SMALL_ANN = "MD Rv1 Rv2 Rv3"
+SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+
+
+def test_an_open_proposal_is_joined_from_the_list(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships\nend\n")
+    assert "It stands in the open list" in ann.text
+    referee.send(bob, "list open\n", sign=False)
+    assert "m1     Spaceships, proposed by ann" in bob.text
+    assert "1 seat is free of 2" in bob.text
+    referee.send(bob, "join m1\n")
+    assert "You have a seat in m1" in bob.text
+    assert "bob joins your match m1" in ann.text
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    assert "setup m1 game 1" in ann.text
+    assert "bob has seat 2" in ann.text
+    referee.send(ann, "list open\n", sign=False)
+    assert "There are no open invitations" in ann.text
+
+
+def test_what_joining_refuses(referee: Referee) -> None:
+    ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
+    referee.send(ann, "new spaceships\nend\n")
+    referee.send(ann, "join m1\n")
+    assert "you have a seat in it already" in ann.text
+    referee.send(bob, "join m1\n", sign=False)
+    assert "must be signed" in bob.text
+    referee.send(bob, "join m2\n")
+    assert "not on the open list" in bob.text
+    referee.send(bob, "join m1\n")
+    referee.send(cy, "join m1\n")
+    assert "not on the open list" in cy.text
+    referee.send(cy, "status m1\n", sign=False)
+    assert "you have no such match" in cy.text
+
+
+def test_three_join_one_after_the_other(referee: Referee) -> None:
+    ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
+    referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
+    referee.send(bob, "join m1\n")
+    assert "We wait for more players" in bob.text
+    referee.send(bob, "status m1\n", sign=False)
+    assert "(free)" in bob.text
+    assert "?3" not in bob.text
+    referee.send(cy, "join m1\n")
+    for person, text in ((bob, body(bob.find("proposes"))), (cy, cy.text)):
+        referee.send(person, form_in(text, "accept", lines=1))
+    assert "setup m1 game 1" in ann.text
+
+
+def test_what_a_proposal_refuses(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "new spaceships\nseats: 3\nend\n")
+    assert "Spaceships is for 2 players" in ann.text
+    referee.send(ann, "new spaceships\nprivacy: private\nend\n")
+    assert "a private match is not on the open list" in ann.text
+    referee.send(ann, "new spaceships with cy@@nowhere\nend\n")
+    assert "this is no address" in ann.text
+
+
+def test_a_player_cannot_fill_the_open_list(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    for number in range(20):
+        referee.send(ann, f"new spaceships\nkind: scored\ntarget: {number + 1}\nend\n")
+        assert "It stands in the open list" in ann.text
+    referee.send(ann, "new spaceships\nkind: scored\ntarget: 99\nend\n")
+    assert "enough proposals of yours wait" in ann.text
+
+
+def test_a_proposal_is_withdrawn(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships with bob\nend\n")
+    referee.send(bob, "withdraw m1\n")
+    assert "ann proposed it" in bob.text
+    referee.send(ann, "withdraw m1\n")
+    assert "Withdrawn" in ann.text
+    assert "ann withdrew the match m1" in bob.text
+    referee.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
+    assert "withdrawn and waits for no agreement" in " ".join(bob.text.split())
+
+
+def test_an_address_is_invited_once_and_finds_the_proposals(referee: Referee) -> None:
+    ann, cy = referee.registered("ann"), referee.person("cy")
+    referee.send(ann, f"new spaceships with {cy.address}\nend\n")
+    assert f"Seat 2 is kept for {cy.address}, who has been invited" in " ".join(ann.text.split())
+    assert "ann invites you to play Spaceships" in cy.text
+    referee.send(ann, f"new spaceships with {cy.address.upper()}\nkind: scored\ngames: 2\nend\n")
+    assert len(cy.letters) == 1
+    assert "No invitation was sent" in ann.text
+    referee.send(cy, f"register cy\n{ssh.public(cy.key)} cy@home\n", sign=False)
+    referee.send(cy, form_in(cy.text, "confirm"))
+    subjects = [str(letter["Subject"]) for letter in cy.letters]
+    assert sum("proposes a match to you" in subject for subject in subjects) == 2
+    referee.send(cy, form_in(body(cy.find("[pbem m1] ")), "accept", lines=1))
+    assert "setup m1 game 1" in ann.text
+
+
+def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
+    ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.person("cy")
+    referee.send(bob, "stop\n", sign=False)
+    assert "You will get no more mail from here" in bob.text
+    before = len(bob.letters)
+    referee.send(ann, "new spaceships with bob\nend\n")
+    assert "bob wants no mail about new matches" in ann.text
+    assert len(bob.letters) == before
+    referee.send(cy, "stop\n", sign=False)
+    before = len(cy.letters)
+    referee.send(ann, f"new spaceships with {cy.address}\nend\n")
+    assert len(cy.letters) == before
+    referee.send(bob, "new spaceships with ann\nend\n")
+    referee.send(ann, "new spaceships with bob\nkind: scored\ngames: 2\nend\n")
+    assert "proposes a match to you" in str(bob.last["Subject"])
+
+
+def test_stop_does_not_end_a_running_match(referee: Referee) -> None:
+    ann, bob = referee.agreed(SMALL)
+    referee.send(bob, "stop\n", sign=False)
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    assert "the game begins" in body(bob.find("begins"))
+
+
+def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> None:
+    ann, bob = referee.begun()
+    cy = referee.registered("cy")
+    referee.send(cy, "observe m1\n", sign=False)
+    assert "You watch m1 (Spaceships, ann - bob)" in cy.text
+    before = len(cy.letters)
+    referee.turn((ann, "Gz1"), (bob, "Gz5"))
+    assert len(cy.letters) == before + 1
+    letter = cy.text
+    assert "turn 1" in letter
+    assert not list(cy.last.iter_attachments())
+    for secret in (*ANN.split(), *BOB.split(), "Your form", "rev 1", "prev "):
+        if len(secret) > 2:
+            assert secret not in letter, secret
+    referee.send(ann, "press m1\nbetween us\nend\n")
+    assert "between us" not in cy.text
+    referee.send(ann, "press m1 public\nto all of you\nend\n")
+    assert "to all of you" in cy.text
+    assert "to all of you" in bob.text
+    referee.send(ann, "press m1 public opinion is\nagainst you\nend\n")
+    assert "public opinion is" in bob.text
+    assert "against you" not in cy.text
+    referee.send(cy, "unobserve m1\n", sign=False)
+    before = len(cy.letters)
+    referee.turn((ann, "Gx4"), (bob, "Gv5"))
+    assert len(cy.letters) == before
+
+
+def test_who_may_observe_what(referee: Referee) -> None:
+    ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
+    referee.send(ann, "new spaceships with bob\nprivacy: private\nend\n")
+    assert "nobody else may watch" in bob.text
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    referee.send(cy, "observe m1\n", sign=False)
+    assert "there is no such match to be watched" in cy.text
+    referee.send(cy, "unobserve m1\n", sign=False)
+    assert "you do not watch this match" in cy.text
+    referee.send(ann, "new spaceships with bob\nend\n")
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    referee.send(bob, "observe m2\n", sign=False)
+    assert "you play in it" in bob.text
+    stranger = referee.person("dora")
+    referee.send(stranger, "observe m2\n", sign=False)
+    assert "not registered" in stranger.text
+
+
+def test_an_observer_sees_the_end(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    cy = referee.registered("cy")
+    referee.send(cy, "observe m1\n", sign=False)
+    referee.send(ann, "resign m1 match\n")
+    ended = body(cy.find("the end"))
+    assert "bob wins" in ended
+    assert "The setup of ann" in ended
+    assert not list(cy.find("the end").iter_attachments())
+    assert "bob has won the match" in cy.text
+    assert attachment(bob.find("the end"), ".zip")
+
+
+def test_standings_follow_closed_matches(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, "standings\n", sign=False)
+    assert "No match has been finished yet" in ann.text
+    referee.send(ann, "resign m1 match\n")
+    people = People(referee.database)
+    best, other = people.standings("spaceships", 10)
+    assert (best.player, best.played, best.won) == ("bob", 1, 1)
+    assert (other.player, other.played, other.won) == ("ann", 1, 0)
+    assert best.mean is not None
+    assert other.mean is not None
+    assert best.mean > other.mean
+    referee.send(ann, "standings\n", sign=False)
+    assert ann.text.index("bob") < ann.text.index("ann")
+    assert "provisional" in ann.text
+    referee.send(bob, "new spaceships with ann\nend\n")
+    assert "bob has played 1 match of Spaceships here, won 1." in ann.text

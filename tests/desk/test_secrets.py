@@ -1,0 +1,291 @@
+"""Non-interference by mail: vary what a player cannot have learned, and all letters to that player stay the same.
+
+Two matches are played on two servers. The player who is watched sends the same words at the same times; the others'
+secrets are another draw of what `unlearned.vary` allows, their orders are written otherwise, and before the ones that
+count they send at random moments previews, other orders, orders that are refused, withdrawals and questions. Then
+each letter to the watched player, echoes, refusals and previews as well as reports, must have come at the same time,
+with the same length, and byte for byte the same but for what is drawn by chance or a hash: as many digits there.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+import itertools
+import re
+import zipfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import Random
+from typing import NamedTuple
+
+import pytest
+import random_players
+import unlearned
+from referee import START, Referee, form_in
+
+from pbem.games import rules
+from pbem.games.audience import EVERYBODY
+from pbem.games.dueling_masters.knowledge import SHOWN
+
+NAMES = ("ann", "bob", "cem", "dan")
+HOUR = timedelta(hours=1)
+NOISE = ("preview", "orders", "refused", "clear", "status", "transcript", "report", "list mine\nhelp\nwhoami\nstatus")
+WRONG = "Gx9 A: FM Z9 A1-A1"
+DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-f])")
+"""Signatures, hashes and salts; half a signature; Message-IDs and boundaries; Reply-To tokens."""
+ARMOR = re.compile(rb"(?s)(?<=-----BEGIN SSH SIGNATURE-----).*?(?=-----END SSH SIGNATURE-----)")
+SECRET_NO_MORE = re.compile("the end, and what was secret|the match is closed")
+
+
+class Watched(Referee):
+    """A referee who notes when each letter left, and with which bytes."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True)
+        self.noted = []
+        self.counts = defaultdict(itertools.count)
+        super().__init__(folder)
+
+    def raw(self, person, text, **given):
+        self.sent = self.counts[person.name]
+        return super().raw(person, text, **given)
+
+    def collect(self):
+        while row := self.outbox.lease(self.now):
+            self.noted.append((row.recipient, self.now - START, row.raw))
+            letter = email.message_from_bytes(row.raw, policy=email.policy.default)
+            self.people[row.recipient].letters.append(letter)
+            with self.database.transaction():
+                self.outbox.delivered(row.id, "250 ok", self.now)
+
+    def until(self, time):
+        """Let time pass, the clock ticking on the way."""
+        while self.now < time:
+            self.wait(min(2 * HOUR, time - self.now))
+
+
+def blotted(content):
+    """The content with the digits of hashes and of chance blotted out, their number kept."""
+    content = DIGITS.sub(lambda found: b"<%d>" % len(found[0]), content)
+    return ARMOR.sub(lambda found: b"<%d>" % len(found[0]), content)
+
+
+def contents(raw):
+    """A letter's headers and the contents of its parts, those of a bundle one by one."""
+    message = email.message_from_bytes(raw)
+    for part in message.walk():
+        yield blotted("".join(f"{name}: {value}\n" for name, value in part.items()).encode())
+        if part.is_multipart():
+            continue
+        content = part.get_payload(decode=True)
+        if part.get_content_type() == "application/zip":
+            with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+                yield from ((info.filename, info.file_size, blotted(bundle.read(info))) for info in bundle.infolist())
+        else:
+            yield blotted(content)
+
+
+@dataclass
+class Stage:
+    """Setups or a turn: what is sent by whom in the end, from when on."""
+
+    kind: str
+    texts: dict[int, str]
+    start: datetime
+    views: dict[int, dict] = field(default_factory=dict)
+    revs: Counter = field(default_factory=Counter)
+
+
+class Play:
+    """One of the two matches."""
+
+    def __init__(self, referee, told, watched, noise):
+        self.referee, self.told, self.watched, self.noise = referee, told, watched, noise
+        self.made = Counter()
+        seats = len(told.setups)
+        self.people = [referee.registered(name) for name in NAMES[:seats]]
+        first, *others = self.people
+        wanted = "\n".join(f"{name}: {option(value)}" for name, value in told.options.changed.items())
+        terms = f"new {told.game} with {' '.join(other.name for other in others)}\nsettle: 1d\n{wanted}\nend\n"
+        referee.send(first, terms)
+        for other in others:
+            referee.send(other, form_in(other.text, "accept", lines=1))
+
+    def person(self, seat):
+        return self.people[seat - 1]
+
+    def go(self):
+        """Setups and all turns; what the watched one got."""
+        self.play_stage(Stage("setup", dict(enumerate(self.told.setups, start=1)), START))
+        judge = rules(self.told.game)
+        shown = {seat: [] for seat in range(1, len(self.people) + 1)}
+        positions = list(self.told.positions())
+        for number, texts in enumerate(self.told.orders, start=1):
+            state = positions[number - 1][0]
+            asked = {seat: texts[seat] for seat, forced in state.due.items() if forced is None}
+            views = {seat: judge.view(state, seat, reports) for seat, reports in shown.items()}
+            self.play_stage(Stage("orders", asked, START + number * 24 * HOUR, views))
+            for seat, reports in shown.items():
+                reports.append([found for report in positions[number][1] if (found := judge.show(report, seat))])
+        address = self.person(self.watched).address
+        return [(time, raw) for to, time, raw in self.referee.noted if to == address]
+
+    def play_stage(self, stage):
+        """The watched one acts at fixed times; the others whenever they like, but for what counts."""
+        plan = [(stage.start + (2 + number / 4) * HOUR, act) for number, act in enumerate(self.watch(stage))]
+        others = [seat for seat in range(1, len(self.people) + 1) if seat != self.watched]
+        for seat in others:
+            wishes = self.noise.choices(NOISE, k=self.noise.randrange(5))
+            plan += [(stage.start + self.noise.random() * 5 * HOUR, self.act(seat, what, stage)) for what in wishes]
+        last = [seat for seat in others if seat in stage.texts]
+        self.noise.shuffle(last)
+        for number, seat in enumerate(last):  # whoever comes last, the turn is resolved at the same moment
+            plan.append((stage.start + 6 * HOUR - number * HOUR / 60, self.finish(seat, stage)))
+        for when, act in sorted(plan, key=lambda planned: planned[0]):
+            self.referee.until(when)
+            act()
+
+    def watch(self, stage):
+        """What the watched one does, the same in both matches."""
+        me, text, kind = self.person(self.watched), stage.texts.get(self.watched), stage.kind
+        send = self.referee.send
+        if text is not None and kind == "orders":
+            yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{text}\nend\n", sign=False)
+            yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{WRONG}\nend\n", sign=False)
+        if text is not None:
+            yield lambda: send(me, me.filled(kind, WRONG, 1))
+            yield lambda: send(me, me.filled(kind, text, 1))
+            yield lambda: send(me, me.filled(kind, f"final\n{text}" if kind == "orders" else text, 2))
+        yield lambda: send(me, "status m1\nlist mine\nreport m1\ntranscript m1\nreport m1 all\n", sign=False)
+
+    def act(self, seat, what, stage):
+        """Something of no consequence that another seat does, unseen by the watched one."""
+        person, send, kind = self.person(seat), self.referee.send, stage.kind
+        asked = seat in stage.texts
+        text = self.other_text(seat, stage) if asked else "nothing"
+
+        def do():
+            self.made[what] += 1
+            if what in ("orders", "refused") and asked:
+                stage.revs[seat] += what == "orders"
+                send(person, person.filled(kind, text if what == "orders" else WRONG, stage.revs[seat] or 1))
+                if kind == "setup" and what == "orders":  # a setup that stood might begin the game
+                    send(person, f"# {self.referee.now}\nclear m1\n")
+            elif what == "preview" and asked and kind == "orders":
+                send(person, f"preview m1 turn {turn_of(person)}\n{text}\nend\n", sign=False)
+            elif what == "clear":
+                send(person, f"# {self.referee.now}\nclear m1\n")
+            else:
+                send(person, f"{'status' if what in ('orders', 'refused', 'preview') else what} m1\n", sign=False)
+
+        return do
+
+    def other_text(self, seat, stage):
+        player = random_players.PLAYERS[self.told.game]
+        if stage.kind == "setup":
+            return player.setup(self.noise, self.told.options, seat)
+        return player.orders(self.noise, stage.views[seat])
+
+    def finish(self, seat, stage):
+        def do():
+            person, text = self.person(seat), stage.texts[seat]
+            stage.revs[seat] += 1
+            if stage.kind == "orders":
+                text = "final\n" + unlearned.rewritten(self.noise, self.told.game, text)
+            self.referee.send(person, person.filled(stage.kind, text, stage.revs[seat]))
+
+        return do
+
+
+def turn_of(person):
+    return int(re.search(r"turn (\d+)", person.form("orders"))[1])
+
+
+def option(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {inner}" for key, inner in value.items()) + "}"
+    return str(value).lower()
+
+
+def letters(folder, told, watched, seed):
+    """What the watched one got up to the end of the game, when secrets are told."""
+    referee = Watched(folder)
+    play = Play(referee, told, watched, Random(seed))
+    got = play.go()
+    referee.close()
+    subjects = [str(email.message_from_bytes(raw, policy=email.policy.default)["Subject"]) for _, raw in got]
+    end = next((at for at, subject in enumerate(subjects) if SECRET_NO_MORE.search(subject)), len(got))
+    assert sum(", turn " in subject for subject in subjects[:end]) >= len(told.orders) > 2
+    return got[:end], play.made
+
+
+def difference(one, other):
+    at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), 0)
+    return one[max(at - 200, 0) : at + 40], other[max(at - 200, 0) : at + 40]
+
+
+def same_letters(folder, told, varied, watched):
+    one, noise = letters(folder / "one", told, watched, "one")
+    other, other_noise = letters(folder / "other", varied, watched, "other")
+    assert noise != other_noise
+    assert len(one) == len(other)
+    for (time, raw), (other_time, other_raw) in zip(one, other, strict=True):
+        assert time == other_time
+        for content, other_content in zip(contents(raw), contents(other_raw), strict=True):
+            same = content == other_content
+            assert same, difference(str(content), str(other_content))
+        assert len(raw) == len(other_raw)
+
+
+class Bout(NamedTuple):
+    game: str
+    case: int
+    """Which of the options of `random_players`."""
+    turns: int
+    watched: int
+    seed: int
+
+    def pair(self):
+        random = Random(f"{self.game} {self.seed}")
+        told = unlearned.play(self.game, random, self.case, self.turns)
+        varied = unlearned.vary(random, told, self.watched, tries=200)
+        assert (varied.changes.total() > 2) == bool(unlearned.CHANGES[self.game])
+        return told, varied
+
+
+def bouts(seed):
+    return [
+        Bout("spaceships", 1, 5, 1, seed),
+        Bout("spaceships", 2, 5, 2, seed),
+        Bout("dueling-masters", 0, 14, 2, seed),
+        Bout("dueling-masters", 3, 14, 1, seed),
+        Bout("shoot-em-up", 1, 4, 1, seed),
+        Bout("shoot-em-up", 2, 4, 3, seed),
+    ]
+
+
+def name(bout):
+    return f"{bout.game}-{bout.case}-{bout.seed}"
+
+
+@pytest.mark.parametrize("bout", bouts(1)[::2], ids=name)
+def test_letters_are_the_same(bout, tmp_path):
+    same_letters(tmp_path, *bout.pair(), bout.watched)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bout", [bout for seed in range(2, 10) for bout in bouts(seed)], ids=name)
+def test_letters_are_the_same_at_length(bout, tmp_path):
+    same_letters(tmp_path, *bout.pair(), bout.watched)
+
+
+def test_a_leak_that_was_planted_is_seen(tmp_path, monkeypatch):
+    """A destination that is shown to the opponent: the letters differ just when it is."""
+    told, varied = unlearned.two_destinations()
+    same_letters(tmp_path / "sound", told, varied, 2)
+    monkeypatch.setitem(SHOWN, "check", {**SHOWN["check"], "to": EVERYBODY})
+    with pytest.raises(AssertionError):
+        same_letters(tmp_path / "leaking", told, varied, 2)

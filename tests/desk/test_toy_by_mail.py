@@ -1,0 +1,88 @@
+"""A fourth game, of a hundred lines in tests/toy, runs through the same desk unchanged: the interface is one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.games import GAMES, rules
+from pbem.mail.compose import Templates, template_folder
+from pbem.match import bundle
+from pbem.match.record import read, replay
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
+    monkeypatch.setitem(GAMES, "marbles", "marbles")  # type: ignore[arg-type]  # a dictionary to those who register
+    monkeypatch.syspath_prepend(TESTS / "toy")
+    referee = Referee(tmp_path, templates=Templates(template_folder(), TESTS / "toy" / "templates"))
+    yield referee
+    referee.close()
+
+
+def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:
+    ann, bob = referee.agreed("kind: continued\ngames: 2\nmost: 12", game="marbles")
+    assert "Hide from 1 to 12" in body(ann.find("setup"))
+    for game, (own, other, guesses) in enumerate(((3, 11, (6, 5, 11)), (13, 1, (2, 13))), start=1):
+        referee.send(ann, ann.filled("setup", f"hide {own}"))
+        referee.send(bob, bob.filled("setup", f"hide {other}"))
+        assert f"You hide {other}" in body(bob.find(f"game {game} begins"))
+        for turn, guess in enumerate(guesses, start=1):
+            person, idle = (ann, bob) if turn % 2 else (bob, ann)
+            referee.open_desk()
+            referee.send(person, person.filled("orders", f"final\nguess {guess}"))
+            for reader in (person, idle):
+                report = reader.find(f"game {game}, turn {turn}")
+                (told,) = json.loads(attachment(report, ".json"))["reports"]
+                assert told.keys() == {"seat", "kind", "number", "answer"}
+            assert f"{person.name} guesses {guess}: {told['answer']}" in body(idle.find(f"game {game}, turn {turn}"))
+        assert told["answer"] == "right"
+        assert f"{person.name} wins" in body(idle.find(f"game {game}, the end"))
+    checks = list(verify(attachment(bob.find("the end"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    assert "The match is a draw" in body(ann.find("the match is closed"))
+
+
+def test_its_refusals_help_and_record(referee: Referee) -> None:
+    ann, bob = referee.agreed(game="marbles")
+    referee.send(ann, ann.filled("setup", "hide 10"))
+    assert "`hide 10`: say `hide` and a number from 1 to 9 (ruling 1)" in " ".join(ann.text.split())
+    referee.send(ann, ann.filled("setup", "hide 4"))
+    referee.send(bob, bob.filled("setup", "hide 4"))
+    turn = re.search(r"(?ms)^orders m1 turn 1$.*?^end$", body(ann.find("begins")))
+    assert turn
+    referee.send(bob, turn[0].replace("player ann", "player bob").replace("\nend", "\nguess 4\nend\n"))
+    assert "turn 1 does not ask for orders of yours" in bob.text
+    referee.send(ann, "rules marbles\nstatus m1\npreview m1 turn 1\nguess 4\nend\n", sign=False)
+    assert "Legal, and not stored" in ann.text
+    assert "MARBLES" in body(ann.find("The rules of"))
+    referee.send(ann, ann.filled("orders", "final\nguess 4"))
+    (record,) = (
+        text.decode()
+        for path, text in bundle.read(attachment(ann.find("the end"), ".zip")).papers.items()
+        if path.startswith("records/")
+    )
+    assert replay(read(record)).turns[0][0]["hidden"] == 4
+
+
+def test_nobody_else_knows_a_game_by_name() -> None:
+    """Outside `games/` and a game's own templates no line names a game."""
+    package = Path(rules.__code__.co_filename).parents[1]
+    places = [path for path in package.rglob("*.py") if "games" not in path.parts[len(package.parts) :]]
+    places += [path for room in ("letters", "answers") for path in (template_folder() / room).iterdir()]
+    assert len(places) > 50
+    names = "|".join([*GAMES, *(name.replace("-", "[ _]") for name in GAMES)])
+    for path in places:
+        assert not re.search(names, path.read_text("utf-8"), re.IGNORECASE), path

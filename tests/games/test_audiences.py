@@ -1,0 +1,265 @@
+"""Who may read what, written here a second time from the rules pages and the record format, and every leak planted.
+
+The tables below have a row a field: whether it goes to the owner of the report, an opponent, an eliminated player, an
+observer and the public. Beside what the record format knows they name what a careless hand could add: the secrets.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from random import Random
+
+import pytest
+import random_players
+
+from pbem.games import GAMES, rules
+from pbem.games.audience import ANY, EVERYBODY, Audience
+
+OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC = Audience
+COLUMNS = (OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC)
+
+TABLES = {
+    "spaceships": """
+        strike          seat               yes  yes  yes  yes  yes
+        strike          kind               yes  yes  yes  yes  yes
+        strike          cell               yes  yes  yes  yes  yes
+        strike          result             yes  yes  yes  yes  yes
+        strike          explosions         yes  yes  yes  yes  yes
+        strike          destroyed.ship     yes  yes  yes  yes  yes
+        strike          destroyed.cells    yes  yes  yes  yes  yes
+        strike          destroyed.fired    no   no   no   no   no
+        strike          flashcube.cell     yes  yes  yes  yes  yes
+        strike          flashcube.ship     yes  yes  yes  yes  yes
+        strike          flashcube.destroyed yes yes  yes  yes  yes
+        strike          flashcube.fired    no   no   no   no   no
+        strike          launch             no   no   no   no   no
+        strike          weapon             no   no   no   no   no
+        strike          ship               no   no   no   no   no
+        beam            seat               yes  yes  yes  yes  yes
+        beam            kind               yes  yes  yes  yes  yes
+        beam            cell               yes  yes  yes  yes  yes
+        beam            result             yes  yes  yes  yes  yes
+        beam            explosions         yes  yes  yes  yes  yes
+        beam            destroyed.ship     yes  yes  yes  yes  yes
+        beam            destroyed.cells    yes  yes  yes  yes  yes
+        beam            destroyed.fired    no   no   no   no   no
+        beam            flashcube.cell     yes  yes  yes  yes  yes
+        beam            flashcube.ship     yes  yes  yes  yes  yes
+        beam            flashcube.destroyed yes yes  yes  yes  yes
+        beam            flashcube.fired    no   no   no   no   no
+        beam            by                 no   no   no   no   no
+        beam            burnt_out          no   no   no   no   no
+        scan            seat               yes  yes  yes  yes  yes
+        scan            kind               yes  yes  yes  yes  yes
+        scan            cell               yes  yes  yes  yes  yes
+        scan            result             yes  yes  yes  yes  yes
+        scan            ship               no   no   no   no   no
+        kamikaze death  seat               yes  yes  yes  yes  yes
+        kamikaze death  kind               yes  yes  yes  yes  yes
+        kamikaze death  cell               yes  yes  yes  yes  yes
+        kamikaze death  destroyed.ship     yes  yes  yes  yes  yes
+        kamikaze death  destroyed.cells    yes  yes  yes  yes  yes
+        kamikaze death  destroyed.fired    no   no   no   no   no
+        kamikaze death  flashcube.cell     yes  yes  yes  yes  yes
+        kamikaze death  flashcube.ship     yes  yes  yes  yes  yes
+        kamikaze death  flashcube.destroyed yes yes  yes  yes  yes
+        kamikaze death  flashcube.fired    no   no   no   no   no
+        kamikaze death  ship               no   no   no   no   no
+        kamikaze death  target             no   no   no   no   no
+        entitled        kind               no   no   no   no   no
+        entitled        strikes            no   no   no   no   no
+        setup           kind               no   no   no   no   no
+        setup           ships              no   no   no   no   no
+    """,
+    "dueling-masters": """
+        check           seat               yes  yes  yes  yes  yes
+        check           kind               yes  yes  yes  yes  yes
+        check           piece              yes  yes  yes  yes  yes
+        check           from               yes  yes  yes  yes  yes
+        check           to                 yes  no   no   no   no
+        check           path               no   no   no   no   no
+        collision       kind               yes  yes  yes  yes  yes
+        collision       square             yes  yes  yes  yes  yes
+        collision       pieces.1           yes  yes  yes  yes  yes
+        collision       pieces.2           yes  yes  yes  yes  yes
+        collision       pieces.0           no   no   no   no   no
+        collision       destroyed.1        yes  yes  yes  yes  yes
+        collision       destroyed.2        yes  yes  yes  yes  yes
+        collision       destroyed.0        no   no   no   no   no
+        departure       seat               yes  yes  yes  yes  yes
+        departure       kind               yes  yes  yes  yes  yes
+        departure       piece              yes  yes  yes  yes  yes
+        departure       square             yes  yes  yes  yes  yes
+        departure       to                 no   no   no   no   no
+        departure       ram                no   no   no   no   no
+        pass            seat               yes  yes  yes  yes  yes
+        pass            kind               yes  yes  yes  yes  yes
+        pass            pieces             no   no   no   no   no
+        ram             seat               no   no   no   no   no
+        ram             kind               no   no   no   no   no
+        ram             piece              no   no   no   no   no
+        ram             square             no   no   no   no   no
+        setup           kind               no   no   no   no   no
+        setup           pieces             no   no   no   no   no
+    """,
+    "shoot-em-up": """
+        hit             action             yes  yes  yes  yes  yes
+        hit             kind               yes  yes  yes  yes  yes
+        hit             ship               yes  yes  yes  yes  yes
+        hit             where              yes  yes  yes  yes  yes
+        hit             by                 yes  yes  yes  yes  yes
+        hit             shields            yes  yes  yes  yes  yes
+        hit             destroyed          yes  yes  yes  yes  yes
+        hit             orders             no   no   no   no   no
+        state           action             yes  yes  yes  yes  yes
+        state           kind               yes  yes  yes  yes  yes
+        state           ships.*            yes  yes  yes  yes  yes
+        state           orders             no   no   no   no   no
+        orders          kind               no   no   no   no   no
+        orders          ships              no   no   no   no   no
+    """,
+}
+LISTS = {"flashcube", "explosions", "cells", "by"}
+OWN_SHIPS = {1: "A", 2: "D", 3: "G", 4: "J"}
+
+
+def rows(game):
+    """Kind, field and who may read it."""
+    for line in TABLES[game].strip().splitlines():
+        *name, field, a, b, c, d, e = line.split()
+        words = (a, b, c, d, e)
+        assert set(words) <= {"yes", "no"}
+        yield " ".join(name), field, frozenset(c for c, word in zip(COLUMNS, words, strict=True) if word == "yes")
+
+
+def flat(fields, prefix=""):
+    """Each field of a table of the games with its readers, the inner ones as `outer.inner`."""
+    for name, allowed in fields.items():
+        if isinstance(allowed, frozenset):
+            yield f"{prefix}{name}", allowed
+        else:
+            yield from flat(allowed, f"{prefix}{name}.")
+
+
+def full(game, kind, owner):
+    """A report of this kind with every field that the table names, the secret ones too."""
+    report = {}
+    for found, field, _ in rows(game):
+        if found != kind:
+            continue
+        outer, _, inner = field.partition(".")
+        value = {"kind": kind, "seat": owner, "ship": OWN_SHIPS[owner] if game == "shoot-em-up" else "DS"}.get(field)
+        if inner:
+            report.setdefault(outer, {})[inner if inner != ANY else "A"] = "said"
+        else:
+            report[field] = value or ["said"] if field in LISTS else value or "said"
+    return {name: [value] if name == "flashcube" else value for name, value in report.items()}
+
+
+def said(value):
+    """The fields of what was shown, the inner ones as `outer.inner`."""
+    for name, inner in value.items():
+        for each in inner if isinstance(inner, list) else [inner]:
+            if isinstance(each, dict):
+                yield from (f"{name}.{field}" for field in said(each))
+            else:
+                yield name
+
+
+def check(game):
+    """The game's table and what it really shows are as written above; raises AssertionError."""
+    judge = rules(game)
+    shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
+    expected = {(kind, field): readers for kind, field, readers in rows(game)}
+    found = {(kind, field): readers for kind, fields in shown.items() for field, readers in flat(fields)}
+    assert found == {place: readers for place, readers in expected.items() if readers}
+    for kind in {kind for kind, _ in expected}:
+        for owner in (1, 2):
+            report = full(game, kind, owner)
+            for seat, reader in ((owner, OWNER), (3 - owner, OPPONENT), (None, PUBLIC)):
+                owned = reader if "seat" in report or "ship" in report or seat is None else OPPONENT
+                left = {field for (name, field), readers in expected.items() if name == kind and owned in readers}
+                seen = judge.show(report, seat)
+                assert {field.replace(".A", f".{ANY}") for field in said(seen or {})} == left, (kind, seat)
+            assert judge.show(report, 9) is None
+
+
+def granted(fields, path, reader):
+    """The same fields, and one more that this reader may have."""
+    name, _, inner = path.partition(".")
+    if inner:
+        deeper = fields.get(name, {})
+        return {**fields, name: granted({} if isinstance(deeper, frozenset) else deeper, inner, reader)}
+    return {**fields, name: frozenset({*fields.get(name, ()), reader})}
+
+
+def denied(fields, path, reader):
+    """The same fields but for one that this reader may not have any more."""
+    name, _, inner = path.partition(".")
+    return {**fields, name: denied(fields[name], inner, reader) if inner else fields[name] - {reader}}
+
+
+EVERY = [(game, *row) for game in TABLES for row in rows(game)]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_shows_what_the_table_says(game):
+    check(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "kind", "field", "reader"),
+    [(game, kind, field, reader) for game, kind, field, to in EVERY for reader in COLUMNS if reader not in to],
+    ids=lambda value: value.name.lower() if isinstance(value, Audience) else value,
+)
+def test_a_planted_leak_is_found(game, kind, field, reader, monkeypatch):
+    shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
+    monkeypatch.setitem(shown, kind, granted(shown.get(kind, {}), field, reader))
+    with pytest.raises(AssertionError):
+        check(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "kind", "field"), [(game, kind, field) for game, kind, field, to in EVERY if to == EVERYBODY]
+)
+def test_something_kept_back_is_found(game, kind, field, monkeypatch):
+    shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
+    for reader in COLUMNS:
+        monkeypatch.setitem(shown, kind, denied(shown[kind], field, reader))
+        with pytest.raises(AssertionError):
+            check(game)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_who_cannot_be_told_apart_is_told_the_same(game):
+    for kind, field, readers in rows(game):
+        assert (OPPONENT in readers) == (ELIMINATED in readers), (kind, field)
+        assert (PUBLIC in readers) == (OBSERVER in readers), (kind, field)
+
+
+def reports_of_random_games(game, most=40):
+    for case, (raw, seats) in enumerate(random_players.PLAYERS[game].options):
+        played = random_players.play(game, Random(case), raw, seats, most)
+        yield from ((seats, report) for reports in played.reports for report in reports)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_report_of_random_games_is_in_the_table(game):
+    named = {(kind, field) for kind, field, readers in rows(game) if readers}
+    for _, report in reports_of_random_games(game):
+        inner = {"ships.*" if field.startswith("ships.") else field for field in said(report)}
+        assert {(report["kind"], field) for field in inner} <= named
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("planted", ["planted", {"secret": "planted"}, [{"secret": "planted"}]])
+def test_whatever_a_resolver_adds_reaches_nobody(game, planted):
+    """Fields beside the known ones, and objects where the table knows but plain values."""
+    judge = rules(game)
+    for seats, report in reports_of_random_games(game, most=10):
+        told = {**report, "planted": planted}
+        if not isinstance(planted, str):
+            told |= dict.fromkeys(report.keys() & {"cell", "result", "from", "square", "by", "where"}, planted)
+        for seat in (None, *range(1, seats + 1)):
+            assert "planted" not in str(judge.show(told, seat))

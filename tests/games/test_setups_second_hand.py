@@ -1,0 +1,274 @@
+"""Setups judged by a second hand: shapes, fleets, halves and zones, literally from the rules pages.
+
+Setups are made at random, legal or nearly so, in every form of writing. Whether the real rules take them must be what
+the slow judges here say.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import combinations, product
+
+import pytest
+from games.spaceships.test_second_hand import BOXES, CELLS, adjacent, cell_at, lie, point
+
+from pbem.games import Refused, rules
+
+COSTS = {"DS": 8, "KC": 6, "FS": 4, "PC": 4, "MD": 3, "HS": 3, "LS": 3, "AG": 2, "LG": 1}
+SIZES = {"DS": 8, "KC": 6, "FS": 4, "PC": 4, "MD": 3, "HS": 2, "LS": 1, "AG": 2, "LG": 1}
+
+
+def taken(game, options, seats, seat, text):
+    judge = rules(game)
+    try:
+        return judge.setup(judge.options(options, seats), seat, text)
+    except Refused:
+        return None
+
+
+# Spaceships
+
+
+def all_boxes(sides):
+    """Every set of cells that fills a box with these sides, however it lies."""
+    found = set()
+    for lengths in {
+        (sides[a], sides[b], sides[c]) for a, b, c in product(range(3), repeat=3) if {a, b, c} == {0, 1, 2}
+    }:
+        for corner in product(range(5), repeat=3):
+            cells = [
+                cell_at([c + s for c, s in zip(corner, step, strict=True)]) for step in product(*map(range, lengths))
+            ]
+            if None not in cells:
+                found.add(frozenset(cells))
+    return found
+
+
+SHAPES = {code: all_boxes(sides) for code, sides in BOXES.items()}
+CORES = all_boxes((2, 2, 2)) | all_boxes((3, 2, 1))
+SORTED_CORES = sorted(CORES, key=sorted)
+
+
+def has_shape(code, cells):
+    cells = frozenset(cells)
+    if len(cells) != SIZES[code]:
+        return False
+    if code != "DS":
+        return cells in SHAPES[code]
+    beside = [sum(adjacent(cell, other) for other in cells) for cell in cells]
+    return min(beside) >= 2 and any(frozenset(some) in CORES for size in (6, 8) for some in combinations(cells, size))
+
+
+def within(counts, allowed):
+    return allowed is None or all(number <= allowed.get(code, 0) for code, number in counts.items())
+
+
+def is_agreed(codes, options, seat):
+    """Whether some split into a base fleet and additional ships is as agreed; every split is tried."""
+    ships = Counter(codes)
+    extra = options.get("additional", [0, 0])[seat - 1]
+    for numbers in product(*(range(number + 1) for number in ships.values())):
+        base = Counter({code: number for code, number in zip(ships, numbers, strict=True) if number})
+        rest = ships - base
+        if sum(COSTS[code] * number for code, number in rest.items()) != extra:
+            continue
+        if not within(rest, options.get("additional_allowed")) or not within(base, options.get("allowed")):
+            continue
+        if options["fleet"] == "standard":
+            four, scout = base["FS"] + base["PC"], base["LS"] + base["HS"]
+            if (base["DS"], base["KC"], base["MD"], four, scout, base["AG"], base["LG"]) == (1, 1, 1, 1, 1, 0, 0):
+                return True
+        elif sum(COSTS[code] * number for code, number in base.items()) == int(options["fleet"][5:]):
+            return True
+    return False
+
+
+def is_legal_fleet(ships, options, seat):
+    codes = [code for code, _, _ in ships]
+    cells = [cell for _, _, cells in ships for cell in cells]
+    for code in set(codes):
+        numbers = sorted(number or 0 for other, number, _ in ships if other == code)
+        if numbers != list(range(1, len(numbers) + 1)) and numbers != [0]:
+            return False
+    if len(cells) != len(set(cells)) or not all(has_shape(code, cells) for code, _, cells in ships):
+        return False
+    return is_agreed(codes, options, seat)
+
+
+def some_fleet(dice):
+    """Codes, and options under which they may be legal."""
+    base = ["DS", "KC", dice.choice(("FS", "PC")), "MD", dice.choice(("LS", "HS"))]
+    options = {"fleet": "standard"}
+    if dice.random() < 0.6:
+        base = [dice.choice(list(COSTS)) for _ in range(dice.randrange(1, 6))]
+        options = {"fleet": f"cost:{sum(COSTS[code] for code in base)}"}
+        if dice.random() < 0.5:
+            options["allowed"] = {code: number + (dice.random() < 0.2) for code, number in Counter(base).items()}
+    more = [dice.choice(list(COSTS)) for _ in range(dice.choice((0, 0, 1, 3)))]
+    options["additional"] = [sum(COSTS[code] for code in more), dice.randrange(9)]
+    if dice.random() < 0.5:
+        options["additional_allowed"] = dict(Counter(more)) if dice.random() < 0.7 else {"LG": 2, "HS": 1}
+    if dice.random() < 0.15:
+        options["additional"][0] += dice.choice((-1, 1)) if more else 1
+    codes = base + more
+    if dice.random() < 0.15:
+        codes[dice.randrange(len(codes))] = dice.choice(list(COSTS))
+    return codes, options
+
+
+def some_place(dice, code):
+    """Cells for a ship of this type: a place of its shape, or nearly."""
+    while True:
+        cells = lie(dice, code)
+        if None not in cells:
+            break
+    if dice.random() < 0.12:
+        near = [other for other in CELLS if other not in cells and any(adjacent(other, cell) for cell in cells)]
+        cells[dice.randrange(len(cells))] = dice.choice(near)
+    if code == "DS" and dice.random() < 0.5:  # odd death stars: cells of a rectangle, and two more beside it
+        core = list(dice.choice(SORTED_CORES))
+        while len(core) < 8:
+            near = [other for other in CELLS if other not in core and any(adjacent(other, cell) for cell in core)]
+            core.append(dice.choice(near))
+        cells = core
+    return cells
+
+
+def written_fleet(dice, ships):
+    if dice.random() < 0.25 and all(len(cells) == len(set(cells)) for _, _, cells in ships):
+        at = {cell: f"{code}{number or ''}" for code, number, cells in ships for cell in cells}
+        if sum(len(cells) for _, _, cells in ships) == len(at):
+            rows = [" ".join(at.get(cell, ".") for cell in CELLS[start : start + 5]) for start in range(0, 125, 5)]
+            return dice.choice(("\n", "\n\n", " ")).join(rows)
+    lines = []
+    for code, number, sorted_cells in dice.sample(ships, len(ships)):
+        cells = dice.sample(sorted_cells, len(sorted_cells))
+        ends = min(cells, key=point), max(cells, key=point)
+        whole = frozenset(cells) in SHAPES.get(code, ()) and len(cells) > 1
+        spelt = f"{ends[0]}{dice.choice(('-', ' - '))}{ends[1]}" if whole and dice.random() < 0.5 else " ".join(cells)
+        lines.append(f"{code}{number or ''} {spelt}")
+    return dice.choice(("\n", " ", ", ", " # mine\n")).join(lines)
+
+
+def numbered(dice, codes):
+    several, seen = Counter(codes), Counter()
+    for code in codes:
+        seen[code] += 1
+        number = seen[code] if several[code] > 1 or dice.random() < 0.1 else None
+        yield number if dice.random() > 0.02 else dice.choice((None, 2, 1))
+
+
+def fleets_agree(seed):
+    dice = random.Random(f"fleet {seed}")
+    codes, options = some_fleet(dice)
+    for _ in range(60):  # somewhere without overlap, if that is to be had at random
+        ships = [
+            (code, number, some_place(dice, code)) for code, number in zip(codes, numbered(dice, codes), strict=True)
+        ]
+        cells = [cell for _, _, cells in ships for cell in cells]
+        if len(cells) == len(set(cells)):
+            break
+    text = written_fleet(dice, ships)
+    legal = is_legal_fleet(ships, options, 1)
+    assert (taken("spaceships", options, 2, 1, text) is not None) == legal, (options, text)
+    return legal
+
+
+# Dueling Masters
+
+
+def is_legal_half(pieces, seat, homes):
+    """Pieces as name and square, each as row and column."""
+    wanted = Counter({"*": 7, "W": 1, "B": 1, "X1": 1, "X2": 1, "Y1": 1, "Y2": 1, "Z1": 1, "Z2": 1, "Z3": 1, "Z4": 1})
+    wanted += Counter({"H": 1} if homes == 1 else {"H1": 1, "H2": 1, "H3": 1})
+    if Counter(name for name, _ in pieces) != wanted:
+        return False
+    if any(square[0] not in ("ABCDE" if seat == 1 else "FGHIJ") or not 1 <= square[1] <= 10 for _, square in pieces):
+        return False
+    stand = Counter(square for _, square in pieces)
+    return all(stand[square] == 1 for name, square in pieces if name[0] in "*H")
+
+
+def written_half(dice, pieces):
+    def said(square):
+        return f"{square[0]}{square[1]}"
+
+    if dice.random() < 0.5:
+        lines = [f"{name} {said(square)}" for name, square in dice.sample(pieces, len(pieces))]
+        return dice.choice(("\n", "\r\n", "\n\n")).join(lines)
+    lines = []
+    for kind in dice.sample("*WBXYZH", 7):
+        of_kind = [square for name, square in sorted(pieces, key=lambda piece: piece[0]) if name[0] == kind]
+        lines += [" ".join([kind, *map(said, of_kind)])] if of_kind else []
+    return dice.choice(("\n", " ", "  \n")).join(lines)
+
+
+def halves_agree(seed):
+    dice = random.Random(f"half {seed}")
+    seat, homes = dice.choice((1, 2)), dice.choice((1, 3))
+    squares = [(row, column) for row in ("ABCDE", "FGHIJ")[seat - 1] for column in range(1, 11)]
+    alone = dice.sample(squares, 7 + homes)
+    free = [square for square in squares if square not in alone]
+    pieces = [("*", square) for square in alone[:7]]
+    pieces += [("H" if homes == 1 else f"H{number}", square) for number, square in enumerate(alone[7:], start=1)]
+    pieces += [(name, dice.choice(free)) for name in ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"]]
+    spoilt = dice.random()
+    at = dice.randrange(len(pieces))
+    if spoilt < 0.3:
+        pieces[at] = (pieces[at][0], (dice.choice("ABCDEFGHIJ"), dice.randint(1, 11)))
+    elif spoilt < 0.4:
+        pieces.append(dice.choice(pieces))
+    elif spoilt < 0.5:
+        del pieces[at]
+    text = written_half(dice, pieces)
+    legal = is_legal_half(pieces, seat, homes)
+    assert (taken("dueling-masters", {"homes": homes}, 2, seat, text) is not None) == legal, text
+    return legal
+
+
+# Shoot 'em up Spaceships
+
+
+def zones_agree(seed):
+    dice = random.Random(f"zone {seed}")
+    seats, columns, rows = dice.choice((2, 3, 4)), dice.randint(5, 26), dice.randint(5, 26)
+    seat = dice.randint(1, seats)
+    letters = ["ABC", "DEF", "GHI", "JKL"][seat - 1]
+    edge = {1: ("column", 1), 2: ("column", rows), 3: ("row", 1), 4: ("row", columns)}[seat]
+    ships = []
+    for letter in letters:
+        along = dice.randint(1, columns if edge[0] == "column" else rows)
+        square = (along, edge[1]) if edge[0] == "column" else (edge[1], along)
+        if dice.random() < 0.06:
+            square = (dice.randint(1, 26), dice.randint(1, 27))
+        ships.append((letter if dice.random() > 0.03 else dice.choice("ABCDEFGHIJKL"), square, dice.choice("NESW")))
+    if dice.random() < 0.05:
+        ships.append(dice.choice(ships))
+    legal = sorted(letter for letter, _, _ in ships) == list(letters)
+    legal = legal and len({square for _, square, _ in ships}) == 3
+    for _, (column, row), _ in ships:
+        on_edge = (row if edge[0] == "column" else column) == edge[1]
+        along, most = (column, columns) if edge[0] == "column" else (row, rows)
+        legal = legal and on_edge and 1 < along < most
+    text = "\n".join(
+        f"{letter} {'abcdefghijklmnopqrstuvwxyz'[column - 1]}{row} {facing}"
+        for letter, (column, row), facing in ships
+    )
+    options = {"board": f"{columns}x{rows}"}
+    assert (taken("shoot-em-up", options, seats, seat, text) is not None) == legal, (options, seat, text)
+    return legal
+
+
+@pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
+def test_setups_are_judged_alike(agree):
+    verdicts = Counter(agree(seed) for seed in range(200))
+    assert min(verdicts[True], verdicts[False]) > 30
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
+@pytest.mark.parametrize("batch", range(1, 11))
+def test_setups_are_judged_alike_at_length(agree, batch):
+    for seed in range(batch * 400, batch * 400 + 400):
+        agree(seed)

@@ -1,0 +1,104 @@
+"""Non-interference by the rules: vary what a reader cannot have learned, and all that the reader sees stays the same.
+
+The reader is a seat or the public. `tests/desk/test_secrets.py` says the same of letters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+import random_players
+import unlearned
+
+from pbem.games import GAMES, Refused, rules
+from pbem.games.audience import EVERYBODY
+from pbem.games.dueling_masters.knowledge import SHOWN
+
+MOST_TURNS = (3, 8, 24)
+NONSENSE = (
+    "",
+    "Rv1",
+    "mR Rv1",
+    "kRv1 Rv1",
+    "sRv1 sRv2",
+    "bRv1Rv3 (DS2)",
+    "Z1 D1-J1",
+    "Z2 A1-A2",
+    "A: FMS\nB: FM",
+    "?",
+)
+
+
+def pair(game, seed):
+    """A game, a reader, and the same game for this reader."""
+    random = Random(f"{game} {seed}")
+    cases = random_players.PLAYERS[game].options
+    case = random.randrange(len(cases))
+    told = unlearned.play(game, random, case, random.choice(MOST_TURNS))
+    reader = random.choice((None, *range(1, cases[case][1] + 1)))
+    return told, unlearned.vary(random, told, reader), reader
+
+
+def answers(judge, state, reader, texts):
+    """What the reader is told when these orders are sent or previewed."""
+    for text in texts:
+        try:
+            yield judge.order(state, reader, text).text
+        except Refused as refused:
+            yield refused.faults
+
+
+def seen(told, reader):
+    """All that the reader can get to see in the course of a game."""
+    judge = rules(told.game)
+    shown = []
+    for number, (state, reports) in enumerate(told.positions()):
+        if number:
+            shown.append([found for report in reports if (found := judge.show(report, reader)) is not None])
+            yield shown[-1]
+        yield judge.view(state, reader, shown)
+        yield state.turn, {seat: forced is None for seat, forced in state.due.items()}
+        if reader in state.due:
+            own = told.orders[number][reader] if number < len(told.orders) else ""
+            yield list(answers(judge, state, reader, [own, *NONSENSE]))
+
+
+def same(told, varied, reader):
+    for one, other in zip(seen(told, reader), seen(varied, reader), strict=True):
+        assert one == other
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_reader_sees_the_same(game, seed):
+    same(*pair(game, seed))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("seed", range(12, 200))
+def test_a_reader_sees_the_same_at_length(game, seed):
+    same(*pair(game, seed))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_there_is_much_to_vary(game):
+    """Every sort of change is kept now and then: the tests above mean something."""
+    kept = Counter()
+    for seed in range(12):
+        kept += pair(game, seed)[1].changes
+    wanted = {change.__name__ for change in unlearned.CHANGES[game]}
+    assert set(kept) == wanted
+    assert sum(kept.values()) >= 50 * len(wanted)
+
+
+def test_a_destination_that_leaked_is_seen(monkeypatch):
+    told, varied = unlearned.two_destinations()
+    for reader in (2, None):
+        same(told, varied, reader)
+    monkeypatch.setitem(SHOWN, "check", {**SHOWN["check"], "to": EVERYBODY})
+    for reader in (2, None):
+        with pytest.raises(AssertionError):
+            same(told, varied, reader)

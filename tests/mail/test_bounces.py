@@ -1,0 +1,123 @@
+"""Bounces: what a letter to a return path says of ours, in the forms that mail servers use."""
+
+from __future__ import annotations
+
+import pytest
+
+from pbem.mail.bounces import read as judge
+from pbem.mail.bounces import token
+from pbem.mail.letter import read
+
+TOKEN = "0123456789abcdef0123"
+
+
+def letter(text: str) -> bytes:
+    return text.replace("\n", "\r\n").encode()
+
+
+def dsn(action: str, status: str, *, before: str = "") -> bytes:
+    return letter(
+        "From: MAILER-DAEMON@mx.example\nTo: pbem+b@play.example\nSubject: Undelivered Mail\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\n\n'
+        "--b\nContent-Type: text/plain\n\nsorry\n"
+        "--b\nContent-Type: message/delivery-status\n\n"
+        f"Reporting-MTA: dns; mx.example\nArrival-Date: Sun, 1 Mar 2026 12:00:00 +0000\n\n{before}"
+        f"Final-Recipient: rfc822; bob@mail.example\nAction: {action}\nStatus: {status}\n"
+        "Diagnostic-Code: smtp; 550 5.1.1 no such user\n"
+        "--b\nContent-Type: message/rfc822\n\nSubject: turn 4.4.4\n\nAction: delayed\n--b--\n"
+    )
+
+
+DELIVERED = "Final-Recipient: rfc822; ann@mail.example\nAction: delivered\nStatus: 2.0.0\n\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (dsn("failed", "5.1.1"), ("permanent", "5.1.1")),
+        (dsn("Failed (no way)", "5.1.1 (bad)"), ("permanent", "5.1.1")),
+        (dsn("failed", "4.4.7"), ("permanent", "4.4.7")),
+        (dsn("delayed", "4.4.1"), ("temporary", "4.4.1")),
+        (dsn("relayed", "2.0.0"), ("unclear", "2.0.0")),
+        (dsn("", "5.0.0"), ("permanent", "5.0.0")),
+        (dsn("", "4.0.0"), ("temporary", "4.0.0")),
+        (dsn("nonsense", "x"), ("unclear", "")),
+        (dsn("failed", "5.1.1", before=DELIVERED), ("permanent", "5.1.1")),
+    ],
+)
+def test_a_delivery_status_notification(raw: bytes, expected: tuple[str, str]) -> None:
+    bounce = judge(read(raw))
+    assert (bounce.kind, bounce.status) == expected
+
+
+QMAIL = """From: MAILER-DAEMON@mx.example
+Subject: failure notice
+
+Hi. This is the qmail-send program at mx.example.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+This is a permanent error; I've given up. Sorry it didn't work out.
+
+<bob@mail.example>:
+Sorry, no mailbox here by that name. (#5.1.1)
+"""
+EXIM = """From: Mail Delivery System <Mailer-Daemon@mx.example>
+X-Failed-Recipients: bob@mail.example
+Subject: Mail delivery failed: returning message to sender
+
+This message was created automatically by mail delivery software.
+"""
+SLOW = """From: Mail Delivery System <MAILER-DAEMON@mx.example>
+Subject: Warning: could not send message for past 4 hours
+
+    **********************************************
+    **      THIS IS A WARNING MESSAGE ONLY      **
+    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **
+    **********************************************
+
+The original message was received at Sun, 1 Mar 2026 12:00:00 +0000
+
+   ----- The following addresses had transient non-fatal errors -----
+<bob@mail.example>
+"""
+VACATION = """From: bob@mail.example
+Subject: Out of office
+Auto-Submitted: auto-replied (vacation)
+X-Failed-Recipients: bob@mail.example
+
+I am away.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [(QMAIL, "permanent"), (EXIM, "permanent"), (SLOW, "temporary"), (VACATION, "unclear")]
+)
+def test_older_forms(text: str, kind: str) -> None:
+    assert judge(read(letter(text))).kind == kind
+
+
+@pytest.mark.parametrize("depth", [1, 2000])
+def test_no_bounce_raises(depth: int) -> None:
+    assert judge(read(b"Content-Type: message/rfc822\r\n\r\n" * depth + b"x")).kind == "unclear"
+
+
+def test_a_hostile_bounce_is_read_up_to_a_bound() -> None:
+    flood = b"Subject: x\r\n\r\n" + b"<" * 60_000 + b"\r\nX-Failed-Recipients: bob@mail.example\r\n"
+    assert judge(read(flood)).kind == "unclear"
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "pbem@play.example",
+        "pbem+m1.0123456789abcdef@play.example",
+        f"pbem+b{TOKEN}@other.example",
+        f"pbem+b{TOKEN}0@play.example",
+        "pbem+b17@play.example",
+    ],
+)
+def test_other_addresses_are_no_return_path(recipient: str) -> None:
+    assert token([recipient], "pbem@play.example", "+") is None
+
+
+def test_a_return_path_is_known_in_any_case() -> None:
+    assert token(["pbem@play.example", f"PBEM+B{TOKEN.upper()}@Play.Example"], "pbem@play.example", "+") == TOKEN

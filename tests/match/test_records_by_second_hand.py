@@ -1,0 +1,324 @@
+"""Records that second adjudicators wrote, legal and not, against `pbem replay`.
+
+Each game's slow adjudicator (tests/games/*/test_second_hand.py) plays a game at random and writes down what it thinks
+of it: every report, the result, or the turn and the seat of the fault that was put in. The record is written by hand
+here, in the freedom that TOML allows. What `pbem replay --json` answers must be the same, with its exit status.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from click.testing import CliRunner
+from games.dueling_masters import test_second_hand as masters
+from games.shoot_em_up import test_second_hand as shooting
+from games.spaceships import test_second_hand as spaceships
+
+from pbem.cli import main
+
+
+@dataclass
+class Story:
+    """A game as it was played, and what the second adjudicator has to say of it."""
+
+    game: str
+    options: dict
+    setups: list[str]
+    turns: list[dict[str, str]] = field(default_factory=list)
+    reports: list[list[dict]] = field(default_factory=list)
+    winner: int | None = None
+    scores: list[int] = field(default_factory=list)
+    fault: tuple[int, int | None] | None = None
+    result: dict | None = None
+
+    @property
+    def expected(self):
+        if self.fault:
+            return {"game": self.game, "error": {"turn": self.fault[0], "seat": self.fault[1]}}
+        over = self.winner is not None or self.result is not None
+        winner = self.winner if self.result is None else self.result["winner"]
+        reason = None if not over else (self.result or {}).get("reason", "rules")
+        return {
+            "game": self.game,
+            "turns": [{"turn": number, "reports": reports} for number, reports in enumerate(self.reports, start=1)],
+            "result": {"over": over, "winner": winner, "scores": self.scores, "reason": reason},
+        }
+
+    def toml(self, dice):
+        """The record, written one way or another."""
+
+        def text(words):
+            if dice.random() < 0.5 or "'" in words:
+                return json.dumps(words)
+            return f"'''\n{words}'''" if dice.random() < 0.5 else f'"""\n{words}"""'
+
+        def value(thing):
+            if isinstance(thing, dict):
+                return "{" + ", ".join(f"{key} = {value(inner)}" for key, inner in thing.items()) + "}"
+            return json.dumps(thing)
+
+        lines = [f"game = {text(self.game)}", "record = 1"]
+        lines += dice.choice(([], ["rules = 1"], ['note = "of chance"', 'match = "m17"', "round = 2"]))
+        if self.options:
+            lines += ["[options]", *(f"{key} = {value(inner)}" for key, inner in self.options.items())]
+        for setup in self.setups:
+            lines += ["[[seat]]", *dice.choice(([], ['name = "Somebody"'])), f"setup = {text(setup)}"]
+        for turn in self.turns:
+            keys = list(turn.items())
+            dice.shuffle(keys)
+            lines += ["[[turn]]", *(f"{dice.choice((key, json.dumps(key)))} = {text(words)}" for key, words in keys)]
+        if self.result is not None:
+            lines += ["[result]", *(f"{key} = {value(inner)}" for key, inner in self.result.items())]
+        return "\n".join(lines) + dice.choice(("", "\n", "\n[extra]\nanything = [{goes = 1}]\n"))
+
+
+# Each game: a story, with a fault in some turn's orders if `bad`
+
+
+def story_of_masters(dice, bad):
+    homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((6, 20, 60))
+    setups = {seat: masters.some_setup(dice, seat, homes, crowded=dice.random() < 0.4) for seat in (1, 2)}
+    texts = ["\n".join(f"{name} {masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
+    story = Story("dueling-masters", {"homes": homes, "mobile_home": mobile, "max_turns": most}, texts)
+    game = masters.Game(setups, mobile, most)
+    until = dice.randrange(1, most + 1)
+    while game.winner is None and game.turn <= until:
+        seat = 2 - game.turn % 2
+        if bad and (game.turn == until or dice.random() < 0.1):
+            story.turns.append({str(seat): wrong_move(dice, game, seat)})
+            story.fault = (len(story.turns), seat)
+            break
+        piece, end = masters.some_order(dice, game, seat)
+        words = f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(end)}" if piece else ""
+        story.turns.append({str(seat): words})
+        story.reports.append(game.play(piece, end))
+    story.winner, story.scores = game.winner, [game.score(1), game.score(2)]
+    return story
+
+
+def wrong_move(dice, game, seat):
+    """Orders that the second adjudicator takes for wrong."""
+    able = game.choices(seat)
+    if not able:
+        return "W A1-B3" if dice.random() < 0.5 else "pass"
+    while True:
+        piece = dice.choice(game.of(seat))
+        start, end = dice.choice((piece.at, piece.at, dice.choice(masters.BOARD))), dice.choice(masters.BOARD)
+        if start == piece.at and game.legal(piece, end):
+            continue
+        good = able[0]
+        whole = f"{good[0].name} {masters.name_of(good[0].at)}-{masters.name_of(good[1])}"
+        living = {other.name for other in game.of(seat)}
+        named = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"]
+        lost = [name for name in named if name not in living] or ["X3"]
+        return dice.choice(
+            (
+                f"{piece.name} {masters.name_of(start)}-{masters.name_of(end)}",
+                f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(piece.at)}",
+                f"{dice.choice(lost)} {masters.name_of(start)}-{masters.name_of(end)}",
+                "",
+                whole.lower(),
+                whole.replace("-", " "),
+                f"{whole}\n{whole}",
+                whole.replace(good[0].name, good[0].name[0] + "9"),
+                whole + "0",
+                whole.split(maxsplit=1)[0],
+            )
+        )
+
+
+def story_of_shooting(dice, bad):
+    seats = dice.choice((2, 3, 4))
+    columns, rows = dice.choice(((5, 5), (5, 5), (5, 6), (7, 5), (9, 9)))
+    most = dice.choice((3, 12, 40))
+    ships, setups = [], []
+    for seat in range(1, seats + 1):
+        squares = dice.sample(shooting.zone(seat, columns, rows), 3)
+        letters = zip(shooting.FLEET[seat], squares, strict=True)
+        own = [shooting.Ship(letter, square, dice.choice("NESW")) for letter, square in letters]
+        ships += own
+        setups.append("\n".join(f"{ship.letter} {shooting.name(ship.square)} {ship.facing}" for ship in own))
+    story = Story("shoot-em-up", {"board": f"{columns}x{rows}", "max_turns": most}, setups)
+    table = shooting.Table(columns, rows, most, ships, seats)
+    until = dice.randrange(1, 8)
+    while table.winner is None and len(story.turns) < until:
+        wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.2)
+        due = [seat for seat in range(1, seats + 1) if table.living(seat)]
+        blamed, turn, given = dice.choice(due), {}, {}
+        for seat in due:
+            while True:
+                words = shooting.some_orders(dice, table, seat)
+                accepted = table.accepts(seat, words)
+                if (accepted is None) == (wrong and seat == blamed):
+                    break
+            turn[str(seat)] = words
+            given |= accepted or {}
+        story.turns.append(turn)
+        if wrong:
+            story.fault = (len(story.turns), blamed)
+            break
+        table.play(given)
+        story.reports.append(table.reports)
+    story.winner, story.scores = table.winner, table.scores()
+    return story
+
+
+def story_of_spaceships(dice, bad):
+    kind, first = dice.choice(list(spaceships.FLEETS)), dice.choice(("alternate", "1", "2"))
+    players = [spaceships.fleet(dice, dice.choice(spaceships.FLEETS[kind])) for _ in range(2)]
+    setups = ["\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships) for player in players]
+    story = Story("spaceships", {"fleet": kind, "first": first}, setups)
+    game = spaceships.Game(*players, first)
+    until = dice.randrange(1, 12)
+    while not game.over and len(story.turns) < until:
+        wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.1)
+        orders, turn, blamed = {}, {}, dice.choice((1, 2))
+        for seat, player in game.players.items():
+            enemy = game.players[3 - seat]
+            orders[seat] = spaceships.some_orders(dice, player, enemy, game.turn)
+            if wrong and seat == blamed:
+                while spaceships.legal(player, game.turn, orders[seat]):
+                    orders[seat] = spaceships.worse_orders(dice, player, enemy, orders[seat])
+            turn[str(seat)] = spaceships.text_of(dice, player, orders[seat])
+        story.turns.append(turn)
+        if wrong:
+            story.fault = (len(story.turns), blamed)
+            break
+        story.reports.append(game.play(orders))
+    story.scores = [player.score() for player in game.players.values()]
+    if game.over and not story.fault:
+        one, two = story.scores
+        story.winner = 0 if one == two else 1 if one > two else 2
+    return story
+
+
+STORIES = {
+    "dueling-masters": story_of_masters,
+    "shoot-em-up": story_of_shooting,
+    "spaceships": story_of_spaceships,
+}
+
+
+# Faults of the record itself
+
+
+def spoil(dice, story):
+    """Something wrong with the record, and where."""
+    last = len(story.turns)
+    at = dice.randrange(last)
+    turn = story.turns[at]
+    kinds = [no_orders, no_text, no_such_seat, no_such_option, no_such_key, too_few, too_many, wrong_result, a_result]
+    if story.winner is not None:
+        kinds += [after_the_end, after_the_end, not_by_rules]
+    if story.game == "dueling-masters" or len(turn) < len(story.setups):
+        kinds += [out_of_turn, out_of_turn]
+    dice.choice(kinds)(dice, story, at + 1)
+
+
+def no_orders(dice, story, at):
+    key = dice.choice(list(story.turns[at - 1]))
+    del story.turns[at - 1][key]
+    story.fault = (at, int(key))
+
+
+def no_text(dice, story, _at):
+    seat = dice.randrange(len(story.setups))
+    story.setups[seat] = dice.choice(("", "nothing", "Z9 A1"))
+    story.fault = (0, seat + 1)
+
+
+def no_such_seat(dice, story, at):
+    story.turns[at - 1][dice.choice(("0", "5", "seat"))] = ""
+    story.fault = (0, None)
+
+
+def no_such_option(dice, story, _at):
+    story.options |= dice.choice(({"colour": "red"}, {"fleet": "large"}, {"homes": 2}, {"board": "4x4"}))
+    story.fault = (0, None)
+
+
+def no_such_key(_dice, story, _at):
+    story.result = {"winner": 1, "scores": story.scores, "note": "?"}
+    story.fault = (0, None)
+
+
+def too_few(_dice, story, _at):
+    del story.setups[1:]
+    story.fault = (0, None)
+
+
+def too_many(dice, story, _at):
+    story.setups += [story.setups[0]] * dice.choice((3, 4))
+    story.fault = (0, None)
+
+
+def wrong_result(dice, story, _at):
+    scores = [*story.scores]
+    scores[dice.randrange(len(scores))] += 1
+    reason = "rules" if story.winner is not None else dice.choice(("rules", "agreement", "forfeit", "abandoned"))
+    story.result = {"winner": story.winner or 0, "scores": scores, "reason": reason}
+    story.fault = (len(story.turns), None)
+
+
+def a_result(dice, story, _at):
+    """No fault at all, if the game is not over: it ended from outside."""
+    reason = dice.choice(("agreement", "resignation", "forfeit", "abandoned"))
+    story.result = {"winner": dice.randrange(3), "scores": story.scores, "reason": reason}
+    if story.winner is not None:
+        story.fault = (len(story.turns), None)
+
+
+def not_by_rules(_dice, story, _at):
+    story.result = {"winner": (story.winner + 1) % 3, "scores": story.scores}
+    story.fault = (len(story.turns), None)
+
+
+def after_the_end(_dice, story, _at):
+    story.turns.append(dict(story.turns[-1]))
+    story.fault = (len(story.turns), None)
+
+
+def out_of_turn(dice, story, at):
+    turn = story.turns[at - 1]
+    absent = [seat for seat in range(1, len(story.setups) + 1) if str(seat) not in turn]
+    seat = dice.choice(absent)
+    turn[str(seat)] = ""
+    story.fault = (at, seat)
+
+
+def check(game, seed, folder):
+    dice = random.Random(f"{game} {seed}")
+    story = STORIES[game](dice, bad=seed % 3 == 1)
+    if seed % 3 == 2:
+        spoil(dice, story)
+    elif story.fault is None and dice.random() < 0.5 and story.winner is not None:
+        story.result = {"winner": story.winner, "scores": story.scores}
+        story.winner = story.result["winner"]
+    file = folder / "story.pbem.toml"
+    text = story.toml(dice)
+    file.write_text(text, encoding="utf-8", newline="")
+    done = CliRunner().invoke(main, ["replay", "--json", str(file)])
+    found = json.loads(done.stdout)
+    if "error" in found:
+        found["error"] = {key: found["error"][key] for key in ("turn", "seat")}
+    assert found == story.expected, text
+    assert done.exit_code == bool(story.fault)
+    return story
+
+
+@pytest.mark.parametrize("game", STORIES)
+@pytest.mark.parametrize("batch", range(3))
+def test_replay_says_the_same(game, batch, tmp_path):
+    for seed in range(batch * 30, batch * 30 + 30):
+        check(game, seed, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", STORIES)
+@pytest.mark.parametrize("batch", range(3, 60))
+def test_replay_says_the_same_at_length(game, batch, tmp_path):
+    for seed in range(batch * 30, batch * 30 + 30):
+        check(game, seed, tmp_path)

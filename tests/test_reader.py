@@ -1,0 +1,203 @@
+"""The reader in a process of its own: it reads as we would, and what it dies of harms one letter alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from referee import Referee
+
+from pbem.config import Duration, Limits
+from pbem.desk import Desk
+from pbem.identity import BadKey, Key, parse_key
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.letter import Letter, Unreadable
+from pbem.reader import InProcess, Reader, ReaderError, Worker
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
+ROOMY = Limits(message_bytes=40_000_000, message_lines=1_000_000, reading_bytes=60_000_000)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with closing(Worker(Limits())) as worker:
+        yield worker
+
+
+def big(octets: int) -> bytes:
+    return SMALL + (b"x" * 998 + b"\r\n") * (octets // 1000)
+
+
+def pid(worker: Worker) -> int:
+    worker.get_ready()
+    assert worker._process is not None
+    return worker._process.pid
+
+
+def outcome(reader: Reader, raw: bytes) -> Letter | tuple[str, Letter | None]:
+    try:
+        return reader.read(raw)
+    except Unreadable as error:
+        return error.reason, error.letter
+
+
+def parsed(reader: Reader, data: str | bytes) -> Key | str:
+    try:
+        return reader.parse_key(data)
+    except BadKey as error:
+        return str(error)
+
+
+def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> None:
+    ours = InProcess(Limits())
+    folders = ("corpora/mail", "samples/signed")
+    letters = [
+        path for folder in folders for path in (shared / folder).rglob("*") if path.suffix in {".eml", ".mbox"}
+    ]
+    keys = [
+        parse_key(path.read_bytes())
+        for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub", "minisign.pub")
+        for path in [shared / "samples" / "signed" / "keys" / name]
+    ]
+    kinds = set()
+    for path in letters:
+        raw = path.read_bytes()
+        read = outcome(ours, raw)
+        assert outcome(worker, raw) == read, path
+        if isinstance(read, Letter):
+            verdict = ours.judge(read, keys, "play.example", namespace="pbem-order@play.example")
+            assert worker.judge(read, keys, "play.example", namespace="pbem-order@play.example") == verdict, path
+            kinds.add(verdict.kind)
+    assert len(letters) > 130
+    assert kinds >= {"none", "valid", "bad", "unknown key"}
+
+
+def test_keys_are_read_and_refused_alike(worker: Worker, shared: Path) -> None:
+    for path in (shared / "samples" / "signed" / "keys").glob("*"):
+        for data in (path.read_bytes(), path.read_bytes().decode("utf-8", "replace")):
+            assert parsed(worker, data) == parsed(InProcess(Limits()), data), path
+
+
+def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -> None:
+    parts = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
+    with pytest.raises(Unreadable, match="50 parts") as caught:
+        worker.read(parts)
+    assert caught.value.letter is not None
+    assert caught.value.letter.sender == "anna@mail.example"
+
+
+def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:
+    for _ in range(2):
+        before = pid(worker)
+        os.kill(before, signal.SIGKILL)
+        os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
+        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert pid(worker) != before
+
+
+def test_one_that_dies_over_a_letter_says_so_and_the_next_is_read(worker: Worker) -> None:
+    before = pid(worker)
+    os.kill(before, signal.SIGSTOP)
+    threading.Timer(0.2, os.kill, (before, signal.SIGKILL)).start()
+    with pytest.raises(ReaderError, match="died"):
+        worker.read(SMALL)
+    assert worker.read(SMALL).sender == "anna@mail.example"
+
+
+def test_a_deadline_ends_what_takes_too_long() -> None:
+    with closing(Worker(Limits(reading=Duration(seconds=0.5)))) as worker:
+        stuck = pid(worker)
+        os.kill(stuck, signal.SIGSTOP)
+        with pytest.raises(ReaderError, match="took too long"):
+            worker.read(SMALL)
+        with pytest.raises(ProcessLookupError):
+            os.kill(stuck, 0)
+        assert worker.read(SMALL).sender == "anna@mail.example"
+
+
+def test_memory_is_limited() -> None:
+    with closing(Worker(ROOMY)) as worker:
+        assert len(worker.read(big(1_000_000)).raw) > 999_000
+        with pytest.raises(ReaderError, match="died"):
+            worker.read(big(35_000_000))
+        assert worker.read(SMALL).sender == "anna@mail.example"
+
+
+def test_an_orphan_ends_by_itself() -> None:
+    worker = Worker(Limits())
+    orphan = pid(worker)
+    assert worker._socket is not None
+    assert worker._process is not None
+    worker._socket.close()
+    assert worker._process.wait(20) == 0
+    assert orphan != pid(worker)
+    worker.close()
+
+
+def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PBEM_SECRET", "x")
+    with closing(Worker(Limits())) as worker, Path("/dev/null").open("rb") as file:
+        os.set_inheritable(file.fileno(), True)
+        folder = Path(f"/proc/{pid(worker)}")
+        assert b"SECRET" not in (folder / "environ").read_bytes()
+        assert sorted(int(entry.name) for entry in (folder / "fd").iterdir())[:3] == [0, 1, 2]
+        assert len(list((folder / "fd").iterdir())) == 3
+        limits = (folder / "limits").read_text()
+        assert f"Max data size             {512 * 1024 * 1024}" in limits
+
+
+def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    with closing(Worker(ROOMY)) as worker, closing(referee):
+        composer = Composer("play.example", "pbem", Templates())
+        referee.desk = Desk(
+            referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, worker
+        )
+        operator = referee.person("operator")
+        referee.people["operator@play.example"] = operator
+        bad = referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), big(35_000_000), referee.now)
+        anna = referee.person("anna")
+        referee.send(anna, "help\n", sign=False)
+        assert "help" in anna.text
+        assert referee.inbox.outcome(bad)[0] == "aside"
+        assert str(operator.last["Subject"]) == "[pbem] A letter was set aside"
+
+
+def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee = Referee(tmp_path)
+    with closing(Worker(Limits())) as worker, closing(referee):
+        composer = Composer("play.example", "pbem", Templates())
+        referee.desk = Desk(
+            referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, worker
+        )
+        os.kill(pid(worker), signal.SIGKILL)
+        time.sleep(0.05)
+        monkeypatch.setattr("sys.executable", "/nowhere/python")
+        referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), SMALL, referee.now)
+        for _ in range(5):
+            with pytest.raises(ReaderError, match="cannot be started"):
+                referee.desk.handle_next(referee.now)
+        monkeypatch.undo()
+        assert referee.desk.handle_next(referee.now)
+        assert referee.inbox.count("done") == 1
