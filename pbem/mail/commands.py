@@ -496,7 +496,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "confirm",
-            "Prove that a key is yours: the form from the answer to register, signed with that key.",
+            "Prove that a key is yours: the form that an answer brought, signed with that key.",
             (Slot("NAME", _name),),
             body="fields",
             signed=True,
