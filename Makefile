@@ -30,6 +30,7 @@ test-long: check
 
 bench: venv
 	$(BIN)/python bench/rules.py
+	$(BIN)/python bench/verification.py
 
 # For maintainers: makes requirements.lock anew (needs uv).
 lock:

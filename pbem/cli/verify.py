@@ -1,30 +1,191 @@
-"""`pbem verify`: prove a match from its bundle alone. Thin: the proof is in `pbem.match.verify`."""
+"""`pbem verify`: prove a match from its bundle alone, and hold kept letters against it.
+
+Thin: the proof is in `pbem.match.verify`, the comparison with letters in `pbem.match.against`. What `--json` prints
+is described in docs/verification.md.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.desk.forms import Letters
+from pbem.desk.forms import Letters, setup_revision
+from pbem.desk.kept import kept
+from pbem.mail.folders import letters
+from pbem.match.against import Against
+from pbem.match.transcript import digest
+from pbem.match.verify import Proved
 from pbem.match.verify import verify as checks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.match.against import Letter, Standing
+    from pbem.match.verify import Check
+
+_CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
+_DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
+_NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
+
+_SAID: dict[Standing, tuple[str, str]] = {
+    "silent": ("letter says nothing about this match", "letters say nothing about this match"),
+    "agrees": ("letter agrees with the bundle", "letters agree with the bundle"),
+    "later": ("letter is later than the bundle", "letters are later than the bundle"),
+    "open": ("letter leaves something open", "letters leave something open"),
+    "broken": ("letter is damaged, and proves nothing", "letters are damaged, and prove nothing"),
+    "contradicts": ("letter contradicts the bundle", "letters contradict the bundle"),
+    "two stories": (
+        "letter proves that the server told two stories",
+        "letters prove that the server told two stories",
+    ),
+}
+"""How the letters are summed up: one, and several."""
 
 
 @click.command()
 @click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("more", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[LETTER]...")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="LETTER",
+    type=click.Path(exists=True, path_type=Path),
+    help="A letter that you kept: a file, an mbox, a Maildir, or a folder of them. Any number of them may follow.",
+)
 @click.option("--server-key", metavar="HEX", help="The server's Ed25519 key as you know it, 64 hex digits.")
-def verify(bundle: Path, server_key: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
+def verify(
+    bundle: Path, more: tuple[Path, ...], against: tuple[Path, ...], server_key: str | None, *, as_json: bool
+) -> None:
     """Prove a match from its BUNDLE, without a server and without a network.
 
     Checks the chain, the server's signatures, every player's signature, that each commitment opens, that every setup
-    and order was legal, and that every turn replays to the very reports that were mailed. A line for each check;
-    status 1 at the first that fails, naming the entry and the reason.
-    """
-    holds = True
-    for check in checks(bundle.read_bytes(), Letters, server_key):
-        click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
-        holds = check.holds
-    if not holds:
-        sys.exit(1)
-    click.echo("Everything holds.")
+    and order was legal, and that every turn replays to the very reports that were mailed. A line for each check; it
+    stops at the first that fails, naming the entry and the reason.
+
+    With --against, letters that a player kept are then held against the bundle: what proves a server that told two
+    stories.
+
+    \b
+    Exit status:
+      0  everything holds, and every letter about the match agrees
+      1  the bundle does not hold, or a letter contradicts it
+      2  a file cannot be read, or the command was written wrongly
+      3  the bundle holds; but a letter is damaged or leaves something open,
+         or none of the letters has anything to compare
+    """  # noqa: D301 - click wants the very character
+    if more and not against:
+        raise click.UsageError("letters come after --against")
+    content = bundle.read_bytes()
+    proved = Proved()
+    made = []
+    for check in checks(content, Letters, server_key, proved):
+        made.append(check)
+        if not as_json:
+            click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
+    holds = made[-1].holds
+    judged = list(_judged(proved, [*against, *more])) if holds and against else []
+    status = _status(holds, judged, bool(against))
+    if as_json:
+        document = {
+            "pbem": "verification 1",
+            "bundle": str(bundle),
+            "sha256": digest(content),
+            "status": status,
+            "server_key_known": server_key is not None,
+            **_document(made, proved, judged),
+        }
+        click.echo(json.dumps(document, indent=1, sort_keys=True))
+    elif holds:
+        _tell(judged, bool(against))
+    if status:
+        sys.exit(status)
+
+
+def _judged(proved: Proved, places: Sequence[Path]) -> Iterator[Letter]:
+    assert proved.bundle is not None
+    assert proved.match is not None
+    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    for place in places:
+        try:
+            for source, raw in letters(place):
+                yield bench.judge(kept(source, raw))
+        except OSError as error:
+            raise click.UsageError(f"{place} cannot be read: {error.strerror}") from error
+
+
+def _status(holds: bool, judged: Sequence[Letter], asked: bool) -> int:
+    standings = {letter.standing for letter in judged}
+    if not holds or standings & _CONVICTS:
+        return 1
+    return 3 if standings & _DOUBTFUL or (asked and standings <= _NOTHING) else 0
+
+
+def _tell(judged: Sequence[Letter], asked: bool) -> None:
+    """The letters that say something, each with what it says, and a summing-up."""
+    for letter in judged:
+        if letter.standing != "silent":
+            click.echo(_clean(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
+            for line in (letter.kept.source, *_lines(letter)):
+                click.echo(f"    {_clean(line)}")
+    counted = Counter(letter.standing for letter in judged)
+    for standing, (one, several) in _SAID.items():
+        if counted[standing]:
+            click.echo(f"{counted[standing]} {several if counted[standing] > 1 else one}.")
+    worst = {letter.standing for letter in judged}
+    if worst & _CONVICTS:
+        click.echo("The bundle holds in itself; but it is not what the letters tell.")
+    elif worst & _DOUBTFUL:
+        click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
+    elif asked and worst <= _NOTHING:
+        click.echo("The bundle holds; but no letter was there to compare it with.")
+    else:
+        click.echo("Everything holds.")
+
+
+def _lines(letter: Letter) -> Iterator[str]:
+    """What agrees on one line, anything else on a line of its own."""
+    agreed = [
+        f"{finding.what} ({finding.found})" if finding.found else finding.what
+        for finding in letter.findings
+        if finding.standing == "agrees"
+    ]
+    if agreed:
+        yield f"agrees: {'; '.join(agreed)}"
+    for finding in letter.findings:
+        if finding.standing != "agrees":
+            yield f"{finding.standing}: {finding.what}: {finding.found}"
+
+
+def _clean(text: str) -> str:
+    """Letters are strangers' words: nothing in them moves the cursor."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -> dict[str, Any]:
+    match = proved.match
+    return {
+        "holds": made[-1].holds,
+        "server": match.server if match else None,
+        "server_key": proved.server_key,
+        "match": match.id if match else None,
+        "checks": [asdict(check) for check in made],
+        "result": dict(match.outcome) if match and match.outcome else None,
+        "scores": list(match.totals) if match else None,
+        "letters": [
+            {
+                "source": letter.kept.source,
+                "message_id": letter.kept.message_id,
+                "subject": letter.kept.subject,
+                "standing": letter.standing,
+                "findings": [asdict(finding) for finding in letter.findings],
+            }
+            for letter in judged
+        ],
+    }

@@ -18,7 +18,7 @@ from pbem.desk.gathering import Gathering
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.life import Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.match.life import Match, World
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
-    from pbem.store.players import Players
+    from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Answers"]
 
@@ -168,7 +168,7 @@ class Answers(Tables):
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
         if caller.player is not None and caller.player.name == name:
-            return self._whoami(caller, command)
+            return self._account(caller.player)
         if waiting is None:
             raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
         wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
@@ -195,7 +195,19 @@ class Answers(Tables):
 
     def _whoami(self, caller: Caller, _command: Command) -> Answer:
         assert caller.player is not None
-        return Answer("whoami", self._keys.account(caller.player))
+        return self._account(caller.player)
+
+    def _account(self, player: PlayerRow) -> Answer:
+        chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
+        return Answer("whoami", self._keys.account(player) | {"settings": chosen})
+
+    def _set(self, caller: Caller, command: Command) -> Answer:
+        assert caller.player is not None
+        if caller.verdict.kind != "valid" and caller.match is None:
+            raise Refused(Fault("set", None, "sign it, or answer a letter of one of your matches"))
+        name, value = command.arguments["setting"]
+        self._players.choose(caller.player.name, name, value)
+        return Answer("set", {"name": name, "value": value})
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -207,6 +219,7 @@ class Answers(Tables):
             "setup": submission.text,
             "file_name": name,
             "commitment": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(opening.match, digest(submission.paper.encode())),
             "rev": submission.rev,
         }
         self._submit(seated, step, submission, caller.now)
@@ -226,6 +239,7 @@ class Answers(Tables):
             "final": submission.final,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
+            "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]

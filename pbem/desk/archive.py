@@ -14,7 +14,7 @@ from pbem.desk.ratings import rated
 from pbem.match.life import Form, Match, Step, Submission
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
-from pbem.match.transcript import BEFORE, Entry, statement
+from pbem.match.transcript import BEFORE, Entry, statement, voucher
 from pbem.store.database import moment, stamp
 from pbem.store.matches import EntryRow, SubmissionRow
 
@@ -33,10 +33,13 @@ WARM = 256
 
 
 class Archive:
-    """The matches of a server; `sign` makes the server's signature of a statement."""
+    """The matches of a server; `sign` makes the server's signature of a statement, which `key` (in hex) verifies."""
 
-    def __init__(self, matches: Matches, people: People, server: str, sign: Callable[[bytes], bytes]) -> None:
+    def __init__(
+        self, matches: Matches, people: People, server: str, sign: Callable[[bytes], bytes], key: str
+    ) -> None:
         self.matches = matches
+        self.key = key
         self._people = people
         self._server = server
         self._sign = sign
@@ -45,6 +48,10 @@ class Archive:
     def forget(self) -> None:
         """Keep nothing warm: what was changed may not have been committed."""
         self._warm.clear()
+
+    def vouch(self, match: str, sha256: str) -> str:
+        """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
+        return self._sign(voucher(self._server, match, sha256)).hex()
 
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
         """The match of this number, and its row; None when there is none."""

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pbem.boards import boards
+from pbem.boards.picture import draw
+from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
 from pbem.match.transcript import Entry, canonical, digest
 
@@ -19,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from pbem.boards import Board
     from pbem.desk.archive import Archive
-    from pbem.mail.compose import Attachment, Composer
+    from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
@@ -36,6 +40,8 @@ class Out:
 
     subject: str
     text: str
+    html: str | None = None
+    pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
     references: Sequence[str] = ()
@@ -82,6 +88,8 @@ class Clerk:
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=out.attachments,
+            html=out.html and visible(out.html),
+            pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
 
@@ -90,7 +98,8 @@ class Clerk:
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
-                self.send(player.address, self.notice(notice, latest, row), now)
+                wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
+                self.send(player.address, self.notice(notice, latest, row, wanted), now)
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 
@@ -126,9 +135,10 @@ class Clerk:
                 references = [self._composer.message_id(f"{match.id}.thread")]
                 self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
 
-    def public_facts(self, match: Match, row: MatchRow) -> dict[str, Any]:
+    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        signed = self._archive.matches.signature(row.number, match.head)
+        head = (latest or match).head
+        signed = self._archive.matches.signature(row.number, head)
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -147,13 +157,14 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": match.head,
+            "head": head,
             "seq": signed.seq if signed else 0,
             "signature": signed.signature.hex() if signed else "",
+            "key": self._archive.key,
         }
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow) -> Out:
-        """The letter of a notice."""
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str) -> Out:
+        """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
         out = self.thread(match, row, seat, _subject(notice))
@@ -167,8 +178,21 @@ class Clerk:
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
             facts["outcome"] = _outcome_of_match(match)
-        out.text = self.render(f"letters/{notice.kind}.txt", m=self.facts(match, row, seat, latest), **facts)
+        facts["m"] = self.facts(match, row, seat, latest)
+        out.text = self.render(f"letters/{notice.kind}.txt", **facts)
+        if wanted != "text" and notice.kind in _WITH_HTML:
+            facts.setdefault("view", match.view(seat))
+            facts["boards"] = boards(match.terms.game, facts["view"])
+            facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
+            out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
+
+    def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
+        """The boards as a picture that goes with the letter; its Content-ID."""
+        content = draw(shown, dict(enumerate(match.terms.players, start=1)))
+        content_id = f"{digest(content)[:32]}@{self._composer.server}"
+        out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
+        return content_id
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
@@ -182,16 +206,12 @@ class Clerk:
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
-        signed = self._archive.matches.signature(row.number, latest.head)
-        return self.public_facts(match, row) | {
+        return self.public_facts(match, row, latest) | {
             "me": seat,
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
-            "head": latest.head,
-            "seq": signed.seq if signed else 0,
-            "signature": signed.signature.hex() if signed else "",
         }
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
@@ -203,6 +223,7 @@ class Clerk:
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
             "file_hash": digest(facts["file"]),
+            "file_signature": self._archive.vouch(match.id, digest(facts["file"])),
         }
 
     def _position(self, match: Match, seat: int) -> Attachment:
@@ -261,6 +282,9 @@ class Clerk:
 
 _PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
 """The kinds of notices that observers hear of."""
+
+_WITH_HTML = frozenset({"begin", "turn", "ended"})
+"""The letters that show a position, and have an HTML part."""
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",

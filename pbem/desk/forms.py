@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
-__all__ = ["Letters", "form", "said"]
+__all__ = ["Letters", "form", "said", "setup_revision"]
 
 
 def form(command: Command) -> Form:
@@ -125,6 +125,19 @@ def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
     if verdict.entity:
         return read(verdict.signed).text or ""
     return verdict.signed.decode("utf-8", "replace")
+
+
+def setup_revision(match: str, game: int, raw: bytes) -> int | None:
+    """The revision of the setup that a letter, proved before, brought; None when it holds none or several."""
+    letter = read(raw)
+    texts = [letter.text or "", *(part.text for part in letter.parts if part.text != letter.text)]
+    found = {
+        command.rev
+        for text in texts
+        for command in commands.parse(text).commands
+        if (command.name, command.match, command.arguments.get("game")) == ("setup", match, game)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _listed(key: Mapping[str, str]) -> Key:

@@ -107,7 +107,10 @@ class Desk:
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
         self._people = People(database)
-        self._archive = Archive(Matches(database, vault), self._people, config.server, signing_key.sign)
+        self._server_key = signing_key.public_key().public_bytes_raw().hex()
+        self._archive = Archive(
+            Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
+        )
         self._outbox = Outbox(database, vault)
         self._clerk = Clerk(
             composer, self._outbox, self._players, self._people, self._archive, random, config.operator
@@ -124,7 +127,6 @@ class Desk:
             lambda: random(6).hex(),
         )
         self._random = random
-        self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._keys = KeyLife(
             config,
             self._players,

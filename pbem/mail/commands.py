@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from pbem.games import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _Wrong = tuple[str | None, str]
 """A token as written, and what is wrong with it."""
 
-__all__ = ["COMMANDS", "Arguments", "Command", "Form", "Reading", "clean", "masked", "parse"]
+__all__ = ["COMMANDS", "SETTINGS", "Arguments", "Command", "Form", "Reading", "clean", "masked", "parse"]
 
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
@@ -31,6 +31,9 @@ FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof"
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
+SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text")}
+"""What `set` sets: each setting with its values, the default first."""
+
 _RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 ARMOR = "-----BEGIN SSH SIGNATURE-----"
@@ -59,6 +62,8 @@ class Arguments(TypedDict, total=False):
     hash: str
     """Lower case."""
     players: tuple[str, ...]
+    setting: tuple[str, str]
+    """A name and a value of `SETTINGS`."""
     key: str
     """A public key line, the pieces that a mail program made of it joined."""
     fingerprint: str
@@ -288,6 +293,15 @@ def _public(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _setting(words: _Words, given: Arguments) -> str | None:
+    name, value = words.low(), words.bare(1).lower()
+    if value not in SETTINGS.get(name, ()):
+        return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
+    given["setting"] = (name, value)
+    words.at += 2
+    return None
+
+
 def _rules(words: _Words, given: Arguments) -> str | None:
     if not _NAME.fullmatch(words.bare()):
         return "name the game; `games` lists them all"
@@ -478,6 +492,7 @@ class Form:
 # Judged over the two words that follow.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
+_A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
 
 _A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)", re.I)
@@ -537,6 +552,12 @@ COMMANDS: dict[str, Form] = {
             (Slot("anna@mail.example", _address),),
             signed=True,
             level="key",
+        ),
+        Form(
+            "set",
+            "Choose how reports come: both is text and HTML, pictures a picture of the boards beside, text no more.",
+            (Slot("format both|pictures|text", _setting),),
+            opens=_A_SETTING,
         ),
         Form(
             "new",

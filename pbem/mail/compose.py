@@ -22,11 +22,13 @@ from urllib.parse import quote as percent
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pbem.boards import Square, shoot_em_up, table
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-__all__ = ["Attachment", "Composer", "Templates", "template_folder"]
+__all__ = ["Attachment", "Composer", "Picture", "Templates", "template_folder"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -42,6 +44,9 @@ PLAIN = re.compile(rb"[\t\n -~]*")
 
 Attachment = tuple[str, str, bytes]
 """File name, media type, content."""
+
+Picture = tuple[str, str, bytes]
+"""Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,9 @@ class Templates:
             keep_trailing_newline=True,
             autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
         )
+        # What the HTML parts draw boards with.
+        self.environment.filters |= {"rows": table.rows, "cell": table.markup}
+        self.environment.globals |= {"square": Square, "actions": shoot_em_up.actions}
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
@@ -126,6 +134,7 @@ class Composer:
         references: Sequence[str] = (),
         attachments: Sequence[Attachment] = (),
         html: str | None = None,
+        pictures: Sequence[Picture] = (),
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits.
 
@@ -154,7 +163,7 @@ class Composer:
             *self._mark,
             "MIME-Version: 1.0",
         ]
-        body = _body(text, html, attachments, message_id)
+        body = _body(text, html, pictures, attachments, message_id)
         letter = bytes(_Entity((*headers, *body.headers), body.body))
         return self._sign(letter, date) if self._sign else letter
 
@@ -188,10 +197,15 @@ def _header(name: str, value: str) -> str:
     return f"{name}: " + "\r\n".join(lines)
 
 
-def _body(text: str, html: str | None, attachments: Sequence[Attachment], seed: str) -> _Entity:
+def _body(
+    text: str, html: str | None, pictures: Sequence[Picture], attachments: Sequence[Attachment], seed: str
+) -> _Entity:
     body = _text(text, "plain")
     if html is not None:
-        body = _multipart("alternative", [body, _text(html, "html")], seed)
+        page = _text(html, "html")
+        if pictures:  # RFC 2387: the page first, then what it shows
+            page = _multipart("related", [page, *(_picture(*item) for item in pictures)], seed)
+        body = _multipart("alternative", [body, page], seed)
     if attachments:
         body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
     return body
@@ -219,6 +233,18 @@ def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
             f"Content-Type: {media_type}{charset}",
             "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
             f"Content-Disposition: attachment;\r\n {_filename(filename)}",
+        ),
+        encodebytes(content).replace(b"\n", b"\r\n"),
+    )
+
+
+def _picture(content_id: str, filename: str, content: bytes) -> _Entity:
+    return _Entity(
+        (
+            "Content-Type: image/png",
+            "Content-Transfer-Encoding: base64",
+            f"Content-ID: {_message_id(f'<{content_id}>')}",
+            f"Content-Disposition: inline;\r\n {_filename(filename)}",
         ),
         encodebytes(content).replace(b"\n", b"\r\n"),
     )

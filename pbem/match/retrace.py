@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
 from pbem.match.keys import KeyChange
-from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, digest
@@ -81,8 +81,11 @@ def retrace(
     *,
     until: int | None = None,
     passed: Callable[[Entry], None] | None = None,
+    told: Callable[[Notice], None] | None = None,
 ) -> Match:
     """The match after these entries, or the first `until` of them; `passed` is told of each that was found true.
+
+    `told` is told of everything that the players were to be told.
 
     Raises `Untrue` at the first that does not follow.
     """
@@ -97,6 +100,9 @@ def retrace(
             if passed:
                 passed(made)
             at += 1
+        if told:
+            for notice in step.notices:
+                told(notice)
         match = step.match
     return match
 

@@ -1,7 +1,7 @@
 """The transcript of a match: an append-only chain of entries, each with the hash of the one before it.
 
-Here live the canonical bytes of an entry, its head, the statement about a head that the server signs, and the
-check of a whole chain. Nothing here knows what an entry means. Implements protocol.md, "Transcript".
+Here live the canonical bytes of an entry, its head, the statements about heads and papers that the server signs, and
+the check of a whole chain. Nothing here knows what an entry means. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement"]
+__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement", "voucher"]
 
 BEFORE = "0" * 64
 """The head before the first entry."""
@@ -101,6 +101,11 @@ def digest(content: bytes) -> str:
 def statement(server: str, match: str, seq: int, head: str) -> bytes:
     """The text about a head that the server signs with its Ed25519 key."""
     return f"pbem head 1\nserver {server}\nmatch {match}\nseq {seq}\nhead {head}\n".encode()
+
+
+def voucher(server: str, match: str, sha256: str) -> bytes:
+    """The text about a paper, by its hash, that the server signs in the letter that brings it."""
+    return f"pbem paper 1\nserver {server}\nmatch {match}\nsha256 {sha256}\n".encode()
 
 
 def follow(entries: Iterable[Entry]) -> str:

@@ -6,7 +6,7 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
 from pbem.match.keys import KeyChange
+from pbem.match.papers import Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 
@@ -21,18 +22,44 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pbem.match.bundle import Bundle
-    from pbem.match.life import Match
+    from pbem.match.life import Match, Notice
 
-__all__ = ["Check", "verify"]
+__all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: whether it holds, and what was found."""
+    """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
 
     holds: bool
     what: str
     found: str
+    seq: int | None = None
+    path: str | None = None
+    orders: tuple[Ordered, ...] = ()
+    """Of an entry `turn`: who gave the orders, and how that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
+
+    seat: int
+    player: str
+    rev: int
+    level: str
+    key: str
+
+
+@dataclass(slots=True)
+class Proved:
+    """What a bundle proved, for those who go on from there: filled while its checks are made."""
+
+    bundle: Bundle | None = None
+    match: Match | None = None
+    """The match after all entries that are open."""
+    told: list[Notice] = field(default_factory=list)
+    server_key: str | None = None
 
 
 class Reader(Protocol):
@@ -42,31 +69,35 @@ class Reader(Protocol):
         """The source over these papers."""
 
 
-def verify(content: bytes, reader: Reader, server_key: str | None = None) -> Iterator[Check]:
+def verify(
+    content: bytes, reader: Reader, server_key: str | None = None, proved: Proved | None = None
+) -> Iterator[Check]:
     """Check a bundle; a check for each thing looked at, and none after the first that does not hold.
 
     `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
-    for it, and said.
+    for it, and said. `proved` is filled with what was proved.
     """
-    for check in _checks(content, reader, server_key):
+    for check in _checks(content, reader, server_key, proved or Proved()):
         yield replace(check, found="".join(char if char.isprintable() else ascii(char)[1:-1] for char in check.found))
 
 
-def _checks(content: bytes, reader: Reader, server_key: str | None) -> Iterator[Check]:
+def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
+        proved.bundle = found
         yield Check(True, "bundle", f"{len(found.papers)} papers, as a bundle is written")
         head = follow(found.entries)
         yield Check(True, "chain", f"{len(found.entries)} entries, unbroken, head {head}")
         match = begin(found.entries[0])
+        proved.server_key = str(found.entries[0].body.get("server_key"))
         yield Check(True, "server", _signatures(found, match, server_key))
-        yield from _walk(found, reader)
+        yield from _walk(found, reader, proved)
     except bundle.NotABundle as error:
         yield Check(False, "bundle", str(error))
     except BrokenChain as error:
-        yield Check(False, "chain", str(error))
+        yield Check(False, "chain", str(error), error.seq)
     except Untrue as error:
-        yield Check(False, "proof", str(error))
+        yield Check(False, "proof", str(error), error.seq, error.path)
     except Exception as error:  # hostile content that nobody thought of proves nothing either
         yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
 
@@ -88,14 +119,18 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     return f"each head signed by {match.server} with {key} ({known})"
 
 
-def _walk(found: Bundle, reader: Reader) -> Iterator[Check]:
+def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
     watched = _Watched(found.papers)
     source = reader(watched)
     until = _revealed(found)
     checks: list[Check] = []
     try:
         match = retrace(
-            found.entries, source, until=until, passed=lambda entry: checks.append(_passed(entry, found.papers))
+            found.entries,
+            source,
+            until=until,
+            passed=lambda entry: checks.append(_passed(entry, found.papers)),
+            told=proved.told.append,
         )
     except Untrue:
         yield from checks
@@ -106,6 +141,7 @@ def _walk(found: Bundle, reader: Reader) -> Iterator[Check]:
         yield _unrevealed(found, until, rest)
     elif rest:
         raise Untrue(len(found.entries), min(rest), "is named by no entry")
+    proved.match = match
     yield Check(True, "result", _result(match))
 
 
@@ -189,32 +225,34 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
-    what = f"entry {entry.seq}"
+    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
+    return Check(True, f"entry {entry.seq}", _said(entry, orders), entry.seq, orders=orders)
+
+
+def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
     body = entry.body
     if entry.type == "agreed":
         players = ", ".join(player["name"] for player in body["players"].values())
-        return Check(True, what, f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...")
+        return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        return Check(True, what, f"{game}: the commitments open; the setups are signed and legal")
+        return f"{game}: the commitments open; the setups are signed and legal"
     if entry.type == "turn":
-        levels = _levels(entry, papers)
-        return Check(
-            True, what, f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
-        )
+        levels = ", ".join(f"{one.player}: {one.level}" for one in orders)
+        return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
-        return Check(True, what, f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}")
+        return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
     if entry.type == "revealed":
-        return Check(True, what, f"{game}: the record replays")
+        return f"{game}: the record replays"
     if entry.type == "restored":
-        return Check(True, what, f"the server was restored from a backup (generation {body['generation']}); paused")
+        return f"the server was restored from a backup (generation {body['generation']}); paused"
     if entry.type in ("paused", "resumed", "stopped"):
-        return Check(True, what, f"{entry.type} by the operator: {body['reason']}")
+        return f"{entry.type} by the operator: {body['reason']}"
     if entry.type == "resigned":
-        return Check(True, what, f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed")
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed"
     if entry.type == "keys":
-        return Check(True, what, _keys(body))
-    return Check(True, what, f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}")
+        return _keys(body)
+    return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
 
 
 def _keys(body: Mapping[str, Any]) -> str:
@@ -225,14 +263,12 @@ def _keys(body: Mapping[str, Any]) -> str:
     return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
 
 
-def _levels(entry: Entry, papers: Mapping[str, bytes]) -> str:
-    """Each seat's level in this turn, as its receipt says."""
-    levels = []
+def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
+    """Who gave the orders of this turn, as the receipts say."""
     for seat in entry.body["orders"]:
-        receipt = papers[f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"].decode()
-        level = next(line for line in receipt.splitlines() if line.startswith("level ")).removeprefix("level ")
-        levels.append(f"{seat}: {level}")
-    return ", ".join(levels)
+        path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
+        receipt = Receipt.read(papers[path].decode())
+        yield Ordered(receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key)
 
 
 def _result(match: Match) -> str:

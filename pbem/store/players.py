@@ -107,6 +107,16 @@ class Players:
         row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return row[0] if row else None
 
+    def setting(self, player: str, name: str, default: str) -> str:
+        """What the player chose for a setting, or the default."""
+        query = "SELECT value FROM settings WHERE player = ? AND name = ?"
+        row = self._database.execute(query, (player, name)).fetchone()
+        return row[0] if row else default
+
+    def choose(self, player: str, name: str, value: str) -> None:
+        """The player's choice for a setting, from now on."""
+        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
+
     def add(self, name: str, address: str, key: KeyRow, time: str) -> None:
         """A new player with a first key."""
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))

@@ -199,6 +199,15 @@ CREATE TABLE instructions (
 CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
 """
 
+SETTINGS = """
+CREATE TABLE settings (
+    player TEXT NOT NULL REFERENCES players(name),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (player, name)
+) STRICT, WITHOUT ROWID;
+"""
+
 KEYS = """
 ALTER TABLE keys ADD COLUMN revoked TEXT;
 CREATE TABLE addresses (
@@ -232,5 +241,5 @@ CREATE TABLE key_changes (
 CREATE INDEX key_changes_due ON key_changes(due) WHERE due IS NOT NULL;
 """
 
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, KEYS)
+MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, SETTINGS, KEYS)
 """The scripts in their order."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import mailbox
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -12,9 +16,7 @@ from referee import Referee, attachment
 
 from pbem.cli.verify import verify
 from pbem.match import bundle
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pbem.match.against import Standing
 
 KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
 
@@ -34,6 +36,7 @@ sys.exit(main())
 
 @pytest.fixture(scope="module")
 def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle of a match; beside it lie ann's letters in a Maildir and bob's in an mbox file."""
     folder = tmp_path_factory.mktemp("proof")
     referee = Referee(folder)
     ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
@@ -41,6 +44,12 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:
         referee.turn((ann, cell), (bob, ""))
     file = folder / "m1.pbem.zip"
     file.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+    maildir, mbox = mailbox.Maildir(folder / "ann"), mailbox.mbox(folder / "bob.mbox")
+    for box, person in ((maildir, ann), (mbox, bob)):
+        for letter in person.letters:
+            box.add(letter)
+        box.close()
+    (folder / "last.eml").write_bytes(ann.find("the match is closed").as_bytes())
     referee.close()
     return file
 
@@ -135,3 +144,129 @@ def test_the_command_needs_no_server_and_no_network(proof: Path, tmp_path: Path)
     assert (done.returncode, done.stderr) == (1, "")
     assert "FAIL" in done.stdout.splitlines()[-1]
     assert "reports/game-1-turn-3.json" in done.stdout.splitlines()[-1]
+
+
+class TestLettersAgainstABundle:
+    def test_they_agree(self, proof: Path) -> None:
+        folder = proof.parent
+        status, lines = run(str(proof), "--against", str(folder / "ann"), str(folder / "bob.mbox"))
+        assert status == 0
+        assert lines[-1] == "Everything holds."
+        assert any(line.endswith("letters agree with the bundle.") for line in lines)
+        assert any(line.startswith("    agrees: head of entry 3; reports of game 1, turn 1;") for line in lines)
+        assert run("--against", str(folder / "ann"), str(proof), "--against", str(folder / "bob.mbox"))[0] == 0
+
+    def test_a_server_that_told_two_stories(self, proof: Path, tmp_path: Path) -> None:
+        """Another match under the same name, with the same key: whole in itself."""
+        referee = Referee(tmp_path, "other")
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
+        for cell in ("Rv1", "Rv3", "Bz5"):
+            referee.turn((ann, cell), (bob, ""))
+        other = tmp_path / "other.zip"
+        other.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+        referee.close()
+        assert run(str(other))[0] == 0
+        status, lines = run(str(other), "--against", str(proof.parent / "last.eml"))
+        assert status == 1
+        said = "\n".join(lines)
+        assert "two stories: [pbem m1] Spaceships, the match is closed <" in said
+        assert "play.example signed two different entries 8 of m1" in said
+        assert "1 letter proves that the server told two stories." in said
+        assert lines[-1] == "The bundle holds in itself; but it is not what the letters tell."
+
+    def test_letters_that_prove_nothing(self, proof: Path, tmp_path: Path) -> None:
+        letter = (proof.parent / "last.eml").read_bytes()
+        (tmp_path / "x.eml").write_bytes(letter.replace(b"after entry 8", b"after entry 7"))
+        status, lines = run(str(proof), "--against", str(tmp_path / "x.eml"))
+        assert status == 3
+        assert "1 letter is damaged, and proves nothing." in lines
+        (tmp_path / "x.eml").write_bytes(b"From: x@y.z\n\nhello\n")
+        status, lines = run(str(proof), "--against", str(tmp_path / "x.eml"))
+        assert status == 3
+        assert lines[-2:] == [
+            "1 letter says nothing about this match.",
+            "The bundle holds; but no letter was there to compare it with.",
+        ]
+
+    def test_a_bundle_that_does_not_hold_comes_first(self, proof: Path, tmp_path: Path) -> None:
+        file = forged(proof, tmp_path, "reports/game-1-turn-3.json", b"hit", b"miss")
+        status, lines = run(str(file), "--against", str(proof.parent / "ann"))
+        assert status == 1
+        assert lines[-1].startswith("FAIL")
+
+    def test_letters_that_are_not_there(self, proof: Path, tmp_path: Path) -> None:
+        assert run(str(proof), "--against", str(tmp_path / "none"))[0] == 2
+        assert run(str(proof), str(proof.parent / "last.eml"))[0] == 2
+        assert run(str(proof), "--against")[0] == 2
+
+    def test_nothing_in_a_letter_moves_the_cursor(self, proof: Path, tmp_path: Path) -> None:
+        letter = (proof.parent / "last.eml").read_bytes()
+        hostile = letter.replace(b"Subject: [pbem", b"Subject: =?utf-8?q?=1B[2J=E2=80=AE?= [pbem")
+        (tmp_path / "x.eml").write_bytes(hostile)
+        status, lines = run(str(proof), "--against", str(tmp_path / "x.eml"))
+        assert status == 0
+        assert all(line.isprintable() for line in lines)
+
+
+class TestJson:
+    """docs/verification.md."""
+
+    def test_every_check(self, proof: Path) -> None:
+        status, lines = run(str(proof), "--json", "--server-key", KEY)
+        document = json.loads("\n".join(lines))
+        assert status == document["status"] == 0
+        assert document["pbem"] == "verification 1"
+        assert document["holds"] is True
+        assert document["sha256"] == hashlib.sha256(proof.read_bytes()).hexdigest()
+        assert (document["server"], document["server_key"], document["match"]) == ("play.example", KEY, "m1")
+        assert document["server_key_known"] is True
+        assert document["result"] == {"winner": 1, "scores": [3, 0], "reason": "agreed length"}
+        assert [check["seq"] for check in document["checks"]] == [None] * 3 + list(range(1, 9)) + [None]
+        assert all(check["holds"] for check in document["checks"])
+        turn = document["checks"][5]
+        assert [(one["seat"], one["player"], one["level"], one["rev"]) for one in turn["orders"]] == [
+            (1, "ann", "key", 1),
+            (2, "bob", "key", 1),
+        ]
+        assert turn["orders"][0]["key"].startswith("SHA256:")
+
+    def test_what_fails(self, proof: Path, tmp_path: Path) -> None:
+        file = forged(proof, tmp_path, "reports/game-1-turn-3.json", b"hit", b"miss")
+        status, lines = run(str(file), "--json")
+        document = json.loads("\n".join(lines))
+        assert status == document["status"] == 1
+        assert document["holds"] is False
+        last = document["checks"][-1]
+        assert (last["holds"], last["seq"], last["path"]) == (False, 5, "reports/game-1-turn-3.json")
+        assert document["result"] is None
+        document = json.loads("\n".join(run(str(proof.parent / "last.eml"), "--json")[1]))
+        assert [check["what"] for check in document["checks"]] == ["bundle"]
+
+    def test_letters(self, proof: Path) -> None:
+        status, lines = run(str(proof), "--json", "--against", str(proof.parent / "last.eml"))
+        document = json.loads("\n".join(lines))
+        assert status == 0
+        (letter,) = document["letters"]
+        assert letter["standing"] == "agrees"
+        assert letter["subject"] == "[pbem m1] Spaceships, the match is closed"
+        assert letter["message_id"].endswith("@play.example>")
+        assert letter["findings"] == [{"standing": "agrees", "what": "head of entry 8", "found": "", "seq": 8}]
+
+    def test_the_document_is_described(self, proof: Path) -> None:
+        described = Path(__file__).parents[2].joinpath("docs", "verification.md").read_text()
+        document = json.loads("\n".join(run(str(proof), "--json", "--against", str(proof.parent / "last.eml"))[1]))
+        keys = {*document, *document["checks"][5], *document["checks"][5]["orders"][0]}
+        keys |= {*document["letters"][0], *document["letters"][0]["findings"][0]}
+        assert not [key for key in keys if f"`{key}`" not in described]
+        assert not [standing for standing in get_args(Standing) if f"`{standing}`" not in described]
+
+
+def test_help_tells_the_exit_status() -> None:
+    _, lines = run("--help")
+    assert "  Exit status:" in lines
+    assert {line.split()[0] for line in lines if line.startswith("    ") and line[4].isdigit()} == {
+        "0",
+        "1",
+        "2",
+        "3",
+    }

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
-import os
 import zipfile
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pysequoia
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
-from referee import SERVER, Mailbox, Referee, attachment, form_in
+from referee import Mailbox, Referee, attachment, form_in
+from signers import KEYS, WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.desk.forms import Letters
 from pbem.identity import parse_key, ssh
@@ -25,9 +18,8 @@ from pbem.match.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-SHARED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared"))
-KEYS = SHARED / "samples" / "signed" / "keys"
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
@@ -40,91 +32,9 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def letter_head(person: Mailbox) -> str:
-    return f"From: {person.address}\r\nTo: pbem@{SERVER}\r\nSubject: orders\r\nMIME-Version: 1.0\r\n"
-
-
-def pasted(person: Mailbox, text: str) -> bytes:
-    return f"{letter_head(person)}Content-Type: text/plain; charset=utf-8\n\n{text}".encode().replace(b"\n", b"\r\n")
-
-
-def pgp_signer() -> pysequoia.PySigner:
-    return pysequoia.Tsk.from_bytes((KEYS / "pgp-anna.sec.asc").read_bytes()).signer()
-
-
-def by_clear_openpgp(person: Mailbox, text: str) -> bytes:
-    signed = pysequoia.sign(pgp_signer(), text.encode(), mode=pysequoia.SignatureMode.CLEAR)
-    return pasted(person, signed.decode().replace("\r", ""))
-
-
-TEXT = "Content-Type: text/plain; charset=utf-8\n\n"
-
-
-def by_openpgp_mime(person: Mailbox, text: str, head: str = TEXT) -> bytes:
-    entity = f"{head}{text}".replace("\n", "\r\n").encode()
-    signature = pysequoia.sign(pgp_signer(), entity, mode=pysequoia.SignatureMode.DETACHED)
-    kind = (
-        'Content-Type: multipart/signed; protocol="application/pgp-signature"; micalg=pgp-sha512; boundary=b\r\n\r\n'
-    )
-    return (
-        f"{letter_head(person)}{kind}--b\r\n".encode()
-        + entity
-        + b"\r\n--b\r\nContent-Type: application/pgp-signature; name=signature.asc\r\n\r\n"
-        + signature.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-        + b"\r\n--b--\r\n"
-    )
-
-
-def by_smime(person: Mailbox, text: str) -> bytes:
-    certificate = x509.load_pem_x509_certificate((KEYS / "sm-p256.crt").read_bytes())
-    private = load_pem_private_key((KEYS / "sm-p256.key").read_bytes(), None)
-    letter = (
-        pkcs7.PKCS7SignatureBuilder()
-        .set_data(f"Content-Type: text/plain\n\n{text}".encode())
-        .add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]
-        .sign(Encoding.SMIME, [pkcs7.PKCS7Options.DetachedSignature])
-    )
-    return letter_head(person).replace("MIME-Version: 1.0\r\n", "").encode() + letter.replace(b"\r", b"").replace(
-        b"\n", b"\r\n"
-    )
-
-
-def by_minisign(person: Mailbox, text: str) -> bytes:
-    public = base64.b64decode((KEYS / "minisign.pub").read_text().split()[-1])
-    secret = base64.b64decode((KEYS / "minisign.key").read_text().split("\n")[1])
-    private = Ed25519PrivateKey.from_private_bytes(secret[62:94])
-    assert private.public_key().public_bytes_raw() == public[10:]
-    signature = private.sign(hashlib.blake2b(text.encode()).digest())
-    whole = private.sign(signature + b"a trusted comment")
-    first = base64.b64encode(b"ED" + public[2:10] + signature).decode()
-    comments = f"untrusted comment: signature\n{first}\ntrusted comment: a trusted comment\n"
-    return pasted(person, f"{text}{comments}{base64.b64encode(whole).decode()}\n")
-
-
-def by_ed25519(person: Mailbox, text: str) -> bytes:
-    private = load_pem_private_key((KEYS / "raw-ed25519.key").read_bytes(), None)
-    assert isinstance(private, Ed25519PrivateKey)
-    return pasted(person, f"{text}signature: {base64.b64encode(private.sign(text.encode())).decode()}\n")
-
-
-def by_ssh(person: Mailbox, text: str) -> bytes:
-    private = ssh.load((KEYS / "ssh-rsa").read_bytes())
-    return pasted(person, text + ssh.sign(private, text.encode(), f"pbem@{SERVER}"))
-
-
-WAYS = {
-    "openpgp, clear-signed": ("openpgp", "pgp-anna.pub.asc", by_clear_openpgp),
-    "PGP/MIME": ("openpgp", "pgp-anna.pub.asc", by_openpgp_mime),
-    "smime": ("smime", "sm-p256.crt", by_smime),
-    "minisign": ("minisign", "minisign.pub", by_minisign),
-    "ed25519": ("ed25519", "raw-ed25519.pub", by_ed25519),
-    "ssh": ("ssh", "ssh-rsa.pub", by_ssh),
-}
-
-
 def attached(person: Mailbox, text: str, name: str, content: bytes) -> bytes:
     return (
-        f"{letter_head(person)}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{text}\r\n"
+        f"{head(person)}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{text}\r\n"
         f'--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="{name}"\r\n'
         f"Content-Transfer-Encoding: base64\r\n\r\n{base64.b64encode(content).decode()}\r\n--b--\r\n"
     ).encode()
@@ -204,7 +114,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
         "--c\nContent-Type: text/plain\nContent-Disposition: attachment; filename=new.pub\n\n"
         f"{public}\n--c--"
     )
-    referee.deliver(by_openpgp_mime(ann, parts, head=""), ann.address)
+    referee.deliver(by_openpgp_mime(ann, parts, content_type=""), ann.address)
     assert "proof old-key" in ann.text, ann.text
     referee.deliver(by_ssh(ann, form_in(ann.text, "confirm")), ann.address)
     assert "and counts from now on" in ann.text

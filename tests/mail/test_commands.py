@@ -53,6 +53,7 @@ EXAMPLES = {
     "key keep": "key keep",
     "recover": f"recover 3f2a-91bc-3f2a-91bc-3f2a-91bc-3f2a-91bc\n{KEY}",
     "address add": "address add anna@mail.example",
+    "set": "set format text",
     "new": "new spaceships with rolf\npace: 3 days\nend",
     "list": "list open",
     "accept": f"accept m17 {HASH}",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import SERVER_KEY, checked, fails, holds, index, renamed, signed_again, with_entry, with_papers
 from referee import Referee, attachment
 
 from pbem.desk.forms import Letters
@@ -21,13 +22,12 @@ from pbem.match import bundle
 from pbem.match.bundle import Bundle
 from pbem.match.papers import Opening, Receipt
 from pbem.match.terms import Terms
-from pbem.match.transcript import BEFORE, Entry, canonical, digest, statement
+from pbem.match.transcript import Entry, canonical, digest
 from pbem.match.verify import Check, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"
 ANN_2 = "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"
@@ -85,71 +85,6 @@ def running(referee: Referee) -> Bundle:
 def transcript(referee: Referee, person: Any) -> bytes:
     referee.send(person, "transcript m1\n", sign=False)
     return attachment(person.last, ".zip")
-
-
-def checked(content: bytes | Bundle, server_key: str | None = None) -> list[Check]:
-    if isinstance(content, Bundle):
-        content = bundle.write(content)
-    return list(verify(content, Letters, server_key))
-
-
-def holds(content: bytes | Bundle) -> list[Check]:
-    checks = checked(content)
-    assert all(check.holds for check in checks), checks[-1]
-    assert checks[-1].what == "result"
-    return checks
-
-
-def fails(content: bytes | Bundle, *words: str) -> str:
-    """What the one failing check, the last, found; it names all these words."""
-    checks = checked(content)
-    assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
-    found = checks[-1].found
-    for word in words:
-        assert word in found, found
-    return found
-
-
-def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
-    """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
-    entries: list[Entry] = list(found.entries[:at])
-    for entry in found.entries[at:]:
-        before = entries[-1].head if entries else BEFORE
-        entries.append(replace(entry, seq=len(entries) + 1, prev=before))
-    body = entries[0].body
-    server, number = str(body.get("server")), str(body.get("match"))
-    try:
-        signatures = [key.sign(statement(server, number, entry.seq, entry.head)) for entry in entries]
-    except UnicodeError:  # a name that has no bytes cannot be signed
-        signatures = [bytes(64) for _ in entries]
-    return Bundle(tuple(entries), tuple(signatures), found.papers)
-
-
-def with_entry(found: Bundle, at: int, change: Callable[[dict[str, Any]], object]) -> Bundle:
-    body = json.loads(json.dumps(found.entries[at].body))
-    change(body)
-    entries = list(found.entries)
-    entries[at] = replace(entries[at], body=body)
-    return replace(found, entries=tuple(entries))
-
-
-def with_papers(found: Bundle, papers: dict[str, bytes]) -> Bundle:
-    return replace(found, papers={**found.papers, **papers})
-
-
-def index(found: Bundle, kind: str, game: int = 1, turn: int | None = None) -> int:
-    return next(
-        at
-        for at, entry in enumerate(found.entries)
-        if entry.type == kind and entry.body.get("game", game) == game and entry.body.get("turn") == turn
-    )
-
-
-def renamed(body: dict[str, Any], old: str, new: str) -> None:
-    """Put another hash for this one wherever a body names it."""
-    text = json.dumps(body)
-    assert old in text
-    body.update(json.loads(text.replace(old, new)))
 
 
 class TestTheProof:

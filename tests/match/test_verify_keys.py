@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import random
 from dataclasses import replace
@@ -13,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import fails, holds, signed_again, with_entry
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in
 
-from pbem.desk.forms import Letters
 from pbem.desk.keys import KeyLife
 from pbem.identity import parse_key, ssh
 from pbem.match import bundle
-from pbem.match.bundle import Bundle
-from pbem.match.transcript import BEFORE, Entry, digest, statement
-from pbem.match.verify import verify
+from pbem.match.transcript import digest
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    from pbem.match.bundle import Bundle
+
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 
@@ -91,35 +89,8 @@ def match(proof: bytes) -> Bundle:
     return bundle.read(proof)
 
 
-def holds(content: bytes) -> list[str]:
-    checks = list(verify(content, Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
-
-
-def fails(content: bytes | Bundle, *words: str) -> None:
-    """The last check does not hold, and says these words."""
-    checks = list(verify(bundle.write(content) if isinstance(content, Bundle) else content, Letters))
-    assert not checks[-1].holds
-    for word in words:
-        assert word in checks[-1].found, checks[-1].found
-
-
-def signed_again(found: Bundle) -> Bundle:
-    """The chain made whole and signed, as a server would do that rewrites the past."""
-    entries: list[Entry] = []
-    for entry in found.entries:
-        entries.append(replace(entry, seq=len(entries) + 1, prev=entries[-1].head if entries else BEFORE))
-    signatures = [SERVER_KEY.sign(statement(SERVER, "m1", entry.seq, entry.head)) for entry in entries]
-    return Bundle(tuple(entries), tuple(signatures), found.papers)
-
-
 def changed(found: Bundle, at: int, change: Callable[[dict[str, Any]], object]) -> Bundle:
-    content = json.loads(json.dumps(found.entries[at].body))
-    change(content)
-    entries = list(found.entries)
-    entries[at] = replace(entries[at], body=content)
-    return signed_again(replace(found, entries=entries))
+    return signed_again(with_entry(found, at, change))
 
 
 def of_keys(found: Bundle) -> list[int]:
@@ -127,7 +98,7 @@ def of_keys(found: Bundle) -> list[int]:
 
 
 def test_an_honest_match_holds(proof: bytes, match: Bundle) -> None:
-    found = holds(proof)
+    found = [check.found for check in holds(proof)]
     told = [(match.entries[at].body["change"], match.entries[at].body["how"]) for at in of_keys(match)]
     assert told == [
         ("added", "signed"),

@@ -1,0 +1,67 @@
+"""The boards of Dueling Masters of Space-Time: ten by ten for each side, the own half below, from a view of the game.
+
+Small letters are in transit: own ones to their square, the other side's away from it. Implements the docstring of
+`pbem.games.dueling_masters.knowledge.view`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.boards import PLAIN, Board, Panel, Square
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ROWS: Final = "ABCDEFGHIJ"
+COLUMNS: Final = tuple(str(column) for column in range(1, 11))
+
+
+def boards(view: Mapping[str, Any]) -> list[Board]:
+    """The own pieces, if any, then the others'."""
+    turned = view["seat"] == 2
+    last = view["turn"] - (0 if view["over"] else 1)
+    known = [_board(int(seat), _known(side, last), turned) for seat, side in sorted(view["known"].items())]
+    if not view["own"]:
+        return known
+    return [_board(view["seat"], _own(view["own"], last), turned), *known]
+
+
+def _board(seat: int, squares: Mapping[str, Square], turned: bool) -> Board:
+    rows = ROWS if turned else ROWS[::-1]
+    return Board(
+        seat,
+        [Panel("", COLUMNS, rows, [[squares.get(row + column, PLAIN) for column in COLUMNS] for row in rows])],
+    )
+
+
+def _own(own: Mapping[str, Any], last: int) -> dict[str, Square]:
+    squares = {square: Square("o", "empty", found == last) for square, found in own["explored"].items()}
+    squares |= {square: Square("x", "lost") for square in own["asteroids_destroyed"]}
+    squares |= {square: Square("*", "rock") for square in own["asteroids"]}
+    placed = [(piece["square"], piece["piece"], piece["from"] is not None) for piece in own["pieces"]]
+    return squares | _pieces(placed, "own", "fired", ())
+
+
+def _known(known: Mapping[str, Any], last: int) -> dict[str, Square]:
+    squares = {square: Square("o", "empty", found == last) for square, found in known["empty"].items()}
+    squares |= {square: Square("x", "sunk", found == last) for square, found in known["asteroids_destroyed"].items()}
+    left = [piece for piece in known["pieces"] if piece["state"] != "destroyed"]
+    placed = [(piece["square"], piece["piece"], piece["state"] == "in transit") for piece in left]
+    fresh = [piece["square"] for piece in left if piece["turn"] == last]
+    return squares | _pieces(placed, "seen", "rock", fresh)
+
+
+def _pieces(
+    placed: Sequence[tuple[str, str, bool]], resting: str, moving: str, fresh: Iterable[str]
+) -> dict[str, Square]:
+    """The strongest piece of each square, the first that is named; + after it for more."""
+    squares: dict[str, Square] = {}
+    for square, piece, transit in placed:
+        if square in squares:
+            first = squares[square]
+            squares[square] = first._replace(symbol=first.symbol.rstrip("+") + "+")
+        else:
+            symbol = piece.lower() if transit else piece
+            squares[square] = Square(symbol, moving if transit else resting, square in fresh)
+    return squares

@@ -1,0 +1,209 @@
+"""Boards drawn as a PNG: grids, and of boards with layers an isometric view of the cube that they make.
+
+The same boards and names give the same bytes on the same release of Pillow: its own font, no time stamps, a fixed
+palette. Pictures are small enough for a letter: squares shrink as boards grow. Fed by boards alone, so by views.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from PIL import Image, ImageDraw, ImageFont
+
+from pbem.boards import PLAIN, TINTS, Square
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.boards import Board, Panel
+
+__all__ = ["draw"]
+
+PAPER: Final = "#fbfbfa"
+INK: Final = "#1c1917"
+LINE: Final = "#a8a29e"
+GOLD: Final = "#facc15"
+LARGEST: Final = 36
+"""Pixels of a square's side, where there is room."""
+WIDEST: Final = 1040
+"""Pixels of a picture's width; the grids side by side share it."""
+GAP: Final = 16
+TITLE: Final = 34
+BLACK: Final = "#000000"
+SHADES: Final = (0.25, 0.45)
+"""How dark the two sides of a block are."""
+PLANE: Final = "#f1efec"
+
+Point = tuple[float, float]
+
+
+def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
+    """A PNG of the boards under the names of their seats: one beneath the other, or single grids side by side."""
+    drawn = [_board(board, names.get(board.seat, ""), len(boards)) for board in boards]
+    beside = all(len(board.panels) == 1 for board in boards)
+    picture = _joined(drawn, beside=beside, gap=GAP)
+    framed = Image.new("RGB", (picture.width + 2 * GAP, picture.height + 2 * GAP), PAPER)
+    framed.paste(picture, (GAP, GAP))
+    file = io.BytesIO()
+    framed.quantize(palette=_palette(), dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
+    return file.getvalue()
+
+
+@lru_cache(maxsize=1)
+def _palette() -> Image.Image:
+    """All colours that occur: of each tint its shades, and what lies between it and its ink at letters' edges."""
+    colours = [_between(PAPER, INK, step / 8) for step in range(9)] + [LINE, GOLD, PLANE]
+    for background, ink in dict.fromkeys(TINTS.values()):
+        if background:
+            colours += [_between(background, ink, step / 5) for step in range(6)]
+            colours += [_between(background, BLACK, dark) for dark in SHADES]
+    numbers = [int(colour[at : at + 2], 16) for colour in dict.fromkeys(colours) for at in (1, 3, 5)]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(numbers)
+    return palette
+
+
+@lru_cache(maxsize=256)
+def _between(one: str, other: str, part: float) -> str:
+    pairs = ((int(one[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(first + (second - first) * part):02x}" for first, second in pairs)
+
+
+def _joined(parts: Sequence[Image.Image], *, beside: bool, gap: int) -> Image.Image:
+    widths, heights = [part.width for part in parts], [part.height for part in parts]
+    room = gap * (len(parts) - 1)
+    size = (sum(widths) + room, max(heights)) if beside else (max(widths), sum(heights) + room)
+    picture = Image.new("RGB", size, PAPER)
+    at = 0
+    for part in parts:
+        picture.paste(part, (at, 0) if beside else (0, at))
+        at += (part.width if beside else part.height) + gap
+    return picture
+
+
+def _board(board: Board, title: str, count: int) -> Image.Image:
+    columns = len(board.panels[0].columns) + 1
+    if len(board.panels) == 1:
+        side = min(LARGEST, (WIDEST // count - GAP) // columns)
+        body = _grid(board.panels[0], side)
+    else:
+        grids = [_grid(panel, LARGEST) for panel in board.panels]
+        rows = [_joined(grids[at : at + 2], beside=True, gap=GAP) for at in range(0, len(grids), 2)]
+        body = _joined([_joined(rows, beside=False, gap=GAP), _cube(board.panels)], beside=True, gap=GAP)
+    if not title:
+        return body
+    picture = Image.new("RGB", (body.width, body.height + TITLE), PAPER)
+    ImageDraw.Draw(picture).text((2, TITLE // 2), title, INK, _font(22), anchor="lm")
+    picture.paste(body, (0, TITLE))
+    return picture
+
+
+def _grid(panel: Panel, side: int) -> Image.Image:
+    """A panel with its names at the top and at the left."""
+    columns, rows = len(panel.columns), len(panel.rows)
+    picture = Image.new("RGB", ((columns + 1) * side + 1, (rows + 1) * side + 1), PAPER)
+    picture.paste(_name(panel.name, side), (0, 0))
+    for at, column in enumerate(panel.columns, start=1):
+        picture.paste(_name(column, side), (at * side, 0))
+    for down, (row, squares) in enumerate(zip(panel.rows, panel.squares, strict=True), start=1):
+        picture.paste(_name(row, side), (0, down * side))
+        for at, square in enumerate(squares, start=1):
+            picture.paste(_tile(square, side), (at * side, down * side))
+    return picture
+
+
+@lru_cache(maxsize=256)
+def _name(text: str, side: int) -> Image.Image:
+    tile = Image.new("RGB", (side, side), PAPER)
+    ImageDraw.Draw(tile).text((side / 2, side / 2), text, INK, _font(side * 0.45), anchor="mm")
+    return tile
+
+
+@lru_cache(maxsize=1024)
+def _tile(square: Square, side: int) -> Image.Image:
+    """A square with its frame, one pixel of which the next square covers."""
+    background, ink = TINTS[square.tint]
+    tile = Image.new("RGB", (side + 1, side + 1), background or PAPER)
+    pen = ImageDraw.Draw(tile)
+    pen.rectangle((0, 0, side, side), outline=LINE)
+    if square.fresh:
+        pen.rectangle((1, 1, side - 1, side - 1), outline=GOLD, width=max(2, side // 12))
+    if square == PLAIN:
+        pen.ellipse((side / 2 - 1, side / 2 - 1, side / 2 + 1, side / 2 + 1), fill=LINE)
+    else:
+        size = side * (0.5 if len(square.symbol) < 3 else 0.38)
+        pen.text((side / 2, side / 2), square.symbol, ink or INK, _font(size), anchor="mm")
+    return tile
+
+
+@lru_cache(maxsize=32)
+def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(round(size))
+
+
+# The cube: each layer a plane of tiles, the first on top; what stands in a cell is a block on its tile.
+
+STEP: Final = (26, 13)
+"""How far right and down the next square lies: two to one, as isometric drawings have it on screens."""
+STOREY: Final = 154
+BLOCK: Final = 20
+
+
+def _cube(panels: Sequence[Panel]) -> Image.Image:
+    """The layers above each other, seen from a corner: rows run down to the left, columns down to the right."""
+    rows, columns = len(panels[0].rows), len(panels[0].columns)
+    over, down = STEP
+    left = rows * over + 2 * GAP
+    picture = Image.new(
+        "RGB",
+        (left + columns * over + GAP, GAP + BLOCK + (rows + columns) * down + (len(panels) - 1) * STOREY + GAP),
+        PAPER,
+    )
+    pen = ImageDraw.Draw(picture)
+    for level in reversed(range(len(panels))):
+        panel = panels[level]
+
+        def point(row: float, column: float, height: float = 0, level: int = level) -> Point:
+            x = left + (column - row) * over
+            return x, GAP + BLOCK + (row + column) * down + level * STOREY - height
+
+        pen.polygon([point(0, 0), point(0, columns), point(rows, columns), point(rows, 0)], fill=PLANE)
+        for at in range(rows + 1):
+            pen.line([point(at, 0), point(at, columns)], LINE)
+        for at in range(columns + 1):
+            pen.line([point(0, at), point(rows, at)], LINE)
+        pen.text((point(rows, 0)[0] - 10, point(rows, 0)[1]), panel.name, INK, _font(18), anchor="mm")
+        for row, column in product(range(rows), range(columns)):
+            square = panel.squares[row][column]
+            if square != PLAIN:
+                height = 0 if square.tint == "empty" else BLOCK
+                _block(pen, square, [point(row + y, column + x) for y, x in _CORNERS], height)
+    for at, name in enumerate(panels[0].columns):
+        pen.text(_beyond(left + (at + 0.5) * over, (at + 0.5) * down, 20), name, INK, _font(13), anchor="mm")
+    for at, name in enumerate(panels[0].rows):
+        pen.text(_beyond(left - (at + 0.5) * over, (at + 0.5) * down, -20), name, INK, _font(13), anchor="mm")
+    return picture
+
+
+_CORNERS: Final = ((0.06, 0.06), (0.06, 0.94), (0.94, 0.94), (0.94, 0.06))
+
+
+def _beyond(x: float, y: float, by: int) -> Point:
+    """A place beside the top layer's edge, above the blocks that may stand there."""
+    return x + by, GAP + y
+
+
+def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], height: int) -> None:
+    """What stands in a cell: a block of its tint, or flat where nothing but knowledge is."""
+    background, ink = TINTS[square.tint]
+    top = [(x, y - height) for x, y in corners]
+    _, right, front, left = top
+    if height:
+        pen.polygon([left, front, corners[2], corners[3]], fill=_between(background or PAPER, BLACK, SHADES[0]))
+        pen.polygon([front, right, corners[1], corners[2]], fill=_between(background or PAPER, BLACK, SHADES[1]))
+    pen.polygon(top, fill=background or PAPER, outline=GOLD if square.fresh else LINE, width=2 if square.fresh else 1)
+    middle = ((top[0][0] + front[0]) / 2, (top[0][1] + front[1]) / 2)
+    pen.text(middle, square.symbol, ink or INK, _font(13 if len(square.symbol) < 3 else 10), anchor="mm")

@@ -1,0 +1,62 @@
+"""The boards of Shoot 'em up Spaceships: the one that all share, and the states after each action of a turn.
+
+North is at the top. A ship is its letter and an arrow, in the tint of its seat. Implements the docstring of
+`pbem.games.shoot_em_up.knowledge.view`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.boards import PLAIN, Board, Panel, Square
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ARROWS: Final[Mapping[str, str]] = {"N": "^", "E": ">", "S": "v", "W": "<"}
+SHIPS: Final = "ABCDEFGHIJKL"
+COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+def boards(view: Mapping[str, Any]) -> list[Board]:
+    """The whole board, with what was destroyed in the last turn marked."""
+    lost = [ship["where"] for ship in view["destroyed"] if view["last"] and ship["turn"] == view["last"]["turn"]]
+    squares = {square: Square("*", "hit", fresh=True) for where in lost for square in where.split("/")[:1]}
+    for ship in view["ships"]:
+        squares[ship["square"]] = _ship(ship["ship"], ship["facing"])
+    columns = COLUMNS[: view["board"]["columns"]]
+    rows = [str(row) for row in range(view["board"]["rows"], 0, -1)]
+    return [Board(0, [_panel("", columns, rows, squares)])]
+
+
+def actions(reports: Sequence[Mapping[str, Any]]) -> Board:
+    """The part of the board in which there was anything in a turn: a panel for each action, named by its number."""
+    used = [square for report in reports for square in _squares(report)]
+    columns = [COLUMNS.index(square[0]) for square in used]
+    numbers = [int(square[1:]) for square in used]
+    rows = [str(row) for row in range(max(numbers), min(numbers) - 1, -1)]
+    panels = []
+    for state in (report for report in reports if report["kind"] == "state"):
+        struck = [report for report in reports if report["kind"] == "hit" and report["action"] == state["action"]]
+        squares = {where: Square("*", "hit", fresh=True) for report in struck for where in report["where"].split("/")}
+        hit = {report["ship"] for report in struck}
+        for letter, text in state["ships"].items():
+            square, facing, shields = text.split(" ")
+            ship = _ship(letter, facing, fresh=letter in hit)
+            squares[square] = ship._replace(symbol=ship.symbol + (shields if shields != "0" else ""))
+        panels.append(_panel(str(state["action"]), COLUMNS[min(columns) : max(columns) + 1], rows, squares))
+    return Board(0, panels)
+
+
+def _squares(report: Mapping[str, Any]) -> Iterable[str]:
+    if report["kind"] == "hit":
+        return str(report["where"]).split("/")
+    return [text.split(" ")[0] for text in report["ships"].values()]
+
+
+def _ship(letter: str, facing: str, *, fresh: bool = False) -> Square:
+    return Square(letter + ARROWS[facing], f"seat {SHIPS.index(letter) // 3 + 1}", fresh)
+
+
+def _panel(name: str, columns: Sequence[str], rows: Sequence[str], squares: Mapping[str, Square]) -> Panel:
+    return Panel(name, columns, rows, [[squares.get(column + row, PLAIN) for column in columns] for row in rows])

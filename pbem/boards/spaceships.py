@@ -1,0 +1,83 @@
+"""The boards of Spaceships: five layers of five by five for each space, from a view of the game.
+
+The symbols are those of the text: a ship's letter, small where it is destroyed, with its number when there are
+several of the type. Implements docs/attachments.md, "`view` of Spaceships".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.boards import PLAIN, Board, Panel, Square
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COLOURS: Final = "ROYGB"
+ROWS: Final = "vwxyz"
+COLUMNS: Final = "12345"
+LETTERS: Final[Mapping[str, str]] = {
+    "DS": "D",
+    "KC": "K",
+    "FS": "F",
+    "PC": "P",
+    "MD": "M",
+    "HS": "H",
+    "LS": "S",
+    "AG": "A",
+    "LG": "G",
+}
+"""By a type's code its letter in the grids."""
+
+
+def boards(view: Mapping[str, Any]) -> list[Board]:
+    """The own space, if any, then the others'."""
+    known = [_board(int(seat), _known(space)) for seat, space in sorted(view["known"].items())]
+    if not view["own"]:
+        return known
+    me = 3 - known[0].seat
+    return [_board(me, _own(view["own"])), *known]
+
+
+def _board(seat: int, squares: Mapping[str, Square]) -> Board:
+    panels = [
+        Panel(
+            colour,
+            COLUMNS,
+            ROWS,
+            [[squares.get(colour + row + column, PLAIN) for column in COLUMNS] for row in ROWS],
+        )
+        for colour in COLOURS
+    ]
+    return Board(seat, panels)
+
+
+def _symbol(ship: str) -> str:
+    return LETTERS[ship[:2]] + ship[2:]
+
+
+def _own(own: Mapping[str, Any]) -> dict[str, Square]:
+    fresh = set(own["fresh"])
+    squares = {cell: Square("o", "empty", cell in fresh) for cell in own["misses"]}
+    for ship in own["ships"]:
+        symbol = _symbol(ship["ship"])
+        for cell in ship["cells"]:
+            squares[cell] = Square(symbol, "own", cell in fresh)
+        for cell in ship["fired"]:
+            squares[cell] = Square(symbol + "-", "fired", cell in fresh)
+        for cell in ship["destroyed"]:
+            squares[cell] = Square(symbol.lower(), "lost", cell in fresh)
+    return squares
+
+
+def _known(known: Mapping[str, Any]) -> dict[str, Square]:
+    fresh = set(known["fresh"])
+    names = dict(known["named"])
+    for ship in known["ships"]:
+        names.update(dict.fromkeys(ship["cells"], ship["ship"]))
+    squares = {cell: Square("o", "empty", cell in fresh) for cell in known["empty"]}
+    for cell in known["ship"]:
+        squares[cell] = Square(_symbol(names[cell]) if cell in names else "#", "seen", cell in fresh)
+    for cell in known["destroyed"]:
+        squares[cell] = Square(_symbol(names[cell]).lower() if cell in names else "X", "sunk", cell in fresh)
+    return squares

@@ -1,0 +1,50 @@
+"""Letters that lie in files: a letter saved by itself, an mbox file, a Maildir, or a folder of any of these.
+
+Only bytes are found here, and where they lay; nothing is parsed. Implements RFC 4155 (mbox) and Maildir as far as
+reading goes.
+"""
+
+from __future__ import annotations
+
+import mailbox
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["letters"]
+
+
+def letters(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Each letter of a file or folder, with the name of its place; raises OSError when it cannot be read."""
+    if not path.is_dir():
+        yield from _in_file(path)
+    elif (path / "cur").is_dir() and (path / "new").is_dir():
+        yield from _in_maildir(path)
+    else:
+        for inner in sorted(path.iterdir()):
+            if inner.is_dir() or inner.stat().st_size:
+                yield from letters(inner)
+
+
+def _in_file(path: Path) -> Iterator[tuple[str, bytes]]:
+    with path.open("rb") as file:
+        is_mbox = file.read(5) == b"From "
+    if not is_mbox:
+        yield str(path), path.read_bytes()
+        return
+    box = mailbox.mbox(path, create=False)
+    try:
+        for number, key in enumerate(box.keys(), start=1):
+            # What an mbox escapes is the same in every dialect but for how often (mboxo, mboxrd): once is undone.
+            raw = box.get_bytes(key)
+            yield f"{path}, letter {number}", raw.replace(b"\n>From ", b"\nFrom ")
+    finally:
+        box.close()
+
+
+def _in_maildir(path: Path) -> Iterator[tuple[str, bytes]]:
+    for inner in sorted(path.rglob("*")):
+        if inner.parent.name in {"cur", "new"} and inner.is_file():
+            yield str(inner), inner.read_bytes()

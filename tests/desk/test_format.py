@@ -1,0 +1,79 @@
+"""HTML beside the text, and the setting that leaves it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from referee import body
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+    from referee import Referee
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+
+
+def html(letter: EmailMessage) -> str | None:
+    part = letter.get_body(("html",))
+    return None if part is None else str(part.get_content())
+
+
+def test_reports_come_as_html_too(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    for subject, words in (
+        ("game 1 begins", "Your space: 3 undamaged cells"),
+        ("turn 1", "<li>strike <b>Rv1</b>: <b>hit</b>"),
+        ("what was secret", "LG3 Bz5"),
+    ):
+        letter = bob.find(subject) if subject != "turn 1" else ann.find(subject)
+        assert words in (html(letter) or "")
+        assert letter.get_content_type() == "multipart/mixed"
+        kinds = [part.get_content_type() for part in letter.walk()]
+        assert kinds[1:4] == ["multipart/alternative", "text/plain", "text/html"]
+    assert html(ann.find("the match is closed")) is None
+
+
+def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.send(ann, "set format text\n")
+    assert "as text alone" in ann.text
+    referee.turn((ann, "Rv5"), (bob, ""))
+    text_alone = ann.find("turn 1")
+    assert html(text_alone) is None
+    assert html(bob.find("turn 1"))
+    referee.send(ann, "set format both\nwhoami\n")
+    assert "format both" in ann.text
+    referee.turn((ann, "Rv5"), (bob, ""))
+    assert html(ann.find("turn 2"))
+    assert "strike    Rv5  miss" in body(text_alone)
+    assert "strike    Rv5  miss" in body(ann.find("turn 2"))
+
+
+def test_pictures_come_inside_the_html(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.send(ann, "set format pictures\n")
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    for subject in ("turn 2", "what was secret"):
+        letter = ann.find(subject)
+        kinds = [part.get_content_type() for part in letter.walk()]
+        assert kinds[1:6] == ["multipart/alternative", "text/plain", "multipart/related", "text/html", "image/png"]
+        (picture,) = (part for part in letter.walk() if part.get_content_type() == "image/png")
+        assert f'src="cid:{str(picture["Content-ID"])[1:-1]}"' in (html(letter) or "")
+        assert picture.get_content_disposition() == "inline"
+        assert picture.get_content().startswith(b"\x89PNG")
+        assert "image/png" not in [part.get_content_type() for part in bob.find(subject).walk()]
+
+
+def test_settings_need_proof_of_the_mailbox(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.send(ann, "set format text\n", sign=False)
+    assert "sign it" in ann.text
+    referee.send(ann, "set format text\n", sign=False, to=str(ann.find("begins")["Reply-To"]))
+    assert "as text alone" in ann.text
+    referee.send(ann, "set format loud\n")
+    assert "or `set format text`" in ann.text

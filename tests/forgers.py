@@ -1,0 +1,112 @@
+"""What a forger does to a bundle, and whether verification finds it; the server's key is the forger's, too."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem.desk.forms import Letters
+from pbem.match import bundle
+from pbem.match.bundle import Bundle
+from pbem.match.transcript import BEFORE, Entry, digest, statement
+from pbem.match.verify import Check, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.match.life import Form, Match
+    from pbem.match.papers import Opening, Receipt
+
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+"""The key of tests/referee.py."""
+
+
+class Remembering(Letters):
+    """Letters that are read and verified once: the same letter at the same place says the same again."""
+
+    known: dict[object, Form | ValueError]
+
+    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
+        place = (match.head, match.game, match.turn, kind, seat, digest(letter), paper)
+        if place not in self.known:
+            try:
+                self.known[place] = super().form(match, kind, seat, letter, paper)
+            except ValueError as error:
+                self.known[place] = error
+        found = self.known[place]
+        if isinstance(found, ValueError):
+            raise found
+        return found
+
+
+def remembering() -> type[Remembering]:
+    """A reader with a memory of its own."""
+    return type("Remembered", (Remembering,), {"known": {}})
+
+
+def checked(content: bytes | Bundle, server_key: str | None = None, reader: type[Letters] = Letters) -> list[Check]:
+    if isinstance(content, Bundle):
+        content = bundle.write(content)
+    return list(verify(content, reader, server_key))
+
+
+def holds(content: bytes | Bundle) -> list[Check]:
+    checks = checked(content)
+    assert all(check.holds for check in checks), checks[-1]
+    assert checks[-1].what == "result"
+    return checks
+
+
+def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters) -> str:
+    """What the one failing check, the last, found; it names all these words."""
+    checks = checked(content, reader=reader)
+    assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
+    found = checks[-1].found
+    for word in words:
+        assert word in found, found
+    return found
+
+
+def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
+    """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
+    entries: list[Entry] = list(found.entries[:at])
+    for entry in found.entries[at:]:
+        before = entries[-1].head if entries else BEFORE
+        entries.append(replace(entry, seq=len(entries) + 1, prev=before))
+    body = entries[0].body
+    server, number = str(body.get("server")), str(body.get("match"))
+    try:
+        signatures = [key.sign(statement(server, number, entry.seq, entry.head)) for entry in entries]
+    except UnicodeError:  # a name that has no bytes cannot be signed
+        signatures = [bytes(64) for _ in entries]
+    return Bundle(tuple(entries), tuple(signatures), found.papers)
+
+
+def with_entry(found: Bundle, at: int, change: Callable[[dict[str, Any]], object]) -> Bundle:
+    body = json.loads(json.dumps(found.entries[at].body))
+    change(body)
+    entries = list(found.entries)
+    entries[at] = replace(entries[at], body=body)
+    return replace(found, entries=tuple(entries))
+
+
+def with_papers(found: Bundle, papers: dict[str, bytes]) -> Bundle:
+    return replace(found, papers={**found.papers, **papers})
+
+
+def index(found: Bundle, kind: str, game: int = 1, turn: int | None = None) -> int:
+    return next(
+        at
+        for at, entry in enumerate(found.entries)
+        if entry.type == kind and entry.body.get("game", game) == game and entry.body.get("turn") == turn
+    )
+
+
+def renamed(body: dict[str, Any], old: str, new: str) -> None:
+    """Put another hash for this one wherever a body names it."""
+    text = json.dumps(body)
+    assert old in text
+    body.update(json.loads(text.replace(old, new)))

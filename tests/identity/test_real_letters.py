@@ -1,0 +1,84 @@
+"""Letters that players' real programs made, each mailed and played with by hand: tests/identity/letters/README.md."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pbem.desk.forms import said
+from pbem.identity import judge, parse_key
+from pbem.mail import commands
+from pbem.mail.letter import read
+
+LETTERS = Path(__file__).parent / "letters"
+RECEIVED = datetime(2026, 11, 21, 17, tzinfo=UTC)
+KEYS = {
+    path.stem: parse_key(path.read_bytes(), RECEIVED)
+    for path in LETTERS.iterdir()
+    if path.suffix in {".asc", ".pem", ".pub"}
+}
+BY = {
+    "gpg-clearsign": "gina",
+    "gpg-detached-armored": "gina",
+    "gpg-detached-binary": "gina",
+    "mutt-pgp-mime": "mike",
+    "openssl-smime-detached": "olga",
+    "openssl-smime-opaque": "olga",
+    "openssl-pkeyutl-attached": "rita",
+    "ssh-keygen-pasted": "sam",
+    "ssh-keygen-attached": "sam",
+    "minisign-pasted": "mina",
+    "minisign-attached": "mina",
+    "minisign-legacy-pasted": "mina",
+}
+
+
+def raw(name: str) -> bytes:
+    return (LETTERS / f"{name}.eml").read_bytes()
+
+
+def test_no_letter_is_left_out() -> None:
+    assert BY.keys() == {path.stem for path in LETTERS.glob("*.eml")}
+    assert set(BY.values()) == KEYS.keys()
+
+
+@pytest.mark.parametrize("name", BY)
+def test_who_signed_and_what(name: str) -> None:
+    verdict = judge(read(raw(name)), list(KEYS.values()), "play.example", at=RECEIVED)
+    assert verdict.kind == "valid", verdict.reason
+    assert verdict.key == KEYS[BY[name]].fingerprint
+    (command,) = commands.parse(said(verdict)).commands
+    assert (command.name, command.fields["player"]) == ("orders", BY[name])
+    assert command.fields["server"] == "play.example"
+    assert command.rev == 1
+    assert not command.faults
+
+
+@pytest.mark.parametrize("name", BY)
+def test_by_nobody_else(name: str) -> None:
+    others = [key for player, key in KEYS.items() if player != BY[name]]
+    verdict = judge(read(raw(name)), others, "play.example", at=RECEIVED)
+    assert verdict.kind == "unknown key"
+
+
+@pytest.mark.parametrize("name", BY)
+def test_with_other_line_ends(name: str) -> None:
+    """As after a gateway, or from a file."""
+    verdict = judge(read(raw(name).replace(b"\r\n", b"\n")), [KEYS[BY[name]]], "play.example", at=RECEIVED)
+    assert verdict.kind == "valid"
+
+
+@pytest.mark.parametrize("name", BY)
+def test_changed_anywhere_it_says_nothing_else(name: str) -> None:
+    """Each byte in turn: whatever still verifies is the same text."""
+    letter, keys = raw(name), [KEYS[BY[name]]]
+    text = commands.parse(said(judge(read(letter), keys, "play.example", at=RECEIVED))).commands[0].echo
+    changed = bytearray(letter)
+    for at in range(0, len(letter), 17):
+        changed[at] ^= 1 << at % 7
+        verdict = judge(read(bytes(changed)), keys, "play.example", at=RECEIVED)
+        if verdict.kind == "valid":
+            assert commands.parse(said(verdict)).commands[0].echo == text
+        changed[at] = letter[at]

@@ -1,0 +1,283 @@
+"""The HTML parts of letters: what mail clients keep, what fits, what is said, and that nothing else is said."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from random import Random
+from typing import Any
+
+import pytest
+from random_players import PLAYERS, Game, play, sensible_orders
+
+from pbem.boards import TINTS, boards
+from pbem.games import GAMES, rules
+from pbem.mail.compose import Templates
+
+TEMPLATES = Templates()
+NAMES = {1: "<i>Ann</i>", 2: "Bob & Co", 3: "'Cem\"", 4: "d<script>"}
+SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
+SQUARES = {
+    "spaceships": r"\b[ROYGB][v-z][1-5]\b",
+    "dueling-masters": r"\b[A-J][0-9]+\b",
+    "shoot-em-up": r"\b[a-z][0-9]+\b",
+}
+WIDEST = {"spaceships": {"fleet": "cost:120"}, "dueling-masters": {"homes": 3}, "shoot-em-up": {"board": "26x26"}}
+
+TAGS = frozenset(
+    [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "body",
+        "div",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "b",
+        "br",
+        "code",
+        "pre",
+        "a",
+        "table",
+        "tr",
+        "th",
+        "td",
+        "ol",
+        "ul",
+        "li",
+        "img",
+    ]
+)
+"""What Gmail, Outlook, Apple Mail and Thunderbird all keep; style, script, svg and form are not among it."""
+ATTRIBUTES = frozenset(
+    [
+        "lang",
+        "charset",
+        "name",
+        "content",
+        "style",
+        "border",
+        "cellspacing",
+        "cellpadding",
+        "align",
+        "summary",
+        "width",
+        "height",
+        "scope",
+        "bgcolor",
+        "colspan",
+        "role",
+        "href",
+        "clear",
+        "src",
+        "alt",
+    ]
+)
+PROPERTIES = frozenset(
+    [
+        "font-family",
+        "font-size",
+        "line-height",
+        "margin",
+        "padding",
+        "border",
+        "border-top",
+        "border-bottom",
+        "border-collapse",
+        "border-color",
+        "background-color",
+        "color",
+        "text-align",
+        "white-space",
+        "word-wrap",
+        "clear",
+        "display",
+        "max-width",
+        "height",
+    ]
+)
+"""No position, float, flex, grid, transform, variables or media queries: clients drop them."""
+
+
+class Page(HTMLParser):
+    """Every tag, attribute and property of a page; tags must close in order."""
+
+    VOID = ("meta", "br", "img")
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def properties(self) -> list[tuple[str, str]]:
+        declared = [one for name, value in self.attributes if name == "style" for one in value.split(";") if one]
+        return [(one.partition(":")[0].strip(), one.partition(":")[2].strip()) for one in declared]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+@cache
+def played(game: str, *, widest: bool = False) -> Game:
+    raw = WIDEST[game] if widest else {}
+    other = {"orders": sensible_orders} if game == "spaceships" else {}
+    return play(game, Random(7), raw, SEATS[game], most=12, **other)
+
+
+def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
+    """What the clerk hands to the templates after a turn (0: before the first)."""
+    judge = rules(game.game)
+    shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
+    view = judge.view(game.states[turn], seat, shown)
+    over = game.states[turn].result is not None
+    m = {
+        "id": "m17", "title": judge.title, "game_name": game.game, "game": 2, "turn": turn + 1, "kind": "scored",
+        "phase": "playing", "names": {number: NAMES[number] for number in range(1, SEATS[game.game] + 1)}, "me": seat,
+        "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
+        "finished": [type("Ended", (), {"scores": [3, 0, 1, 2][: SEATS[game.game]]})],
+        "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
+        "seq": 9, "signature": "ef" * 64,
+    }  # fmt: skip
+    return {
+        "m": m,
+        "server": "play.example",
+        "turn": turn,
+        "reports": shown[-1] if turn else [],
+        "view": view,
+        "boards": boards(game.game, view),
+        "over": over,
+        "picture": "ab12@play.example",
+        "file_name": "m17-game-2-turn-1.json",
+        "file_hash": "01" * 32,
+        "commitments": dict.fromkeys(m["names"], "23" * 32),
+        "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
+        "ended": type("Ended", (), {"scores": [3, 0, 1, 2][: SEATS[game.game]]}),
+        "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
+        "bundle_name": "m17-game-2.pbem.zip",
+    }
+
+
+def letters(game: Game) -> list[tuple[str, dict[str, Any]]]:
+    last = len(game.orders)
+    return [
+        ("begin", facts(game, 1, 0)),
+        *(("turn", facts(game, seat, turn)) for turn in (1, last // 2, last) for seat in (1, 2)),
+        ("ended", facts(game, 2, last)),
+    ]
+
+
+def render(kind: str, given: dict[str, Any]) -> str:
+    return TEMPLATES.render(f"letters/{kind}.html", **given)
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("widest", [False, True])
+def test_clients_keep_all_of_it(game: str, widest: bool) -> None:
+    for kind, given in letters(played(game, widest=widest)):
+        html = render(kind, given)
+        page = Page(html)
+        assert page.tags <= TAGS
+        assert {name for name, _ in page.attributes} <= ATTRIBUTES
+        assert {name for name, _ in page.properties} <= PROPERTIES
+        assert not [value for _, value in page.properties if re.search(r"url|var\(|calc|!|expression|rgb|hsl", value)]
+        assert {value.partition(":")[0] for name, value in page.attributes if name == "href"} <= {"mailto"}
+        assert {value.partition(":")[0] for name, value in page.attributes if name == "src"} <= {"cid"}
+        assert len(html) < 80_000
+        assert html.isascii()
+        assert max(map(len, html.split("\n"))) < 998 * 8
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_name_becomes_markup(game: str) -> None:
+    for kind, given in letters(played(game)):
+        html = render(kind, given)
+        assert "<i>Ann" not in html
+        assert "<script" not in html
+        assert "Bob & " not in html
+        assert "&amp;amp;" not in html
+        assert "&amp;lt;" not in html
+        assert "<i>Ann</i>" in Page(html).text
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_letter_says_what_the_text_says(game: str) -> None:
+    for kind, given in letters(played(game)):
+        text = Page(render(kind, given)).text
+        plain = TEMPLATES.render(f"letters/{kind}.txt", **given)
+        if kind != "ended" and given["m"]["asked"]:
+            assert f"orders m17 turn {given['m']['turn']} server play.example player " in text
+            assert "ssh-keygen -Y sign -n pbem@play.example" in text
+        assert given["m"]["head"] in text
+        # Every square that the text names is named here, too: nothing of the position or the events is left out.
+        squares = SQUARES[game]
+        assert set(re.findall(squares, plain)) <= set(re.findall(squares, text))
+
+
+def test_the_grids_of_spaceships_are_those_of_the_text() -> None:
+    game = played("spaceships")
+    for turn in range(len(game.orders) + 1):
+        given = facts(game, 1, turn)
+        text = TEMPLATES.environment.get_template("spaceships/position.txt").module
+        for board, cells in zip(
+            given["boards"],
+            (text.own_cells(given["view"]["own"]), text.known_cells(given["view"]["known"]["2"])),  # type: ignore[attr-defined]
+            strict=True,
+        ):
+            drawn = [square for panel in board.panels for row in panel.squares for square in row]
+            assert [square.symbol[0] for square in drawn] == list(cells[::2])
+            assert [square.fresh for square in drawn] == [mark == "!" for mark in cells[1::2]]
+
+
+def test_this_turns_shots_are_marked() -> None:
+    given = facts(played("spaceships"), 1, 1)
+    html = render("turn", given)
+    fresh = given["view"]["known"]["2"]["fresh"]
+    assert fresh
+    assert (
+        html.count("display:block;border:2px") == len(fresh) + len(given["view"]["own"]["fresh"]) + 2
+    )  # two legends
+
+
+@pytest.mark.parametrize("tint", [tint for tint in TINTS.values() if tint.background])
+def test_ink_can_be_read_on_its_tint(tint: tuple[str, str]) -> None:
+    def light(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    one, other = sorted(map(light, tint), reverse=True)
+    assert (one + 0.05) / (other + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_boards_read_nothing_but_the_view(game: str) -> None:
+    """The same view gives the same boards, whatever the position holds beside it; the public has its boards, too."""
+    judge = rules(game)
+    one = played(game)
+    shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
+    view = judge.view(one.states[-1], None, shown)
+    assert boards(game, view)
+    assert set(PLAYERS) == set(GAMES)

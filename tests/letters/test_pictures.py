@@ -1,0 +1,70 @@
+"""Pictures of boards: the same bytes for the same boards, small enough for a letter, and true to the squares."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from random import Random
+
+import pytest
+from PIL import Image
+from random_players import play, sensible_orders
+
+from pbem.boards import TINTS, Board, Panel, Square, boards
+from pbem.boards.picture import GAP, LARGEST, TITLE, draw
+from pbem.games import GAMES, rules
+
+NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
+SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
+WIDEST = {"spaceships": {"fleet": "cost:120"}, "dueling-masters": {"homes": 3}, "shoot-em-up": {"board": "26x26"}}
+
+
+def shown(game: str) -> list[Board]:
+    other = {"orders": sensible_orders} if game == "spaceships" else {}
+    one = play(game, Random(5), WIDEST[game], SEATS[game], most=10, **other)
+    judge = rules(game)
+    seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]
+    return boards(game, judge.view(one.states[-1], 2, seen))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_pictures_fit_into_a_letter(game: str) -> None:
+    picture = draw(shown(game), NAMES)
+    assert len(picture) < 80_000
+    with Image.open(io.BytesIO(picture)) as image:
+        assert image.format == "PNG"
+        assert image.mode == "P"
+        assert image.width <= 1100
+        assert image.info == {}
+
+
+def test_the_same_boards_give_the_same_bytes_in_another_process() -> None:
+    script = (
+        "import sys; from pbem.boards import *; from pbem.boards.picture import draw;"
+        "panel = Panel('R', '12', 'vw', [[Square('K', 'own'), Square('k', 'lost', True)]] * 2);"
+        "sys.stdout.buffer.write(draw([Board(1, [panel] * 5), Board(2, [panel])], {1: 'ann', 2: 'bob'}))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert runs[0].startswith(b"\x89PNG")
+
+
+def test_each_square_has_its_tint_and_what_is_fresh_its_frame() -> None:
+    squares = [[Square("Z1", tint, fresh) for fresh in (False, True)] for tint in TINTS if tint]
+    rows = [str(number) for number in range(len(squares))]
+    picture = draw([Board(1, [Panel("", "ab", rows, squares)])], NAMES)
+    with Image.open(io.BytesIO(picture)) as image:
+        pixels = image.convert("RGB")
+    for down, (plain, _) in enumerate(squares, start=1):
+        y = GAP + TITLE + down * LARGEST + 2
+        colour = TINTS[plain.tint].background
+        assert pixels.getpixel((GAP + LARGEST + 2, y)) == tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
+        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (250, 204, 21)
+
+
+def test_another_square_is_another_picture() -> None:
+    one, other = (
+        [Board(1, [Panel(c, "12345", "vwxyz", [[Square(s, "own")] * 5] * 5) for c in "ROYGB"])] for s in "KD"
+    )
+    assert draw(one, NAMES) != draw(other, NAMES)
