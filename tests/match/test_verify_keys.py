@@ -15,15 +15,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import fails, holds, signed_again, with_entry
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in
 
+from pbem.desk.forms import Letters, setup_revision
+from pbem.desk.kept import kept
 from pbem.desk.keys import KeyLife
 from pbem.identity import parse_key, ssh
 from pbem.match import bundle
+from pbem.match.against import Against
 from pbem.match.transcript import digest
+from pbem.match.verify import Proved, verify
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
+    from pbem.match.against import Kept, Letter
     from pbem.match.bundle import Bundle
 
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -267,3 +273,34 @@ class TestWhichKeysCount:
         referee.send(bob, bob.filled("orders", "final\n"))
         ann.key = key("ann")
         holds(self.end(referee, ann, bob, "Rv3", "Bz5"))
+
+
+class TestAgainstLetters:
+    def test_a_server_that_hides_a_change(self, tmp_path: Path) -> None:
+        referee = Referee(tmp_path)
+        ann, bob = referee.begun(SMALL, SETUPS)
+        for cell in ("Rv1", "Rv3"):
+            shoot(referee, ann, bob, cell)
+        referee.send(ann, ann.filled("orders", "final\nBz5"))
+        add(referee, ann, key("ann"))  # later orders would cite a head that is not there
+        referee.send(bob, bob.filled("orders", "final\n"))
+        content = attachment(bob.find("what was secret"), ".zip")
+        kept_letters = [kept("letter", letter.as_bytes()) for letter in bob.letters]
+        referee.close()
+        assert {judged.standing for judged in judge(content, kept_letters)} <= {"silent", "agrees"}
+        match = bundle.read(content)
+        (at,) = of_keys(match)
+        papers = {path: paper for path, paper in match.papers.items() if not path.startswith("letters/keys-")}
+        hidden = signed_again(replace(match, entries=[*match.entries[:at], *match.entries[at + 1 :]], papers=papers))
+        about = [one for one in kept_letters if "has changed keys" in one.subject]
+        assert [judged.standing for judged in judge(bundle.write(hidden), about)] == ["two stories"]
+
+
+def judge(content: bytes, letters: list[Kept]) -> list[Letter]:
+    proved = Proved()
+    checks = list(verify(content, Letters, None, proved))
+    assert checks[-1].holds, checks[-1]
+    assert proved.bundle
+    assert proved.match
+    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return [bench.judge(one) for one in letters]
