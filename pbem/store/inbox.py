@@ -106,6 +106,12 @@ class Inbox:
         """Give a leased letter back after a failed attempt."""
         self._database.execute("UPDATE inbox SET state = 'waiting' WHERE id = ? AND state = 'leased'", (row_id,))
 
+    def give_back(self, row_id: int) -> None:
+        """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
+        self._database.execute(
+            "UPDATE inbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ? AND state = 'leased'", (row_id,)
+        )
+
     def release_all(self) -> int:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
         return self._database.execute("UPDATE inbox SET state = 'waiting' WHERE state = 'leased'").rowcount
