@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out"]
+__all__ = ["Clerk", "Out", "duration"]
 
 
 @dataclass(slots=True)
@@ -169,7 +169,7 @@ class Clerk:
             "phase": match.phase,
             "paused": match.paused,
             "terms": match.terms,
-            "settling": _duration(match.terms.settle),
+            "settling": duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
@@ -349,6 +349,7 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "keys": "{title}, {by} has changed keys",
     "paused": "{title}, the match is paused",
     "restored": "{title}, the match is paused: the server was restored",
     "resumed": "{title}, the match goes on",
@@ -384,7 +385,8 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
+    """A time in words, such as "7 days"."""
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds and seconds % size == 0:
             count = seconds // size
