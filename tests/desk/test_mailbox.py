@@ -169,6 +169,10 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
         post.referee.turn((ann, ""))
         post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
         assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
+    html = bob.find("game 1, turn 3").get_body(("html",))
+    assert html is not None
+    assert "Answer this letter with the form" in html.get_content()
+    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)
