@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long check lock bench clean
+.PHONY: venv demo test test-long test-browser check lock bench clean
 
 venv: .venv/ready
 
@@ -13,8 +13,11 @@ venv: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
 	touch $@
 
+# GAME=spaceships, dueling-masters or shoot-em-up
+GAME ?= spaceships
+
 demo: venv
-	$(BIN)/python tests/demo.py
+	$(BIN)/python tests/demo.py --game $(GAME)
 
 check: venv
 	$(BIN)/ruff check .
@@ -22,11 +25,17 @@ check: venv
 	$(BIN)/mypy
 
 test: check
-	$(BIN)/pytest -m "not long"
+	$(BIN)/pytest -m "not long and not browser"
 
 # Minutes, not seconds: everything in `test` and what is marked long.
 test-long: check
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not browser"
+
+# The pages and the HTML of letters in headless Chromium: Debian's, installed if it is not there.
+test-browser: venv
+	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
+	$(BIN)/pytest -m browser
 
 bench: venv
 	$(BIN)/python bench/rules.py
@@ -36,6 +45,8 @@ bench: venv
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--group dev pyproject.toml -o requirements.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group browser -o requirements-browser.lock
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

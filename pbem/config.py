@@ -44,6 +44,7 @@ DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -211,6 +212,7 @@ class Config(_Table, frozen=True):
     address: str = ""
     delimiter: str = "+"
     operator: str = ""
+    pages: str = ""
     store: Path = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
@@ -245,6 +247,8 @@ class Config(_Table, frozen=True):
             yield f'operator = "{self.operator}" is no address'
         if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
             yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
+        if self.pages and not PAGES.fullmatch(self.pages):
+            yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
 
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""
@@ -253,8 +257,9 @@ class Config(_Table, frozen=True):
         for name in (self.dkim.selector, self.dkim.domain):
             if name and not DOMAIN.fullmatch(name):
                 yield f'dkim: "{name}" is no host name in lower case'
-        if self.metrics.listen.path is not None or self.metrics.listen.host not in LOOPBACK:
-            yield f'metrics: listen = "{self.metrics.listen}": figures are given out on 127.0.0.1 or [::1] alone'
+        place = self.metrics.listen
+        if place.path is not None or place.systemd or place.host not in LOOPBACK:
+            yield f'metrics: listen = "{place}": figures are given out on 127.0.0.1 or [::1] alone'
         for box in (self.smtp, self.lmtp):
             if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
                 yield f"metrics: {box.listen} is taken by mail"

@@ -39,6 +39,7 @@ from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
+from pbem.store.restore import check_key
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
 
 if TYPE_CHECKING:
@@ -388,13 +389,11 @@ def _described(place: Place) -> dict[str, str | int]:
 
 def _check_key(database: Database, vault: Vault) -> None:
     """Make sure that the key is the one that this store was sealed with, before anything is written with it."""
-    sealed = database.meta("key check")
-    if sealed is None:
+    if database.meta("key check") is None:
         with database.transaction():
             database.set_meta("key check", vault.seal(b"pbem", "key check").hex())
-        return
     try:
-        vault.open(bytes.fromhex(sealed), "key check")
+        check_key(database, vault)
     except Sealed:
         raise StartError("store.key is not the key of this store: bring back the one it was made with") from None
 

@@ -29,6 +29,8 @@ from pbem import identity
 from pbem.config import Duration, Limits
 from pbem.identity import BadKey, Key, Verdict
 from pbem.identity.vouching import Voucher, vouch
+from pbem.mail import bounces
+from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, read
 
 if TYPE_CHECKING:
@@ -73,6 +75,9 @@ class Reader(Protocol):
     def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
         """`identity.parse_key`: raises `BadKey`."""
 
+    def bounce(self, letter: Letter) -> Bounce:
+        """`mail.bounces.read`."""
+
     def close(self) -> None:
         """Read no more."""
 
@@ -110,6 +115,10 @@ class InProcess:
         """Read a public key; raises `BadKey`."""
         return identity.parse_key(data, at)
 
+    def bounce(self, letter: Letter) -> Bounce:
+        """Read what came to a return path."""
+        return bounces.read(letter)
+
     def close(self) -> None:
         """There is nothing to end."""
 
@@ -146,7 +155,11 @@ class _ParseBytes(msgspec.Struct, frozen=True, tag=True):
     at: datetime | None
 
 
-_Request = _Read | _Judge | _Vouch | _ParseText | _ParseBytes
+class _Bounced(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+
+
+_Request = _Bounced | _Read | _Judge | _Vouch | _ParseText | _ParseBytes
 
 # What comes back.
 
@@ -172,6 +185,10 @@ class _Key(msgspec.Struct, frozen=True, tag=True):
     key: Key
 
 
+class _Bounce(msgspec.Struct, frozen=True, tag=True):
+    bounce: Bounce
+
+
 class _BadKey(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
@@ -187,7 +204,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
+_Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -257,6 +274,13 @@ class Worker:
         if not isinstance(reply, _Key):
             raise self._failed("answered something else")
         return reply.key
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """Read what came to a return path; raises `ReaderError`."""
+        reply = self._ask(_Bounced(letter.raw))
+        if not isinstance(reply, _Bounce):
+            raise self._failed("answered something else")
+        return reply.bounce
 
     def close(self) -> None:
         """End the worker."""
@@ -371,6 +395,8 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
     try:
         if isinstance(request, _Read):
             return _Letter(reader.read(request.raw))
+        if isinstance(request, _Bounced):
+            return _Bounce(_bounce(reader, request.raw))
         if isinstance(request, _Judge):
             letter = reader.read(request.raw)
             verdict = reader.judge(letter, request.keys, request.server, namespace=request.namespace, at=request.at)
@@ -388,6 +414,17 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])
+
+
+def _bounce(reader: InProcess, raw: bytes) -> Bounce:
+    """A bounce may be beyond the limits that letters have: then its headers must do."""
+    try:
+        letter = reader.read(raw)
+    except Unreadable as error:
+        if error.letter is None:
+            raise
+        letter = error.letter
+    return reader.bounce(letter)
 
 
 def _send(daemon: socket.socket, reply: _Reply) -> None:

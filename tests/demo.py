@@ -1,10 +1,11 @@
 """A whole match by mail, for looking at: the real server, two scripted players, and the proof at the end.
 
 The demo starts `pbem serve` on a fresh store and a free port, and is the server's smarthost itself: each letter is
-filed in the maildir of the player that it is for. The players, ann and bob, reach the server only by SMTP and know
-only what their letters say; they read the printed charts and lists as people do. They play a continued match of two
-games of Spaceships to its end; then `pbem verify` judges the bundle that came with the last letter.
-Exit status 0 means that all of it went well. `make demo` runs it; the play is the same for the same --seed.
+filed in the maildir of the player that it is for. The players, ann and bob (and cem), reach the server only by SMTP
+and know only what their letters say; how they play each game is in `demo_players/`. They play a continued match of
+two games of Spaceships, or one game of another kind, to its end; then `pbem verify` judges the bundle that came with
+the last letter. Exit status 0 means that all of it went well. `make demo GAME=shoot-em-up` runs it; the play is the
+same for the same --seed.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
-from itertools import product
+from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -41,14 +41,14 @@ from pbem.identity import ssh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
     from aiosmtpd.smtp import Envelope, Session
 
 SERVER = "play.example"
 SEED = "34"
-GAMES = 2
+PLAYED = ("spaceships", "dueling-masters", "shoot-em-up")
 PATIENCE = 20.0  # seconds until a letter counts as lost
-TURNS = 80  # no game between players who strike lasts longer
 MARKER = ".made-by-the-demo"
 SCORES = r"^  (\w+) +(\d+)$"
 PBEM = str(Path(sys.executable).with_name("pbem"))
@@ -73,218 +73,6 @@ format = "text"
 
 class Trouble(Exception):  # noqa: N818 - a sentence for who runs the demo
     """Something that the demo promises did not happen; the message says what."""
-
-
-# The space: 125 cells, and every place that a ship of each type can take.
-
-Point = tuple[int, int, int]
-CELLS = {at: "ROYGB"[at[0]] + "vwxyz"[at[1]] + "12345"[at[2]] for at in product(range(5), repeat=3)}
-POINTS = {cell: at for at, cell in CELLS.items()}
-BOXES = {
-    "DS": (2, 2, 2),
-    "KC": (3, 2, 1),
-    "FS": (2, 2, 1),
-    "PC": (4, 1, 1),
-    "MD": (3, 1, 1),
-    "HS": (2, 1, 1),
-    "LS": (1, 1, 1),
-    "AG": (2, 1, 1),
-    "LG": (1, 1, 1),
-}
-LETTERS = dict(zip(BOXES, "DKFPMHSAG", strict=True))  # as they stand in the printed charts
-ADDITIONAL = {"KC": 6, "FS": 4, "MD": 3, "AG": 2, "LG": 1}
-
-
-def places(box: Point) -> list[frozenset[str]]:
-    """All places of a box, whichever way it is turned."""
-    found = set()
-    turned = {
-        (box[a], box[b], box[c]) for a, b, c in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
-    }
-    for sides in turned:
-        for corner in product(*(range(6 - side) for side in sides)):
-            cells = product(*(range(low, low + side) for low, side in zip(corner, sides, strict=True)))
-            found.add(frozenset(CELLS[a, b, c] for a, b, c in cells))
-    return sorted(found, key=sorted)
-
-
-PLACES = {code: places(box) for code, box in BOXES.items()}
-DIRECTIONS: list[Point] = [d for d in product((-1, 0, 1), (-1, 0, 1), (-1, 0, 1)) if d > (0, 0, 0)]
-
-
-def step(cell: str, direction: Sequence[int], times: int = 1) -> str | None:
-    a, b, c = (at + times * by for at, by in zip(POINTS[cell], direction, strict=True))
-    return CELLS.get((a, b, c))
-
-
-def beam_lines() -> list[tuple[Point, tuple[str, str, str]]]:
-    lines: list[tuple[Point, tuple[str, str, str]]] = []
-    for cell, direction in product(POINTS, DIRECTIONS):
-        second, third = step(cell, direction), step(cell, direction, 2)
-        if second and third:
-            lines.append((direction, (cell, second, third)))
-    return lines
-
-
-BEAM_LINES = beam_lines()
-
-
-# Setups
-
-
-def fleet(random: Random, additional: int) -> list[str]:
-    """The types of a standard fleet, and of additional ships that cost exactly so much."""
-    codes = ["DS", "KC", random.choice(("FS", "PC")), "MD", random.choice(("LS", "HS"))]
-    while additional:
-        code = random.choice([code for code, cost in ADDITIONAL.items() if cost <= additional])
-        codes.append(code)
-        additional -= ADDITIONAL[code]
-    return sorted(codes, key=list(BOXES).index)
-
-
-def packed(random: Random, codes: Sequence[str]) -> list[frozenset[str]]:
-    """A place for each ship, none in another's way; begun anew whenever the room gives out."""
-    while True:
-        taken: set[str] = set()
-        found: list[frozenset[str]] = []
-        for code in codes:
-            free = [place for place in PLACES[code] if taken.isdisjoint(place)]
-            if not free:
-                break
-            found.append(random.choice(free))
-            taken |= found[-1]
-        if len(found) == len(codes):
-            return found
-
-
-def setup(random: Random, letter: str) -> str:
-    """A setup such as the letter asks for."""
-    asked = re.search(r"To these you add ships whose costs add up to exactly (\d+)", " ".join(letter.split()))
-    codes = fleet(random, int(asked[1]) if asked else 0)
-    several = Counter(codes)
-    number: Counter[str] = Counter()
-    lines = []
-    for code, place in zip(codes, packed(random, codes), strict=True):
-        number[code] += 1
-        name = f"{code}{number[code]}" if several[code] > 1 else code
-        lines.append(" ".join([name, *sorted(place, key=POINTS.__getitem__)]))
-    return "\n".join(lines)
-
-
-# What a letter says of the position
-
-
-class Due(NamedTuple):
-    """One line of what may be ordered: how many, and the text beside it."""
-
-    many: int
-    detail: str
-
-
-def chart(letter: str, title: str) -> dict[str, str]:
-    """The symbol of each cell in the chart under this title: five grids of 15 columns side by side."""
-    lines = letter.split("\n")
-    top = next(at for at, line in enumerate(lines) if line.startswith(title)) + 3
-    return {cell: lines[top + row][15 * colour + 4 + 2 * column] for (colour, row, column), cell in CELLS.items()}
-
-
-def due(letter: str) -> dict[str, Due]:
-    """What may be ordered, by kind."""
-    lines = letter.partition("you may order any or all of:")[2].partition("Written, say:")[0]
-    text = re.sub(r"\n {29}", " ", lines)  # long lines go on under their text
-    found = re.findall(
-        r"^ +(\d+) (conventional|beam|missile|kamikaze|scan)s?\b(?: strikes?)?(.*)$", text, re.MULTILINE
-    )
-    return {kind: Due(int(count), detail.strip()) for count, kind, detail in found}
-
-
-def sunk(letter: str) -> set[str]:
-    """The cells of the opponent's ships that were wholly destroyed."""
-    listed = re.findall(r"all destroyed: ((?:[ROYGB][v-z][1-5]\s*)+)", letter)
-    return set(" ".join(listed).split())
-
-
-def launches(detail: str) -> list[list[str]]:
-    """The cells that may launch, ship by ship: `MD from Bx1, By1 or Bz1; LG2 from Oz1`."""
-    return [re.findall(r"[ROYGB][v-z][1-5]", ship.partition(" from ")[2]) for ship in detail.split(";") if ship]
-
-
-def beam_directions(letter: str) -> list[Point]:
-    """Along which lines the death star can still fire: two whole cells of it lie that way."""
-    own = chart(letter, "Your space")
-    whole = {cell for cell, symbol in own.items() if symbol == "D"}
-    return [d for d in DIRECTIONS if any(step(cell, d) in whole for cell in whole)]
-
-
-class Position:
-    """The opponent's space as the letter draws it, and where a strike is worth most."""
-
-    def __init__(self, random: Random, letter: str, opponent: str) -> None:
-        self._chart = chart(letter, f"{opponent}'s space")
-        self._sunk = sunk(letter)
-        self._worth = dict.fromkeys(POINTS, 0.0)
-        for code, all_places in PLACES.items():
-            for place in all_places:
-                weight = self._weight(code, place)
-                for cell in place if weight else ():
-                    self._worth[cell] += weight
-        for cell, symbol in self._chart.items():
-            standing = symbol == "#" or (symbol.isupper() and symbol != "X")
-            unseen = symbol == "."
-            self._worth[cell] = 1e6 if standing else self._worth[cell] * (0.9 + random.random() / 5) * unseen
-
-    def _weight(self, code: str, place: frozenset[str]) -> float:
-        """How likely a ship of this type lies just here: more for each wound that it would explain."""
-        symbols = [self._chart[cell] for cell in place]
-        if "o" in symbols or not self._sunk.isdisjoint(place):
-            return 0.0
-        if any(symbol not in ".#X" and symbol.upper() != LETTERS[code] for symbol in symbols):
-            return 0.0
-        return 30.0 ** sum(symbol != "." for symbol in symbols)
-
-    def surest(self) -> float:
-        return max(self._worth.values())
-
-    def target(self) -> str:
-        """The best cell; what lies around it is then worth a little less, to spread strikes that seek."""
-        best = max(self._worth, key=self._worth.__getitem__)
-        self._aimed(best)
-        return best
-
-    def beam(self, directions: Sequence[Point]) -> tuple[str, str, str]:
-        possible = [line for direction, line in BEAM_LINES if direction in directions]
-        best = max(possible, key=lambda line: sum(self._worth[cell] for cell in line))
-        for cell in best:
-            self._aimed(cell)
-        return best
-
-    def _aimed(self, cell: str) -> None:
-        self._worth[cell] = 0.0
-        for direction in DIRECTIONS:
-            for by in (1, -1):
-                near = step(cell, direction, by)
-                if near and self._worth[near] < 1e6:
-                    self._worth[near] *= 0.8
-
-
-def orders(random: Random, letter: str, opponent: str) -> str:
-    """Sensible orders: strikes where they are worth most, scans at what is left; kamikazes only at a sure hit."""
-    may = due(letter)
-    if not may:
-        return ""
-    position = Position(random, letter, opponent)
-    lines = [
-        f"m{random.choice(cells)} {position.target()}" for cells in launches(may.get("missile", Due(0, "")).detail)
-    ]
-    lines += [position.target() for _ in range(may.get("conventional", Due(0, "")).many)]
-    if "beam" in may:
-        first, _, last = position.beam(beam_directions(letter))
-        lines.append(f"b{first}{last}")
-    for cells in launches(may.get("kamikaze", Due(0, "")).detail):
-        if position.surest() >= 1e6:
-            lines.append(f"k{random.choice(cells)} {position.target()}")
-    lines += [f"s{position.target()}" for _ in range(may.get("scan", Due(0, "")).many)]
-    return "\n".join(lines)
 
 
 # Mail
@@ -410,6 +198,11 @@ class Letter:
         head = self.form(kind).removesuffix("end\n").rstrip("\n")
         return f"{head}\n{block}\nend\n"
 
+    def attached(self, suffix: str) -> dict[str, Any]:
+        """What an attachment for programs says."""
+        found: dict[str, Any] = json.loads(self.attachment(suffix)[1])
+        return found
+
     def attachment(self, suffix: str) -> tuple[str, bytes]:
         for part in self.message.iter_attachments():
             name = part.get_filename() or ""
@@ -493,66 +286,64 @@ def register(player: Player) -> None:
     player.wait(f"You are registered as {player.name}.")
 
 
-def agree(ann: Player, bob: Player) -> None:
-    ann.send(f"new spaceships with {bob.name}\nkind: continued\ngames: {GAMES}\nsettle: 0\nend\n")
-    ann.wait("Proposed:")
-    proposal = bob.wait("accept m1")
-    form = proposal.form("accept", 1)
-    bob.send(form, answering=proposal)
-    print(f"ann proposes, bob accepts: {form}")
+def agree(players: Sequence[Player], game: str, plays: ModuleType) -> None:
+    first, *others = players
+    names = " ".join(other.name for other in others)
+    first.send(f"new {game} with {names}\n{plays.TERMS}\nsettle: 0\nend\n")
+    first.wait("Proposed:")
+    for other in others:
+        proposal = other.wait("accept m1")
+        form = proposal.form("accept", 1)
+        other.send(form, answering=proposal)
+        print(f"{first.name} proposes, {other.name} accepts: {form}", end="")
+    print()
 
 
-def set_up(player: Player, game: int) -> None:
-    letter = player.wait(f"game {game}: your setup is asked for")
-    player.send(letter.filled("setup", setup(player.random, letter.text)), answering=letter)
+def headed(plays: ModuleType, game: int, what: str) -> str:
+    """How the first line of a letter about this game ends."""
+    return f", game {game}: {what}" if plays.GAMES > 1 else f": {what}"
+
+
+def set_up(player: Player, game: int, plays: ModuleType) -> None:
+    letter = player.wait(headed(plays, game, "your setup is asked for"))
+    player.send(letter.filled("setup", plays.setup(player.random, letter)), answering=letter)
     player.wait("Your setup stands")
 
 
-def hits(report: Letter) -> Counter[int]:
-    """Hits by seat, from the attachment for programs."""
-    _, content = report.attachment(".json")
-    told: list[dict[str, Any]] = json.loads(content)["reports"]
-    return Counter(each["seat"] for each in told if each.get("result") == "hit")
-
-
-def counted(player: Player, number: int) -> str:
-    return f"{player.name} {number} {'hit' if number == 1 else 'hits'}"
-
-
-def play_turn(players: Sequence[Player], letters: list[Letter], game: int, turn: int) -> list[Letter]:
-    """Both order; gives the reports, which hold the forms of the next turn."""
+def play_turn(
+    players: Sequence[Player], letters: list[Letter], game: int, turn: int, plays: ModuleType
+) -> list[Letter]:
+    """All who are asked order; gives the reports, which hold the forms of the next turn."""
     for player, letter in zip(players, letters, strict=True):
-        opponent = next(other.name for other in players if other is not player)
-        block = f"final\n{orders(player.random, letter.text, opponent)}"
-        player.send(letter.filled("orders", block), answering=letter)
-    for player in players:
-        player.wait(f"Your orders for turn {turn} stand")
-    reports = [player.wait(f"game {game}: turn {turn}\n") for player in players]
-    ann, bob = (hits(report) for report in reports)
-    if ann != bob:
-        raise Trouble(f"game {game}, turn {turn}: the two reports tell of different hits")
-    told = ", ".join(counted(player, ann[seat]) for seat, player in enumerate(players, 1))
-    print(f"game {game}, turn {turn}: {told}", flush=True)
+        if "\norders m1 " in letter.text:
+            player.send(letter.filled("orders", f"final\n{plays.orders(player.random, letter)}"), answering=letter)
+            player.wait(f"Your orders for turn {turn} stand")
+    reports = [player.wait(headed(plays, game, f"turn {turn}\n")) for player in players]
+    names = {seat: player.name for seat, player in enumerate(players, start=1)}
+    told = {plays.told(report.attached(f"turn-{turn}.json")["reports"], names) for report in reports}
+    if len(told) > 1:
+        raise Trouble(f"game {game}, turn {turn}: the reports tell of different things: {told}")
+    print(f"game {game}, turn {turn}: {told.pop()}", flush=True)
     return reports
 
 
-def play_game(players: Sequence[Player], game: int) -> list[Letter]:
+def play_game(players: Sequence[Player], game: int, plays: ModuleType) -> list[Letter]:
     """Play one game from setups to reveal; gives the reports that the first player got."""
     for player in players:
-        set_up(player, game)
-    letters = [player.wait(f"game {game}: the game begins") for player in players]
+        set_up(player, game, plays)
+    letters = [player.wait(headed(plays, game, "the game begins")) for player in players]
     reports: list[Letter] = []
-    for turn in range(1, TURNS):
-        letters = play_turn(players, letters, game, turn)
+    for turn in range(1, plays.TURNS + 1):
+        letters = play_turn(players, letters, game, turn, plays)
         reports.append(letters[0])
         if "The game is over." in letters[0].text:
             return reports
     raise Trouble(f"game {game} does not end")
 
 
-def reveal(players: Sequence[Player], game: int) -> Letter:
+def reveal(players: Sequence[Player], game: int, plays: ModuleType) -> Letter:
     """The letter of the end, which each player gets; the first player's."""
-    letters = [player.wait(f"game {game}: the end") for player in players]
+    letters = [player.wait(headed(plays, game, "the end")) for player in players]
     line = re.search(r"^.* after \d+ turns?.*$", letters[0].text, re.MULTILINE)
     scores = re.findall(SCORES, letters[0].text, re.MULTILINE)
     if not line:
@@ -561,18 +352,18 @@ def reveal(players: Sequence[Player], game: int) -> Letter:
     return letters[0]
 
 
-def play(players: Sequence[Player]) -> tuple[Letter, Letter]:
+def play(players: Sequence[Player], game: str, plays: ModuleType) -> tuple[Letter, Letter]:
     """The whole match; gives a report from the midst of it, and the last letter with a bundle."""
     for player in players:
         register(player)
         print(f"{player.name} is registered with the key {ssh.parse(ssh.public(player.key)).fingerprint}")
-    agree(*players)
+    agree(players, game, plays)
     shown: list[Letter] = []
     last: list[Letter] = []
-    for game in range(1, GAMES + 1):
-        reports = play_game(players, game)
+    for number in range(1, plays.GAMES + 1):
+        reports = play_game(players, number, plays)
         shown.append(reports[len(reports) // 2])
-        last.append(reveal(players, game))
+        last.append(reveal(players, number, plays))
     closed = [player.wait("the match is closed") for player in players]
     outcome = re.search(r"^.*(?:has won the match|The match is a draw).*$", closed[0].text, re.MULTILINE)
     if not outcome:
@@ -602,16 +393,17 @@ def rule(title: str) -> str:
     return f"\n---- {title} {'-' * (74 - len(title))}\n"
 
 
-def demonstrate(folder: Path, seed: str) -> None:
+def demonstrate(folder: Path, game: str, seed: str) -> None:
+    plays = import_module(f"demo_players.{game.replace('-', '_')}")
     office = PostOffice(folder)
     with office.opened():
         server = Server(folder, office.port)
         try:
             server.get_ready()
             office.box(f"operator@{SERVER}")
-            players = [new_player(folder, name, seed, server, office) for name in ("ann", "bob")]
+            players = [new_player(folder, name, seed, server, office) for name in plays.NAMES]
             print(f"The server listens at 127.0.0.1:{server.port}; its letters go to 127.0.0.1:{office.port}.\n")
-            shown, last = play(players)
+            shown, last = play(players, game, plays)
             server.stop()
             print("The server has stopped, status 0.")
         except Exception:
@@ -621,7 +413,8 @@ def demonstrate(folder: Path, seed: str) -> None:
             server.kill()
     print(f"{rule('one letter of many')}Subject: {shown.message['Subject']}\n\n{shown.text}{rule('end of it')}")
     bundle = verify(folder, last)
-    print(f"\nMaildirs  {folder / 'ann'}, {folder / 'bob'}   (look into them with: mutt -f {folder / 'ann'})")
+    maildirs = ", ".join(str(folder / name) for name in plays.NAMES)
+    print(f"\nMaildirs  {maildirs}   (look into them with: mutt -f {folder / 'ann'})")
     print(f"Store     {folder / 'store.sqlite'}\nLog       {folder / 'server.log'}\nBundle    {bundle}")
 
 
@@ -641,11 +434,12 @@ def main() -> int:
     parser.add_argument(
         "--keep", metavar="DIR", type=Path, default=Path("demo"), help="the folder that is left behind"
     )
+    parser.add_argument("--game", choices=PLAYED, default=PLAYED[0], help="which game is played")
     parser.add_argument("--seed", default=SEED, help="another seed, another match")
     given = parser.parse_args()
     start = time.monotonic()
     try:
-        demonstrate(fresh(given.keep), given.seed)
+        demonstrate(fresh(given.keep), given.game, given.seed)
     except (Trouble, OSError, smtplib.SMTPException, subprocess.TimeoutExpired) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1

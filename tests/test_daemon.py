@@ -15,133 +15,21 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 from domains import Domain, rsa_key
+from house import TEXT, House, configured, deliver, run
 
-from pbem.config import Config, Limits, Listen, Listener, Log
-from pbem.daemon import Daemon, DeskLike, StartError, configure_logs, open_desk
-from pbem.mail.delivery import Temporary
-from pbem.reader import InProcess
+from pbem.config import Limits, Listen, Listener, Log
+from pbem.daemon import StartError, configure_logs, open_desk
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
-from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
-    from pbem.mail.compose import Composer
-
-TEXT = b"From: anna@example.org\r\nSubject: hello\r\n\r\nsecret orders\r\n"
-
-
-class Echo:
-    """A desk that answers each letter with its own text."""
-
-    def __init__(self, database: Database, vault: Vault, composer: Composer) -> None:
-        self.database = database
-        self.inbox = Inbox(database, vault)
-        self.outbox = Outbox(database, vault)
-        self.composer = composer
-        self.ticks: list[datetime] = []
-        self.trouble: list[Exception] = []
-
-    def handle_next(self, now: datetime) -> bool:
-        if self.trouble:
-            raise self.trouble.pop()
-        row = self.inbox.lease()
-        if row is None:
-            return False
-        with self.database.transaction():
-            message_id = self.composer.message_id(f"echo.{row.id}")
-            raw = self.composer.compose(row.envelope.sender, "echo", "echo", message_id=message_id, date=now)
-            self.outbox.put(row.envelope.sender, message_id, raw, now)
-            self.inbox.done(row.id, "echoed")
-        return True
-
-    def tick(self, now: datetime) -> datetime | None:
-        self.ticks.append(now)
-        return None
-
-
-class Post:
-    """A smarthost that keeps what it gets."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, str, bytes]] = []
-        self.down = 0
-
-    async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        if self.down:
-            self.down -= 1
-            raise Temporary("down")
-        self.sent.append((sender, recipient, raw))
-        return "250 ok"
-
-    async def rest(self) -> None:
-        pass
-
-
-class House:
-    """A running daemon and what stands around it."""
-
-    def __init__(self, config: Config, **more: Any) -> None:
-        self.post = Post()
-        self.places: dict[str, Any] = {}
-        self.desk: Any = None
-        more = {"desk": self.open, "reader": InProcess, **more}
-        self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
-
-    def open(self, *arguments: Any) -> DeskLike:
-        _, database, vault, _, composer, *_ = arguments
-        self.desk = Echo(database, vault, composer)
-        desk: DeskLike = self.desk
-        return desk
-
-    def ready(self, places: Any) -> None:
-        self.places = {place.protocol: place for place in places}
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        while not condition():  # noqa: ASYNC110 - the condition is the daemon's state, not an event of ours
-            await asyncio.sleep(0.01)
-
-    async def send(self, raw: bytes = TEXT, sender: str = "anna@example.org") -> tuple[int, bytes]:
-        """Send a letter as another mail server would; the reply to it."""
-        return await asyncio.to_thread(deliver, self.places["smtp"].port, raw, sender)
-
-
-def deliver(port: int, raw: bytes, sender: str = "anna@example.org") -> tuple[int, bytes]:
-    with smtplib.SMTP("127.0.0.1", port, timeout=10) as client:
-        client.ehlo()
-        client.mail(sender)
-        client.rcpt("pbem@play.example")
-        return client.data(raw)
-
-
-def configured(folder: Path, **more: Any) -> Config:
-    more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
-    return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
-
-
-def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) -> House:
-    """Start a daemon, play a scene against it, and stop it cleanly."""
-
-    async def main() -> House:
-        house = House(config, **more)
-        running = asyncio.create_task(house.daemon.run())
-        try:
-            await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), 10)
-            if not running.done():
-                await asyncio.wait_for(scene(house), 20)
-        finally:
-            house.daemon.stop()
-            await running
-        return house
-
-    return asyncio.run(main())
+    from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)
@@ -394,7 +282,8 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
 SERVE = """
 import os, sys
 sys.path.insert(0, {tests!r})
-from test_daemon import Echo
+from domains import Domain, rsa_key
+from house import Echo
 import pbem.daemon
 from pbem.cli.serve import serve
 
@@ -402,27 +291,18 @@ def echo(config, database, vault, signing_key, composer, random, *more):
     return Echo(database, vault, composer)
 
 pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo
-{patch}
 serve()
-"""
-DIE_AFTER_COMMIT = """
-from pbem.store.inbox import Inbox
-put = Inbox.put
-def put_and_die(*arguments):
-    put(*arguments)
-    os._exit(9)
-Inbox.put = put_and_die
 """
 
 
 @contextlib.contextmanager
-def process(folder: Path, patch: str = "") -> Iterator[tuple[subprocess.Popen[str], int]]:
+def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`pbem serve` as a process of its own, and the port it listens at."""
     config = folder / "pbem.toml"
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
-    script = SERVE.format(tests=str(Path(__file__).parent), patch=patch)
+    script = SERVE.format(tests=str(Path(__file__).parent))
     command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -445,38 +325,6 @@ def test_a_signal_stops_the_server_cleanly(tmp_path: Path, number: signal.Signal
     (ready,) = (line for line in lines if line["event"] == "ready")
     assert (server.returncode, lines[-1]["event"]) == (0, "stopped")
     assert ready["smtp"] == {"host": "127.0.0.1", "port": port}
-
-
-def test_a_kill_between_commit_and_250_leads_to_one_effect(tmp_path: Path) -> None:
-    with process(tmp_path, DIE_AFTER_COMMIT) as (server, port):
-        with pytest.raises(smtplib.SMTPServerDisconnected):
-            deliver(port, TEXT)
-        assert server.wait(10) == 9
-    with process(tmp_path) as (server, port):
-        assert deliver(port, TEXT)[0] == 250
-        server.terminate()
-        server.communicate(timeout=20)
-    with Database(tmp_path / "pbem.sqlite") as database:
-        assert database.rows("SELECT state FROM inbox") == [{"state": "done"}]
-        assert database.scalar("SELECT count(*) FROM outbox") == 1
-
-
-def test_a_kill_during_data_leaves_no_row(tmp_path: Path) -> None:
-    with process(tmp_path) as (server, port), smtplib.SMTP("127.0.0.1", port) as client:
-        client.ehlo()
-        client.mail("anna@example.org")
-        client.rcpt("pbem@play.example")
-        client.docmd("DATA")
-        client.send(TEXT)
-        server.kill()
-        server.communicate()
-        client.close()
-    with process(tmp_path) as (server, port):
-        assert deliver(port, TEXT)[0] == 250
-        server.terminate()
-        server.communicate(timeout=20)
-    with Database(tmp_path / "pbem.sqlite") as database:
-        assert database.scalar("SELECT count(*) FROM inbox") == 1
 
 
 def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> None:

@@ -47,6 +47,30 @@ def test_one_letter_is_shown_and_the_proof_holds(shown: str) -> None:
     assert "Everything holds." in shown
 
 
+@pytest.mark.parametrize(
+    ("game", "players", "words"),
+    [
+        ("dueling-masters", 2, ("departs from", "right bob's as you know them")),
+        ("shoot-em-up", 3, (r"left are [A-I]( [A-I]){0,6}$", "ships? left", "bob has seat 2; cem has seat 3")),
+    ],
+)
+def test_another_game_is_played_to_the_end_and_proved(
+    game: str, players: int, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = demo(tmp_path / "kept", "--game", game)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^game 1: .* after \d+ turns\. Scores: ann \d+, bob \d+", done.stdout, re.MULTILINE)
+    for word in words:
+        assert re.search(word, done.stdout, re.MULTILINE), word
+    assert "game 1: the record replays" in done.stdout
+    assert "Everything holds." in done.stdout
+    maildirs = [path for path in (tmp_path / "kept").iterdir() if (path / "new").is_dir() and path.name != "operator"]
+    assert len(maildirs) == players
+    for path in maildirs:
+        subjects = [str(letter["Subject"]) for letter in mailbox.Maildir(path, create=False)]
+        assert sum("the match is closed" in " ".join(subject.split()) for subject in subjects) == 1
+
+
 @pytest.mark.usefixtures("shown")
 def test_what_is_left_behind(folder: Path) -> None:
     for name in ("ann", "bob"):

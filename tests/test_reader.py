@@ -87,6 +87,7 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> Non
         assert outcome(worker, raw) == read, path
         if isinstance(read, Letter):
             verdict = ours.judge(read, keys, "play.example", namespace="pbem-order@play.example")
+            assert worker.bounce(read) == ours.bounce(read), path
             assert worker.judge(read, keys, "play.example", namespace="pbem-order@play.example") == verdict, path
             kinds.add(verdict.kind)
     assert len(letters) > 130
@@ -115,6 +116,18 @@ def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -
         worker.read(parts)
     assert caught.value.letter is not None
     assert caught.value.letter.sender == "anna@mail.example"
+    assert worker.bounce(caught.value.letter).kind == "unclear"
+
+
+def test_bounces_are_read_alike(worker: Worker) -> None:
+    failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n"
+    many = b"Content-Type: multipart/mixed; boundary=b\r\n" + failed + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
+    with pytest.raises(Unreadable) as caught:
+        worker.read(many)
+    for letter in (worker.read(failed + b"\r\nsorry\r\n"), worker.read(SMALL), caught.value.letter):
+        assert letter is not None
+        assert worker.bounce(letter) == InProcess(Limits()).bounce(letter)
+    assert worker.bounce(worker.read(failed + b"\r\nsorry\r\n")).kind == "permanent"
 
 
 def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:

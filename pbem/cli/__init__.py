@@ -31,7 +31,17 @@ COMMANDS: Final[Mapping[str, Place]] = {
         "pbem.cli.verify", "verify", "Check a match's bundle: that nobody, the referee included, cheated."
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
+    "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
+    "publish": Place("pbem.cli.publish", "publish", "Print the page of a match: to step through, and to check."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),
+    "status": Place("pbem.cli.status", "status", "Show how the server stands."),
+    "inbox": Place("pbem.cli.boxes", "inbox", "Letters received: list, show, retry, drop."),
+    "outbox": Place("pbem.cli.boxes", "outbox", "Letters to be sent: list, show, retry, drop."),
+    "match": Place("pbem.cli.match", "match", "Matches: list, show, pause, resume, end."),
+    "backup": Place("pbem.cli.backup", "backup", "Copy the store, while the server runs."),
+    "restore": Place("pbem.cli.backup", "restore", "Put a backup in the place of the store."),
+    "check-config": Place("pbem.cli.check_config", "check_config", "Say all that is wrong with the configuration."),
+    "doctor": Place("pbem.cli.doctor", "doctor", "Examine the store, the transcripts, the clock and the mail."),
 }
 
 

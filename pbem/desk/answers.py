@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pbem.boards.sheet import sheet
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
@@ -144,6 +145,14 @@ class Answers(Tables):
             raise Refused(Fault("rules", game, f"no such game; there are: {', '.join(GAMES)}"))
         out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
         return Answer("rules", {"title": rules(game).title}, letters=[out])
+
+    def _sheet(self, _caller: Caller, command: Command) -> Answer:
+        game = command.arguments["rules"]
+        if game not in GAMES:
+            raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+        title, name = rules(game).title, f"{game}-sheet.pdf"
+        content = sheet(game, title, self._clerk.render(f"{game}/sheet.txt"))
+        return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
 
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]

@@ -106,7 +106,9 @@ class Archive:
         """Write what a closed match makes of its players' standings."""
         outcome = match.outcome or {}
         standings = [self._people.standing(match.terms.game, name) for name in match.terms.players]
-        after = rated(standings, int(outcome.get("winner", 0)), abandoned=not match.games)
+        # Nor does what the operator ends say anything of its players.
+        abandoned = not match.games or str(outcome.get("reason")).startswith("operator: ")
+        after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:

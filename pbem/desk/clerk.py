@@ -17,6 +17,7 @@ from pbem.boards.picture import draw
 from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
 from pbem.match.transcript import Entry, canonical, digest
+from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +54,7 @@ class Out:
 
 
 class Clerk:
-    """Writes the letters of a server; `random` makes Message-IDs that tell nothing."""
+    """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -65,6 +66,7 @@ class Clerk:
         random: Callable[[int], bytes],
         mailboxes: Mailboxes,
         operator: str = "",
+        pages: str = "",
     ) -> None:
         self._operator = operator
         self._composer = composer
@@ -74,6 +76,7 @@ class Clerk:
         self._archive = archive
         self._random = random
         self._mailboxes = mailboxes
+        self._pages = pages
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
@@ -187,10 +190,12 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            out.attachments.append(self._position(match, seat))
+            facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
-            out.attachments.append(self._position(match, seat))
+            facts["composer"] = self._position(match, seat, out)
+        elif notice.kind == "setup":
+            facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
@@ -198,9 +203,11 @@ class Clerk:
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML:
-            facts.setdefault("view", match.view(seat))
-            facts["boards"] = boards(match.terms.game, facts["view"])
-            facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
+            facts["picture"] = None
+            if match.position is not None:
+                facts.setdefault("view", match.view(seat))
+                facts["boards"] = boards(match.terms.game, facts["view"])
+                facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
             out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
 
@@ -224,6 +231,7 @@ class Clerk:
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
+        keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
             "me": seat,
             "level": self._players.level(match.name(seat)),
@@ -231,6 +239,7 @@ class Clerk:
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            "format": keys[-1].format if keys else "ssh",
         }
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
@@ -245,11 +254,19 @@ class Clerk:
             "file_signature": self._archive.vouch(match.id, digest(facts["file"])),
         }
 
-    def _position(self, match: Match, seat: int) -> Attachment:
+    def _attach(self, match: Match, what: str, content: Mapping[str, Any], out: Out) -> str:
+        """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
+        name = f"{match.id}-game-{match.game}-{what}.json"
+        out.attachments.append((name, "application/json", canonical(content)))
+        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if self._pages else ""
+
+    def _position(self, match: Match, seat: int, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
             "pbem": "position 1",
+            "rules": match.terms.game,
+            "address": out.reply_to,
             "server": match.server,
             "match": match.id,
             "game": match.game,
@@ -261,7 +278,25 @@ class Clerk:
             "rev": submission.rev + 1 if submission else 1,
             "view": match.view(seat),
         }
-        return f"{match.id}-game-{match.game}-position.json", "application/json", canonical(content)
+        return self._attach(match, "position", content, out)
+
+    def _setup(self, match: Match, seat: int, out: Out) -> str:
+        """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
+        assert match.options is not None
+        content = {
+            "pbem": "setup 1",
+            "rules": match.terms.game,
+            "address": out.reply_to,
+            "server": match.server,
+            "match": match.id,
+            "game": match.game,
+            "seat": seat,
+            "player": match.name(seat),
+            "prev": match.prev,
+            "rev": 1,
+            "options": dict(match.options.changed),
+        }
+        return self._attach(match, "setup", content, out)
 
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
@@ -303,8 +338,8 @@ class Clerk:
 _PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
 """The kinds of notices that observers hear of."""
 
-_WITH_HTML = frozenset({"begin", "turn", "ended"})
-"""The letters that show a position, and have an HTML part."""
+_WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
+"""The letters that have an HTML part: those that show a position, or ask for one."""
 
 _SUBJECTS = {
     "setup": "{title}, game {game}, your setup is asked for",

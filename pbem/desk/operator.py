@@ -33,6 +33,8 @@ __all__ = ["Operator"]
 
 HEAD = re.compile(r"[0-9a-f]{64}")
 
+PROPOSED = frozenset({"proposed", "open"})
+
 _LETTERS = 3
 """How many letters a day and match tell of unknown heads."""
 
@@ -118,7 +120,7 @@ class Operator:
             raise Refused(Fault(instruction.what, None, f"there is no match m{number}"))
         match, _ = loaded
         reason = " ".join(instruction.reason.split())[:REASON]
-        if instruction.what == "end" and match.phase in ("open", "proposed"):
+        if instruction.what == "end" and match.phase in PROPOSED:
             return self._withdraw(number, now)
         step = Step(match, self._world(now))
         if instruction.what == "pause":
@@ -142,8 +144,10 @@ class Operator:
             player = self._players.by_name(taken.player)
             if player is not None:
                 out = self._clerk.thread(match, row, taken.seat, f"{match.rules.title}, declined")
-                m = self._clerk.facts(match, row, taken.seat, match)
-                out.text = self._clerk.render("letters/declined.txt", m=m, by="The operator of the server")
+                facts = {"by": "The operator of the server", "done": "declined"}
+                out.text = self._clerk.render(
+                    "letters/declined.txt", m=self._clerk.facts(match, row, taken.seat, match), **facts
+                )
                 self._clerk.send(player.address, out, now)
         return f"m{number} is declined"
 

@@ -40,7 +40,10 @@ _LISTED = 50
 
 
 class Postmaster:
-    """Sees to the letters that do not arrive; `today` counts how often something happened on one day."""
+    """Sees to the letters that do not arrive.
+
+    `today` counts how often something happened on one day, `read` reads what came to a return path.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -50,6 +53,7 @@ class Postmaster:
         archive: Archive,
         clerk: Clerk,
         today: Callable[[str, datetime], int],
+        read: Callable[[Letter], bounces.Bounce],
     ) -> None:
         self._config = config
         self._outbox = outbox
@@ -57,6 +61,7 @@ class Postmaster:
         self._archive = archive
         self._clerk = clerk
         self._today = today
+        self._read = read
         self._log: Any = structlog.get_logger("postmaster")
 
     def bounce(self, row: InboxRow, letter: Letter, now: datetime) -> str | None:
@@ -65,7 +70,7 @@ class Postmaster:
         returned = self._outbox.returned(token) if token else None
         if returned is None:
             return None
-        found = bounces.read(letter)
+        found = self._read(letter)
         self._outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
         self._log.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
         if found.kind == "permanent":

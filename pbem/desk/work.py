@@ -7,7 +7,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -125,8 +125,11 @@ class Desk:
             random,
             self._mailboxes,
             config.operator,
+            config.pages,
         )
-        self._postmaster = Postmaster(config, self._outbox, self._players, self._archive, self._clerk, self._today)
+        self._postmaster = Postmaster(
+            config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
+        )
         self._operator = Operator(
             config.operator,
             database,
@@ -138,6 +141,7 @@ class Desk:
             lambda: random(6).hex(),
         )
         self._random = random
+        self._interrupted: int | None = None
         self._answers = Answers(
             config.server,
             self._players,
@@ -159,8 +163,11 @@ class Desk:
 
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
-        self._reader.get_ready()  # without one no letter's attempts are spent
+        if self._interrupted is not None:
+            self._inbox.give_back(self._interrupted)
+            self._interrupted = None
         self.obey(now)
+        self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
             self._set_aside(now)
@@ -173,11 +180,12 @@ class Desk:
                 self._points("effects written")
         except StoreError:
             self._archive.forget()
+            self._interrupted = row.id  # given back once the store can be written again
             raise
         except Awaited as awaited:
             with self._database.transaction():
                 self._lookups.ask(row.id, awaited.names, awaited.tries, now)
-                self._inbox.put_back(row.id)
+                self._inbox.give_back(row.id)
             self._log.info("letter waits for the DNS", inbox=row.id)
         except Exception as error:
             self._archive.forget()
@@ -389,7 +397,7 @@ class Desk:
                     caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
                 )
             shift = max(command.block_line - command.line, 0)
-            facts = {"faults": refused.faults, "shift": shift, "command": command}
+            facts = {"faults": [_escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
             return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
@@ -412,7 +420,10 @@ class Desk:
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
         ignored = [] if reading.optout else _told_of_ignored(reading)
-        out.text = self._clerk.render("letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout)
+        html_only = caller.letter.html_only
+        out.text = self._clerk.render(
+            "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
+        )
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
@@ -434,6 +445,15 @@ def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     once = {command.echo: command for command in reversed(reading.commands)}
     wanted = [command for command in reading.commands if once[command.echo] is command]
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
+
+
+def _escaped(fault: Fault) -> Fault:
+    """A fault in which a letter that only looks like another one can be told from it."""
+
+    def ascii_only(text: str) -> str:
+        return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
+
+    return replace(fault, token=fault.token and ascii_only(fault.token), message=ascii_only(fault.message))
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

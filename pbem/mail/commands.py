@@ -436,6 +436,7 @@ COMMANDS: dict[str, Form] = {
         Form("help", "Explain a command, or list them all.", (Slot("[topic]", _topic),), level="anyone"),
         Form("games", "List the games that are played here.", level="anyone"),
         Form("rules", "Mail the rules of a game.", (Slot("GAME", _rules),), level="anyone"),
+        Form("sheet", "Mail a record sheet of a game, to be printed.", (Slot("GAME", _rules),), level="anyone"),
         Form(
             "register",
             "Open an account for your address; paste your SSH public key after it, and send back the answer signed.",

@@ -223,10 +223,13 @@ class Against:
         return Finding("later", what, f"the bundle ends with entry {last.seq}; ask for a newer one", head.seq)
 
     def _two_stories(self, seq: int, head: str, other: str, where: str) -> str:
-        return (
+        said = (
             f"{self._server} signed two different entries {seq} of {self.match.id}: with the head {head} in this"
             f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
         )
+        if restored := [str(entry.seq) for entry in self.found.entries if entry.type == "restored"]:
+            said += f"; the bundle says that the server was restored from a backup (entry {', '.join(restored)})"
+        return said
 
     # Papers
 

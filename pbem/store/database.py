@@ -11,7 +11,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,6 +34,7 @@ __all__ = [
     "TooNewError",
     "moment",
     "stamp",
+    "sync",
 ]
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
@@ -188,6 +189,30 @@ class Database:
         """Keep a fact about the store as a whole, in the caller's transaction."""
         self.write("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
 
+    def backup(self, path: Path) -> None:
+        """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
+
+        The daemon may write meanwhile. Raises FileExistsError, and `StoreError` when the copy is not sound.
+        """
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            with _translated(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                self.utils.conn.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
+                if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                    raise StoreError(f"the copy of {self.path} is damaged; so may be the store: ask `pbem doctor`")
+            sync(path)
+            sync(path.parent)
+        except BaseException:
+            path.unlink()
+            raise
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
+        found = [row["integrity_check"] for row in self.rows("PRAGMA integrity_check(20)")]
+        lost = [f"{row['table']}: a row refers to a missing one" for row in self.rows("PRAGMA foreign_key_check")]
+        return [line for line in found if line != "ok"] + lost[:20]
+
     def _prepare(self) -> None:
         self.execute("PRAGMA synchronous = FULL")
         self.execute("PRAGMA foreign_keys = ON")
@@ -267,11 +292,16 @@ def _create(path: Path) -> None:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(file)
     finally:
-        os.close(folder)
+        os.close(file)
 
 
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

@@ -109,8 +109,8 @@ class Inbox:
         """Give a leased letter back after a failed attempt."""
         self._database.execute("UPDATE inbox SET state = 'waiting' WHERE id = ? AND state = 'leased'", (row_id,))
 
-    def put_back(self, row_id: int) -> None:
-        """Give a leased letter back unhandled, as if it had not been tried."""
+    def give_back(self, row_id: int) -> None:
+        """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
         self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ? AND state = 'leased'", (row_id,)
         )

@@ -134,6 +134,10 @@ class Matches:
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
         return [row[0] for row in self._database.execute(query, (player,))]
 
+    def numbers(self) -> list[int]:
+        """The numbers of all matches, oldest first."""
+        return [row[0] for row in self._database.execute("SELECT number FROM matches ORDER BY number")]
+
     def under_way(self) -> list[int]:
         """The numbers of the matches that are being played, oldest first."""
         query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["Box", "Busy", "Generation", "Instruction", "Instructions", "survey"]
+__all__ = ["Box", "Busy", "Generation", "Instruction", "Instructions", "arrival", "latest", "matches", "survey"]
+
+DROPPED = "dropped by the operator"
 
 LEAP = 1000
 """How far numbers jump at a restore: what was given out after the backup must not be given out again."""
@@ -111,17 +113,17 @@ class Box:
         self._columns, self._open = {
             "inbox": (
                 "id, state, attempts, received, sender, recipients, size, outcome, reference",
-                "('waiting', 'leased', 'aside')",
+                "state IN ('waiting', 'leased', 'aside')",
             ),
             "outbox": (
                 f"id, state, attempts, created, due, settled, recipient, message_id, size, reply, {BOUNCED}",
-                "('waiting', 'leased', 'failed')",
+                f"state IN ('waiting', 'leased') OR state = 'failed' AND reply <> '{DROPPED}'",
             ),
         }[table]
 
     def list(self, *, everything: bool = False) -> list[dict[str, Any]]:
         """The letters that are not through, oldest first; all of them if `everything`."""
-        query = f"SELECT {self._columns} FROM {self._table} WHERE ? OR state IN {self._open} ORDER BY id"  # noqa: S608
+        query = f"SELECT {self._columns} FROM {self._table} WHERE ? OR {self._open} ORDER BY id"  # noqa: S608
         return [_row(row) for row in self._database.rows(query, (everything,))]
 
     def show(self, number: int) -> dict[str, Any]:
@@ -147,17 +149,14 @@ class Box:
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
         if self._table == "inbox":
-            sql = (
-                "UPDATE inbox SET state = 'done', outcome = 'dropped by the operator'"
-                " WHERE id = ? AND state IN ('aside', 'waiting')"
-            )
-            self._change(number, sql, (number,))
+            sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state IN ('aside', 'waiting')"
+            self._change(number, sql, (DROPPED, number))
         else:
             sql = (
-                "UPDATE outbox SET state = 'failed', told = 1, settled = ?, reply = 'dropped by the operator'"
+                "UPDATE outbox SET state = 'failed', told = 1, settled = ?, reply = ?"
                 " WHERE id = ? AND state IN ('failed', 'waiting')"
             )
-            self._change(number, sql, (stamp(now), number))
+            self._change(number, sql, (stamp(now), DROPPED, number))
 
     def _change(self, number: int, sql: str, parameters: tuple[Any, ...]) -> None:
         with self._database.transaction():
@@ -214,10 +213,46 @@ def survey(database: Database) -> dict[str, Any]:
     }
 
 
+def arrival(database: Database, recipient: str) -> str | None:
+    """The state of a letter that came for this envelope recipient, or None when none came."""
+    state: str | None = database.scalar(
+        "SELECT state FROM inbox WHERE EXISTS (SELECT 1 FROM json_each(recipients) WHERE lower(value) = ?)"
+        " ORDER BY id DESC LIMIT 1",
+        (recipient,),
+    )
+    return state
+
+
+def latest(database: Database) -> str | None:
+    """The latest time that something was received, sent or settled at, as a stamp."""
+    found: str | None = database.scalar(
+        "SELECT max(at) FROM (SELECT max(received) AS at FROM inbox UNION SELECT max(created) FROM outbox"
+        " UNION SELECT max(settled) FROM outbox)"
+    )
+    return found
+
+
+def matches(database: Database, *, everything: bool = False) -> list[dict[str, Any]]:
+    """The matches that are proposed or played, or all: their names, phases and when something happened last."""
+    rows = database.rows(
+        "SELECT 'm' || number AS match, json_extract(terms, '$.game') AS game, phase, created,"
+        " (SELECT group_concat(player, ', ') FROM (SELECT player FROM seats WHERE match = number ORDER BY seat))"
+        " AS players, (SELECT count(*) FROM entries WHERE match = number) AS entries,"
+        " (SELECT json_extract(CAST(entry AS TEXT), '$.time') FROM entries WHERE match = number"
+        " ORDER BY seq DESC LIMIT 1) AS last"
+        " FROM matches WHERE ? OR phase NOT IN ('closed', 'declined', 'withdrawn') ORDER BY number",
+        (everything,),
+    )
+    paused = {row["match"]: row["since"] for row in database.rows(PAUSED)}
+    return [row | {"paused": paused.get(row["match"], ""), "last": row["last"] or row["created"]} for row in rows]
+
+
 # Entries are JSON in a BLOB, which later versions of SQLite would read as their own binary form.
 PAUSED = """
-SELECT 'm' || match AS match, json_extract(CAST(entry AS TEXT), '$.time') AS since FROM entries AS last
-WHERE json_extract(CAST(entry AS TEXT), '$.type') IN ('paused', 'restored') AND NOT EXISTS (
+SELECT 'm' || match AS match, json_extract(CAST(entry AS TEXT), '$.time') AS since
+FROM matches JOIN entries AS last ON last.match = matches.number
+WHERE matches.phase IN ('setup', 'playing')
+AND json_extract(CAST(entry AS TEXT), '$.type') IN ('paused', 'restored') AND NOT EXISTS (
     SELECT 1 FROM entries AS later WHERE later.match = last.match AND later.seq > last.seq
     AND json_extract(CAST(later.entry AS TEXT), '$.type') IN ('paused', 'restored', 'resumed', 'stopped')
 ) ORDER BY last.match

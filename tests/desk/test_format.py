@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from referee import body
+import msgspec
+from referee import attachment, body
+
+from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -77,3 +81,28 @@ def test_settings_need_proof_of_the_mailbox(referee: Referee) -> None:
     assert "as text alone" in ann.text
     referee.send(ann, "set format loud\n")
     assert "or `set format text`" in ann.text
+
+
+def test_letters_bring_what_the_composer_reads(referee: Referee) -> None:
+    pages = "https://play.example/pbem/"
+    referee.config = msgspec.structs.replace(referee.config, pages=pages)
+    referee.open_desk()
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.turn((ann, "Rv1"), (bob, ""))
+    for subject, name in (("your setup", "setup"), ("game 1 begins", "position"), ("turn 1", "position")):
+        letter = ann.find(subject)
+        state = json.loads(attachment(letter, f"-{name}.json"))
+        assert state["pbem"] == f"{name} 1"
+        assert state["rules"] == "spaceships"
+        assert state["address"] == str(letter["Reply-To"])
+        assert f"prev {state['prev']}\n" in body(letter)
+        assert f'href="{pages}spaceships.html#{fragment(state)}"' in (html(letter) or "")
+    assert state["view"] == json.loads(attachment(ann.find("turn 1"), "-position.json"))["view"]
+    assert "options" in json.loads(attachment(ann.find("your setup"), "-setup.json"))
+
+
+def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, "sheet dueling-masters\nsheet chess\n", sign=False)
+    assert "no such game" in ann.text
+    assert attachment(ann.last, "dueling-masters-sheet.pdf").startswith(b"%PDF")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Mailbox, Referee, attachment, form_in
+from referee import Mailbox, Referee, attachment, body, form_in
 from signers import KEYS, WAYS, head, pasted
 
 from pbem.desk.forms import Letters
@@ -89,3 +89,27 @@ def test_a_private_key_is_refused(referee: Referee) -> None:
     for name in ("pgp-anna.sec.asc", "raw-ed25519.key"):
         referee.deliver(pasted(ann, f"register ann\n{(KEYS / name).read_text()}"), ann.address)
         assert "private key" in ann.text, ann.text
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "PGP/MIME"])
+def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -> None:
+    kind, file, sign = WAYS[way]
+    ann, bob = referee.person("ann"), referee.registered("bob")
+    referee.deliver(pasted(ann, f"register ann\n{(KEYS / file).read_text()}"), ann.address)
+    referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+    referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
+    words = {
+        "openpgp": "gpg --clearsign",
+        "smime": "openssl smime -sign",
+        "minisign": "minisign -Sm",
+        "ed25519": "openssl pkeyutl",
+        "ssh": "ssh-keygen -Y sign",
+    }
+    for letter, name in (("proposes", "accept.txt"), ("your setup", "setup.txt")):
+        if letter == "your setup":
+            referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
+        text = body(ann.find(letter))
+        assert name in text
+        assert [other for other, command in words.items() if command in text] == [kind]
+        assert max(map(len, text.split("\n"))) <= 80
+    assert "ssh-keygen -Y sign" in body(bob.find("your setup"))

@@ -18,6 +18,8 @@ from referee import Referee, attachment, body, form_in
 from pbem.desk.forms import Letters
 from pbem.identity import ssh
 from pbem.match.verify import verify
+from pbem.store.database import FullError
+from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -451,3 +453,19 @@ def _without_hashes(text: str) -> str:
         content, mark, tail = part.partition("--=_") if "--=_" in content else (content, "\n\n", rest)
         decoded += [base64.b64decode(content).decode("latin-1"), mark, tail]
     return re.sub(r"[0-9a-f]{16,}", blotted, "".join(decoded))
+
+
+def test_a_store_that_fails_costs_a_letter_no_attempt(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.inbox.put(
+        Envelope(ann.address, ("pbem@play.example",)), referee.raw(ann, "rules spaceships\n"), referee.now
+    )
+    # Room for the lease, and none for what comes of it: a disk that is almost full.
+    pages = referee.database.scalar("PRAGMA page_count")
+    for _ in range(5):
+        referee.database.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(FullError):
+            referee.desk.handle_next(referee.now)
+    referee.database.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    referee.work()
+    assert "Spaceships" in ann.text

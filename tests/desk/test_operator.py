@@ -91,6 +91,10 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     closed = body(bob.find("the match is closed"))
     assert "nobody has won it:\n\n  the players asked for it\n" in closed
     reveal = ann.find("what was secret")
+    assert referee.database.rows("SELECT player, abandoned, drawn FROM standings ORDER BY player") == [
+        {"player": "ann", "abandoned": 1, "drawn": 0},
+        {"player": "bob", "abandoned": 1, "drawn": 0},
+    ]
     assert "ended by the operator of the server, without a winner" in body(reveal)
     referee.send(ann, "transcript m1\n")
     found = proven(attachment(ann.last, ".zip"))

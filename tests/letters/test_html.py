@@ -160,7 +160,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh",
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key",
         "terms": SimpleNamespace(
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public"
         ),
@@ -180,6 +180,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "file_hash": "01" * 32,
         "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
+        "levels": {number: "mailbox" if number == 2 else "key" for number in m["names"]},
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),

@@ -1,4 +1,4 @@
-"""DKIM on outgoing letters: what is signed verifies by the key in the DNS, and its bytes are those of the letter."""
+"""DKIM on outgoing letters: what is signed verifies by the key in the DNS, and its bytes stay those of the letter."""
 
 from __future__ import annotations
 

@@ -167,6 +167,9 @@ class TestHonestLetters:
         found = kept("", text.encode())
         assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
         assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
+        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]
+        found = kept("", text.encode())
+        assert (len(found.heads), found.papers[0].key) == (1, None)
 
     def test_letters_later_than_the_bundle(self, match: Played) -> None:
         first = bench(match.bundles[0])
@@ -297,6 +300,19 @@ class TestWhatMailboxesDoToLetters:
         assert len(list(letters(tmp_path))) == 3 * len(raws) + 1
         places = [place for place, _ in letters(tmp_path / "box")]
         assert places[1] == f"{tmp_path / 'box'}, letter 2"
+
+    def test_the_html_alone(self, match: Played, whole: Against) -> None:
+        """A program that keeps what it shows, and no text beside it."""
+        raw = find(match.letters["ann"], "game 2, turn 2")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        page = parsed.get_body(("html",))
+        assert page is not None
+        alone = EmailMessage(policy=email.policy.SMTP)
+        alone.set_content(page.get_content(), subtype="html")
+        found = kept("", alone.as_bytes())
+        assert (len(found.heads), len(found.papers), found.faults) == (1, 1, ())
+        assert [finding.standing for finding in judged(whole, alone.as_bytes())[0].findings] == ["agrees", "agrees"]
 
 
 class TestBrokenLetters:

@@ -1,0 +1,70 @@
+"""`pbem backup` and `pbem restore`. Thin: copying is `Database.backup`, restoring is `pbem.store.restore`."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from pbem.cli.opened import config_option, opened, troubles
+from pbem.config import load
+from pbem.store.database import Lock
+from pbem.store.restore import restore as put_back
+from pbem.store.vault import Vault, load_key
+
+__all__ = ["backup", "restore"]
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@config_option
+def backup(file: Path, config_file: Path) -> None:
+    """Copy the store into the new FILE, while the server runs.
+
+    The copy is complete in itself, and sealed as the store is: without store.key nobody can read it. The keys are
+    not in it; keep copies of them elsewhere than the backups.
+    """
+    with opened(config_file) as store:
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            store.database.backup(draft)
+            os.link(draft, file)  # never over an older backup
+        except OSError as error:
+            raise click.ClickException(f"{file}: {error.strerror}") from error
+        finally:
+            draft.unlink(missing_ok=True)
+        config = store.config
+    click.echo(
+        f"{file}: {file.stat().st_size} octets. It is of no use without these files; keep copies of them apart:"
+    )
+    keys = [config_file, config.store_key, config.signing_key, config.dkim.key_file, config.smarthost.password_file]
+    for key in keys:
+        if key:
+            click.echo(f"  {key}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@config_option
+@click.confirmation_option(
+    prompt="All that happened after this backup is forgotten, and every match is paused. Shall it be restored?"
+)
+def restore(file: Path, config_file: Path) -> None:
+    """Put the backup FILE in the place of the store. The server must not be running.
+
+    The former store is kept beside the new one. A new generation begins: when the server starts, every match that
+    is played stands still, its transcript says so, and its players are told, because they may have letters that the
+    server has forgotten. Let each go on with `pbem match resume`, or end it.
+    """
+    with troubles():
+        config = load(config_file)
+        vault = Vault(load_key(config.store_key))
+        with Lock(config.store):
+            done = put_back(file, config.store, vault, getpass.getuser(), datetime.now(UTC))
+    click.echo(f"Restored, generation {done.generation}.")
+    if done.aside:
+        click.echo(f"The former store is now {done.aside}")
+    click.echo("Start the server; then `pbem status` lists the matches that wait for `pbem match resume`.")

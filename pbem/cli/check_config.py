@@ -1,0 +1,36 @@
+"""`pbem check-config`: all that is wrong with a configuration. Thin: see `pbem.config` and `pbem.checkup`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.checkup import surroundings
+from pbem.cli.opened import config_option
+from pbem.config import faults, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command("check-config")
+@config_option
+def check_config(config_file: Path) -> None:
+    """Say all that is wrong with the configuration and with what it speaks of; status 1 if anything is.
+
+    Nothing is made or changed, and no connection is opened.
+    """
+    wrong = faults(config_file)
+    if wrong:
+        for fault in wrong:
+            click.echo(f"FAULT  {fault}")
+        click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
+        sys.exit(1)
+    well = True
+    for finding in surroundings(load(config_file)):
+        click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
+        well &= finding.well
+    click.echo("All is well." if well else "The faults above are to be mended first.")
+    sys.exit(0 if well else 1)

@@ -1,0 +1,63 @@
+"""`pbem doctor`: a server examined while it runs. Thin: what is looked at is in `pbem.checkup`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem import checkup
+from pbem.cli.opened import config_option, opened, wake
+from pbem.daemon import open_composer
+from pbem.mail.signing import BadDkimKey
+from pbem.store.database import Lock
+from pbem.store.operator import Generation
+from pbem.store.vault import load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.checkup import Finding
+    from pbem.cli.opened import Opened
+
+
+@click.command()
+@config_option
+@click.option("--mail/--no-mail", default=True, show_default=True, help="Send a letter to ourselves and wait for it.")
+@click.option("--deadline", type=float, default=60.0, show_default=True, help="Seconds until it counts as lost.")
+def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
+    """Examine the store, verify every transcript, look at the clock and the queues, and send a letter round.
+
+    The server may run, and for the letter it must. Status 1 if anything is not well.
+    """
+    well = True
+    with opened(config_file) as store:
+        for finding in _findings(store, deadline if mail else 0):
+            click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
+            well &= finding.well
+    click.echo("All is well." if well else "Not all is well.")
+    sys.exit(0 if well else 1)
+
+
+def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
+    config, database, vault = store
+    now = datetime.now(UTC)
+    yield from checkup.surroundings(config)
+    yield checkup.store(database)
+    key = Ed25519PrivateKey.from_private_bytes(load_key(config.signing_key)).public_key().public_bytes_raw().hex()
+    yield from checkup.transcripts(database, vault, config, key)
+    yield checkup.clock(database, now)
+    yield from checkup.queues(database, vault, config, now)
+    if deadline and Lock.holder(config.store):
+        try:
+            composer = open_composer(config, Generation(database).number)
+        except BadDkimKey:
+            return  # said above
+        yield checkup.mail_loop(
+            database, vault, composer, os.urandom(8).hex(), deadline, lambda: datetime.now(UTC), lambda: wake(config)
+        )

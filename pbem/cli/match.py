@@ -1,0 +1,180 @@
+"""`pbem match`: matches as the operator may see and steer them. Thin: the desk obeys, the transcript says so.
+
+What is secret (setups, orders) is shown on demand alone, and with a word about it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pbem.cli.opened import Opened, as_json, config_option, fields, instruct, opened, table
+from pbem.desk.archive import Archive
+from pbem.match.transcript import Entry
+from pbem.store.matches import Matches
+from pbem.store.operator import matches as all_matches
+from pbem.store.people import People
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.match.life import Match
+
+SECRETS = (
+    "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"
+    " breaks the game, and no signature shows it. Play in no match that you looked into."
+)
+
+
+@click.group()
+def match() -> None:
+    """Matches: list and show them, pause one, let it go on, end it."""
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: str) -> int:
+    """The number of a match, written as m17 or 17."""
+    digits = value.lower().removeprefix("m")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise click.BadParameter(f"{value} is no match; write one such as m17")
+    return int(digits)
+
+
+@match.command("list")
+@config_option
+@click.option("--all", "everything", is_flag=True, help="Also closed and declined ones.")
+@as_json
+def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
+    """List the matches that are proposed or played."""
+    with opened(config_file) as store:
+        rows = all_matches(store.database, everything=everything)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+    elif rows:
+        table(rows, ("match", "game", "phase", "paused", "players", "entries", "last"))
+    else:
+        click.echo("There are no matches.")
+
+
+@match.command()
+@click.argument("number", metavar="MATCH", callback=_number)
+@config_option
+@click.option(
+    "--secrets", is_flag=True, help="Show setups and orders, too. Nobody may know them while the game runs."
+)
+@as_json
+def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> None:
+    """Show MATCH: its terms, where it stands, whom it waits for, and its transcript."""
+    with opened(config_file) as store:
+        found, entries = _found(store, number)
+        facts = _facts(found) | ({"secrets": _secrets(store, number)} if secrets else {})
+    if secrets:
+        click.echo(SECRETS, err=True)
+    if as_json:
+        click.echo(json.dumps(facts | {"entries": entries}, indent=1))
+        return
+    hidden = facts.pop("secrets", [])
+    fields(facts)
+    if entries:
+        click.echo()
+        table(entries, ("seq", "time", "type", "head", "says"))
+    if hidden:
+        click.echo()
+        table(hidden, ("game", "turn", "seat", "rev", "standing", "text"))
+
+
+def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, Any]]]:
+    matches = Matches(store.database, store.vault)
+    archive = Archive(matches, People(store.database), store.config.server, _nothing_is_signed, "")
+    loaded = archive.load(number)
+    if loaded is None:
+        raise click.ClickException(f"There is no match m{number}.")
+    entries = [Entry.read(row.entry) for row in archive.matches.entries(number)]
+    told = [
+        {"seq": entry.seq, "time": entry.time, "type": entry.type, "head": entry.head[:16], "says": _says(entry)}
+        for entry in entries
+    ]
+    return loaded[0], told
+
+
+def _nothing_is_signed(_statement: bytes) -> bytes:
+    raise AssertionError("nothing is written here")
+
+
+def _says(entry: Entry) -> str:
+    """What of an entry is no hash and no list."""
+    shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int))
+    return ", ".join(f"{key} {value}" for key, value in shown if len(str(value)) < 64)
+
+
+def _facts(match: Match) -> dict[str, Any]:
+    return {
+        "match": match.id,
+        "game": match.terms.game,
+        "kind": match.terms.kind,
+        "players": [f"{seat} {match.name(seat)}" for seat in match.seats],
+        "phase": match.phase,
+        "paused": match.paused,
+        "at": f"game {match.game}, turn {match.turn}" if match.turn else f"game {match.game}" if match.game else "",
+        "waits for": [match.name(seat) for seat in match.seats if match.asked(seat)],
+        "settles at": match.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if match.resolve_at else "",
+        "scores": list(match.totals) if match.games else "",
+        "rules": match.rules_hash,
+        "head": match.head,
+    }
+
+
+def _secrets(store: Opened, number: int) -> list[dict[str, Any]]:
+    rows = Matches(store.database, store.vault).submissions(number)
+    return [
+        {
+            "game": row.game,
+            "turn": row.turn or "setup",
+            "seat": row.seat,
+            "rev": row.content["rev"],
+            "standing": "yes" if row.content["standing"] else "withdrawn",
+            "text": " / ".join(row.content["text"].split("\n")),
+        }
+        for row in rows
+    ]
+
+
+def _reason(command: Any) -> Any:
+    help_text = "Why: it stands in the transcript for ever, and in a letter to every player."
+    return click.option("--reason", required=True, help=help_text)(command)
+
+
+@match.command()
+@click.argument("number", metavar="MATCH", callback=_number)
+@_reason
+@config_option
+def pause(number: int, reason: str, config_file: Path) -> None:
+    """Pause MATCH: what players send is kept; nothing begins, resolves or runs out."""
+    _instruct("pause", number, reason, config_file)
+
+
+@match.command()
+@click.argument("number", metavar="MATCH", callback=_number)
+@_reason
+@config_option
+def resume(number: int, reason: str, config_file: Path) -> None:
+    """Let MATCH go on."""
+    _instruct("resume", number, reason, config_file)
+
+
+@match.command()
+@click.argument("number", metavar="MATCH", callback=_number)
+@_reason
+@config_option
+@click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")
+def end(number: int, reason: str, config_file: Path) -> None:
+    """End MATCH for good: a game under way is abandoned and revealed, and nobody wins."""
+    _instruct("end", number, reason, config_file)
+
+
+def _instruct(what: str, number: int, reason: str, config_file: Path) -> None:
+    if not reason.strip():
+        raise click.UsageError("The reason is empty.")
+    with opened(config_file) as store:
+        click.echo(f"{instruct(store, what, number, reason)}.")

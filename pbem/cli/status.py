@@ -1,0 +1,51 @@
+"""`pbem status`: how the server stands, on one screen or as JSON. Thin: the figures are `pbem.store.operator`'s."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pbem.cli.opened import as_json, config_option, opened
+from pbem.store.database import Lock
+from pbem.store.operator import survey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+@click.command()
+@config_option
+@as_json
+def status(config_file: Path, *, as_json: bool) -> None:
+    """Show queues, matches, players, the oldest waiting letters and who cannot be reached."""
+    with opened(config_file) as store:
+        found = {"server": store.config.server, "daemon": Lock.holder(store.config.store), **survey(store.database)}
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    daemon = found["daemon"]
+    click.echo(f"server       {found['server']}, generation {found['generation']}")
+    click.echo(f"daemon       {f'runs (process {daemon})' if daemon else 'does not run'}")
+    for box in ("inbox", "outbox"):
+        oldest = found[f"{box}_oldest"]
+        click.echo(f"{box:<12} {_counts(found[box])}{f'; the oldest waits since {_time(oldest)}' if oldest else ''}")
+    click.echo(f"bounces      {_counts(found['bounces'])}")
+    click.echo(f"players      {found['players']}")
+    for player, since in found["unreachable"].items():
+        click.echo(f"  unreachable  {player}, since {_time(since)}")
+    click.echo(f"matches      {_counts(found['matches']) or 'none'}")
+    for match, since in found["paused"].items():
+        click.echo(f"  paused       {match}, since {_time(since)}")
+    if found["instructions"]:
+        click.echo(f"instructions {found['instructions']} waiting for the daemon")
+
+
+def _counts(counts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items())
+
+
+def _time(stamp: str) -> str:
+    return f"{stamp[:10]} {stamp[11:16]} UTC"

@@ -1,0 +1,74 @@
+"""Pages that people open in a browser: self-contained files that load nothing and send nothing.
+
+Here lives how a page is put together from `templates/pages/`: style and script inside it, and a policy (CSP level 3)
+that allows just these two, by their hashes. No web server, no build step; the script's rules are held against the
+referee's by `tests/browser/`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from pbem.games import GAMES, rules
+from pbem.mail.compose import Templates, template_folder
+from pbem.match.transcript import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["composer", "fragment", "page"]
+
+
+def composer(game: str, templates: Templates | None = None) -> str:
+    """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none."""
+    if game not in GAMES:
+        raise KeyError(game)
+    scripts = (f"rules/{game}.js", "board.js", f"composer/{game}.js", "composer.js")
+    return page("composer", rules(game).title, ("page.css",), scripts, templates)
+
+
+def page(
+    name: str,
+    title: str,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    templates: Templates | None = None,
+    **data: Any,
+) -> str:
+    """A page by its template's name, with these files of `templates/pages` in it and with `data` for its script."""
+    style, script = _joined(styles), _joined(scripts)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    values: dict[str, Any] = {
+        "title": title,
+        "policy": Markup(policy),  # noqa: S704 - ours, as the next two are
+        "style": Markup(style),  # noqa: S704
+        "script": Markup(script),  # noqa: S704
+    }
+    if data:
+        text = canonical(data).decode().replace("<", "\\u003c")  # nothing in it can end the element
+        values["data"] = Markup(text)  # noqa: S704 - see above
+    return (templates or Templates()).render(f"pages/{name}.html", **values)
+
+
+def _joined(names: Sequence[str]) -> str:
+    folder = template_folder() / "pages"
+    return "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def fragment(state: Mapping[str, Any]) -> str:
+    """What a link to the composer carries behind its `#`: the state as raw deflate (RFC 1951) in base64url."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(canonical(state)) + packer.flush()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")

@@ -1,0 +1,135 @@
+"""A backup takes the place of the store: judged first, marked as a new generation, the old store kept aside.
+
+Nothing is in the store's place but the old store or the new one, whenever this is killed. What the desk then does
+about it is the instruction "restored". Implements reliability.md, case 30.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.store.database import Database, StoreError, sync
+from pbem.store.operator import Generation, Instructions
+from pbem.store.vault import Sealed
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from pbem.store.vault import Vault
+
+__all__ = ["Restored", "check_key", "restore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The generation that begins, and where the former store was put, if there was one."""
+
+    generation: int
+    aside: Path | None
+
+
+def check_key(database: Database, vault: Vault) -> None:
+    """Make sure that a store was sealed with this key; raises `Sealed`."""
+    sealed = database.meta("key check")
+    if sealed is not None:
+        vault.open(bytes.fromhex(sealed), "key check")
+
+
+def restore(backup: Path, store: Path, vault: Vault, by: str, now: datetime) -> Restored:
+    """Put a backup in the place of the store, whose lock the caller holds; raises `StoreError`."""
+    draft = store.with_name(f".{store.name}.restored")
+    _forget(draft)
+    try:
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        shutil.copyfile(backup, draft)
+        _like_its_folder(draft)
+        generation = _prepare(draft, vault, _highest(store), by, now)
+        sync(draft)
+        _note(store, generation)
+        aside = _put_aside(store, generation)
+        draft.replace(store)
+        sync(store.parent)
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{backup} is no sound backup: {error}") from error
+    except OSError as error:
+        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
+    finally:
+        _forget(draft)
+    return Restored(generation, aside)
+
+
+def _prepare(draft: Path, vault: Vault, highest: int, by: str, now: datetime) -> int:
+    """Judge the copy of the backup, bring it up to date, and begin its new generation."""
+    with closing(sqlite3.connect(draft)) as copy:
+        if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").fetchone():
+            raise StoreError("this file is no backup of a pbem store")
+    with Database(draft) as database:
+        if damage := database.damage():
+            raise StoreError(f"the backup is damaged: {damage[0]}")
+        try:
+            check_key(database, vault)
+        except Sealed:
+            raise StoreError("store.key is not the key of this backup: bring back the one it was made with") from None
+        with database.transaction():
+            generation = Generation(database).raise_above(highest)
+            Instructions(database).give("restored", None, "", by, now)
+        database.execute("PRAGMA journal_mode = DELETE")
+    return generation
+
+
+def _highest(store: Path) -> int:
+    """The highest generation that this server ever had, as far as anything here remembers."""
+    known = [1]
+    with suppress(OSError, ValueError):
+        known.append(int(_memory(store).read_text("ascii")))
+    if store.exists():
+        with suppress(sqlite3.Error, ValueError, TypeError), closing(sqlite3.connect(store)) as old:
+            known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
+    return max(known)
+
+
+def _memory(store: Path) -> Path:
+    """The file that remembers the generation even when the store cannot be read any more."""
+    return store.with_name(f"{store.name}.generation")
+
+
+def _note(store: Path, generation: int) -> None:
+    draft = store.with_name(f".{store.name}.generation")
+    draft.write_text(f"{generation}\n", "ascii")
+    _like_its_folder(draft)
+    sync(draft)
+    draft.replace(_memory(store))
+
+
+def _like_its_folder(path: Path) -> None:
+    """Give to the daemon's user what root restores."""
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def _put_aside(store: Path, generation: int) -> Path | None:
+    """Give the old store a second name, with all that belongs to it; its first name is taken over afterwards."""
+    if not store.exists():
+        return None
+    with suppress(sqlite3.Error), closing(sqlite3.connect(store)) as old:
+        old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    aside = store.with_name(f"{store.name}.before-generation-{generation}")
+    aside.unlink(missing_ok=True)
+    os.link(store, aside)
+    for ending in ("-wal", "-shm"):  # left where they are, they would be read as the new store's
+        with suppress(FileNotFoundError):
+            store.with_name(store.name + ending).replace(aside.with_name(aside.name + ending))
+    sync(store.parent)
+    return aside
+
+
+def _forget(draft: Path) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        draft.with_name(draft.name + ending).unlink(missing_ok=True)

@@ -1,0 +1,108 @@
+// The rules of Dueling Masters of Space-Time that a player needs before sending: setups and orders, judged as the
+// referee judges them. A port of pbem/games/dueling_masters/notation.py: text in; canonical text and faults, by ruling,
+// out. Where pieces can go comes from the view of a report. tests/browser/test_rules.py holds both against each other.
+
+const RULES = (() => {
+  const ROWS = "ABCDEFGHIJ";
+  const NAMES = [...ROWS].flatMap((row) => Array.from({ length: 10 }, (_, column) => row + (column + 1)));
+  const SQUARES = new Map(NAMES.map((name, square) => [name, square]));
+  const FIGHTERS = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"];
+  const TITLES = { "*": "asteroids", W: "W, a knight", B: "B, a queen", X: "X, rooks", Y: "Y, bishops", Z: "Z, queens", H: "home planet" };
+  const ASTEROIDS = 7;
+
+  const homesOf = (options) => options.homes || 1;
+  const pieces = (homes) => [...FIGHTERS, ...(homes === 1 ? ["H"] : ["H1", "H2", "H3"])];
+  const own = (seat, square) => (seat === 1 ? square < 50 : square >= 50);
+  const sorted = (faults) => faults.map((fault, order) => [fault, order])
+    .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
+  const bare = (text) => text.replace(/#[^\n\r]*/g, (comment) => " ".repeat(comment.length));
+
+  function slotsOf(names) {
+    const slots = new Map();
+    names.forEach((name, slot) => slots.set(name[0], [...(slots.get(name[0]) || []), slot]));
+    names.forEach((name, slot) => slots.set(name.length > 1 ? name : name + "1", [slot]));
+    return slots;
+  }
+
+  function setup(options, seat, given) {
+    const text = bare(given), names = pieces(homesOf(options)), slots = slotsOf(names);
+    const faults = [], squares = names.map(() => -1), asteroids = new Set(), placed = new Set();
+    const taken = new Set(), alone = new Set();
+    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    const beginsLine = (at) => !/[^ \t,;]/.test(text.slice(0, at).split(/\r\n|\n|\r/).pop());
+    let piece = "", left = null, whole = true;
+    for (const found of text.matchAll(/[^\s,;]+/g)) {
+      const word = found[0], at = found.index;
+      if ((word.length === 1 && "*WBXYZH".includes(word)) || (slots.has(word) && beginsLine(at))) {
+        piece = word;
+        left = [...(slots.get(word) || [])];
+        const twice = left.find((slot) => placed.has(names[slot]));
+        if (twice !== undefined) {
+          blame("34", word, `${names[twice]} is placed twice`, at);
+          left = null;
+        } else left.forEach((slot) => placed.add(names[slot]));
+      } else if (SQUARES.has(word) && piece) {
+        put(word, at);
+      } else if (SQUARES.has(word)) {
+        blame("34", word, `${word} stands before the first piece`, at);
+      } else {
+        if (slots.has(word)) blame("35", word, `${word} is read as a piece at the start of a line only`, at);
+        else if (/^[WBXYZH][1-9][0-9]{0,2}$/.test(word)) blame("36", word, `there is no piece ${word}`, at);
+        else blame("34", word, `\`${word}\` is neither a piece nor a square`, at);
+        piece = word; left = null; whole = false;
+      }
+    }
+
+    function put(word, at) {
+      const square = SQUARES.get(word), single = piece[0] === "*" || piece[0] === "H";
+      if (!own(seat, square)) blame("2", word, `${word} is no square of your half`, at);
+      else if ((single ? taken : alone).has(square)) blame("3", word, `${word}: asteroids and home planets stand alone`, at);
+      taken.add(square);
+      if (single) alone.add(square);
+      if (piece === "*") {
+        asteroids.add(square);
+        if (asteroids.size === ASTEROIDS + 1) blame("2", word, `${word}: there are but ${ASTEROIDS} asteroids`, at);
+      } else if (left && left.length) squares[left.shift()] = square;
+      else if (left) blame("2", word, `${word} is one square too many for ${piece}`, at);
+    }
+
+    if (whole) {
+      const behind = text.length + 1;
+      if (asteroids.size < ASTEROIDS) blame("2", null, `${ASTEROIDS} asteroids are due, not ${asteroids.size}`, behind);
+      names.forEach((name, slot) => { if (squares[slot] < 0) blame("2", null, `${name} is not placed`, behind); });
+    }
+    const lines = [["*", ...[...asteroids].sort((a, b) => a - b).map((square) => NAMES[square])].join(" ")];
+    let kind = "";
+    names.forEach((name, slot) => {
+      const square = squares[slot] < 0 ? "?" : NAMES[squares[slot]];
+      if (name[0] === kind) lines[lines.length - 1] += ` ${square}`;
+      else { kind = name[0]; lines.push(`${kind} ${square}`); }
+    });
+    return {
+      faults: sorted(faults), text: lines.join("\n"), asteroids: [...asteroids].map((square) => NAMES[square]),
+      placed: names.map((name, slot) => [name, squares[slot] < 0 ? null : NAMES[squares[slot]]]),
+    };
+  }
+
+  function orders(view, given) {
+    const order = given.replace(/#[^\n\r]*/g, " ").replace(/^[ \t\r\n\f\v,;]+|[ \t\r\n\f\v,;]+$/g, "");
+    const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message }], text: order });
+    const can = view.entitled || [];
+    if (!order) return can.length ? fault("25", "a player with a legal move may not pass") : { faults: [], text: "" };
+    const found = order.match(/^(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))$/);
+    if (!found) return fault("37", `\`${order}\` is no order such as Z2 A1-C3`);
+    const [, word, start, end] = found;
+    if (word === "*") return fault("4", "asteroids do not move");
+    const homes = view.options.homes;
+    const named = pieces(homes), piece = named.find((name) => name === word || (name.length === 1 && word === name + "1"));
+    if (!piece) return fault("36", `there is no piece \`${word}\``);
+    const stands = view.own.pieces.find((each) => each.piece === piece);
+    if (!stands) return fault("10", `${piece} is destroyed`);
+    if (stands.square !== start) return fault("9", `${piece} does not stand on ${start}`);
+    const moves = can.find((each) => each.piece === piece);
+    if (!moves || !(moves.to.includes(end) || moves.rams.includes(end))) return fault("4", `${piece} cannot move from ${start} to ${end}`);
+    return { faults: [], text: `${piece} ${start}-${end}` };
+  }
+
+  return { name: "dueling-masters", ROWS, NAMES, SQUARES, TITLES, pieces, homesOf, own, setup, orders };
+})();

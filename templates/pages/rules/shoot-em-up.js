@@ -1,0 +1,73 @@
+// The rules of Shoot 'em up Spaceships that a player needs before sending: setups and orders, judged as the referee
+// judges them. A port of pbem/games/shoot_em_up/notation.py: text in; canonical text and faults, by ruling, out.
+// tests/browser/test_rules.py holds both against each other.
+
+const RULES = (() => {
+  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = ["south", "north", "west", "east"];
+  const sizeOf = (options) => (options.board || "9x9").split("x").map(Number);
+  const letters = (seat) => [...SHIPS.slice(seat * 3 - 3, seat * 3)];
+  const lines = (text) => text.split(/\r\n|\n|\r/).map((line, number) => [number + 1, line.trim()]).filter(([, line]) => line);
+  const meant = (line, ships) => (ships.includes(line[0].toUpperCase()) && !/[A-Za-z0-9]/.test(line[1] || "") ? line[0].toUpperCase() : null);
+
+  function homes(options, seat) {
+    const [columns, rows] = sizeOf(options);
+    const across = [...COLUMNS.slice(1, columns - 1)], along = Array.from({ length: rows - 2 }, (_, row) => row + 2);
+    if (seat < 3) return across.map((column) => column + (seat === 1 ? 1 : rows));
+    return along.map((row) => (seat === 3 ? "a" : COLUMNS[columns - 1]) + row);
+  }
+
+  function exists(options, square) {
+    const [columns, rows] = sizeOf(options);
+    return COLUMNS.indexOf(square[0]) < columns && Number(square.slice(1)) <= rows;
+  }
+
+  function setup(options, seat, text) {
+    const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
+    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    for (const [number, line] of lines(text)) {
+      const found = line.match(/^([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])$/);
+      if (!found) {
+        blame("4", line, "not a ship, a square and a facing, such as `A c1 N`", number);
+        const ship = meant(line, own);
+        if (ship) named.add(ship);
+        continue;
+      }
+      const [, ship, square, facing] = found;
+      if (!own.includes(ship)) { blame("3", line, `${ship} is no ship of yours: you have ${own.join(", ")}`, number); continue; }
+      if (named.has(ship)) { blame("4", line, `${ship} has a line already`, number); continue; }
+      named.add(ship);
+      if (!exists(options, square)) blame("1", line, `there is no ${square} on a board of ${sizeOf(options).join("x")}`, number);
+      else if (!home.includes(square)) blame("2", line, `${square} is not in your home zone, the ${EDGES[seat - 1]} edge without its corners`, number);
+      else if (taken.has(square)) blame("5", line, `${taken.get(square)} starts on ${square} already`, number);
+      if (exists(options, square) && !taken.has(square)) taken.set(square, ship);
+      placed.set(ship, { ship, square, facing });
+    }
+    for (const ship of own) if (!named.has(ship)) blame("4", null, `${ship} has no line`, Infinity);
+    const ships = own.filter((ship) => placed.has(ship)).map((ship) => placed.get(ship));
+    return { faults, ships, text: ships.map((each) => `${each.ship} ${each.square} ${each.facing}`).join("\n") };
+  }
+
+  function orders(view, text) {
+    const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
+    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    for (const [number, line] of lines(text)) {
+      const found = line.match(/^([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})$/);
+      if (!found) {
+        blame("7", line, "not a ship and three of L R F M S, such as `A: FMS`", number);
+        const ship = meant(line, living);
+        if (ship) named.add(ship);
+      } else if (!living.includes(found[1])) {
+        blame("8", line, `${found[1]} is ${letters(seat).includes(found[1]) ? "destroyed" : "no ship of yours"}`, number);
+      } else if (named.has(found[1])) {
+        blame("8", line, `${found[1]} has a line already`, number);
+      } else {
+        named.add(found[1]);
+        given.set(found[1], found[2]);
+      }
+    }
+    for (const ship of living) if (!named.has(ship)) blame("8", null, `${ship} has no line`, Infinity);
+    return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
+  }
+
+  return { name: "shoot-em-up", COLUMNS, SHIPS, sizeOf, letters, homes, setup, orders };
+})();

@@ -1,0 +1,329 @@
+// The rules of Spaceships that a player needs before sending: setups and orders, judged as the referee judges them.
+// A port of pbem/games/spaceships (notation, fleet, ships): text in; canonical text and faults, by ruling, out. What a
+// turn entitles to comes from the view of a report. tests/browser/test_rules.py holds both against each other.
+
+const RULES = (() => {
+  const COLOURS = "ROYGB", LETTERS = "vwxyz", NUMBERS = "12345";
+  const NAMES = [...COLOURS].flatMap((c) => [...LETTERS].flatMap((l) => [...NUMBERS].map((n) => c + l + n)));
+  const CELLS = new Map(NAMES.map((name, cell) => [name, cell]));
+  const place = (cell) => [Math.floor(cell / 25), Math.floor(cell / 5) % 5, cell % 5];
+  const at = ([c, l, n]) => (c * 5 + l) * 5 + n;
+
+  const TYPES = {
+    DS: { title: "death star", size: 8, cost: 8, box: null },
+    KC: { title: "kill cruiser", size: 6, cost: 6, box: "123" },
+    FS: { title: "flying saucer", size: 4, cost: 4, box: "122" },
+    PC: { title: "patrol cruiser", size: 4, cost: 4, box: "114" },
+    MD: { title: "missile destroyer", size: 3, cost: 3, box: "113" },
+    HS: { title: "heavy scout", size: 2, cost: 3, box: "112" },
+    LS: { title: "light scout", size: 1, cost: 3, box: "111" },
+    AG: { title: "assault gunboat", size: 2, cost: 2, box: "112" },
+    LG: { title: "light gunboat", size: 1, cost: 1, box: "111" },
+  };
+  const CODES = Object.keys(TYPES);
+
+  // Shapes (rulings 4 and 5)
+
+  const distance = (one, other) => place(one).reduce((sum, value, axis) => sum + Math.abs(value - place(other)[axis]), 0);
+
+  function extents(cells) {
+    const places = cells.map(place);
+    return [0, 1, 2].map((axis) => {
+      const values = places.map((one) => one[axis]);
+      return Math.max(...values) - Math.min(...values) + 1;
+    }).sort().join("");
+  }
+
+  const LYING = ["222", "123", "132", "213", "231", "312", "321"].map((sides) => [...sides].map(Number));
+
+  function isDeathStar(cells) {
+    const has = new Set(cells);
+    if (!cells.every((cell) => cells.filter((other) => distance(cell, other) === 1).length >= 2)) return false;
+    const filled = (from, sides) => box(from, from.map((value, axis) => value + sides[axis] - 1)).every((cell) => has.has(cell));
+    return cells.some((cell) => LYING.some((sides) => {
+      const from = place(cell);
+      return from.every((value, axis) => value + sides[axis] <= 5) && filled(from, sides);
+    }));
+  }
+
+  function fits(code, cells) {
+    const type = TYPES[code];
+    if (cells.length !== type.size) return false;
+    return type.box ? extents(cells) === type.box : isDeathStar(cells);
+  }
+
+  function box(one, other) {
+    const found = [];
+    const span = (axis) => [Math.min(one[axis], other[axis]), Math.max(one[axis], other[axis])];
+    const [c0, c1] = span(0), [l0, l1] = span(1), [n0, n1] = span(2);
+    for (let c = c0; c <= c1; c++) for (let l = l0; l <= l1; l++) for (let n = n0; n <= n1; n++) found.push(at([c, l, n]));
+    return found;
+  }
+
+  // Fleets (rulings 7 to 9)
+
+  const counted = (codes) => {
+    const found = new Map();
+    for (const code of codes) found.set(code, (found.get(code) || 0) + 1);
+    return found;
+  };
+  const STANDARD = [["FS", "LS"], ["FS", "HS"], ["PC", "LS"], ["PC", "HS"]].map(([four, scout]) => ["DS", "KC", four, "MD", scout]);
+  const costOf = (ships) => [...ships].reduce((sum, [code, number]) => sum + TYPES[code].cost * number, 0);
+  const most = (allowed, code, number) => (allowed ? Math.min(number, allowed[code] || 0) : number);
+  const baseCost = (options) => (/^cost:/.test(options.fleet || "") ? Number(options.fleet.slice(5)) : null);
+
+  function isAgreed(options, seat, codes, restricted = true) {
+    const ships = counted(codes);
+    const extra = (options.additional || [0, 0])[seat - 1];
+    const allowed = restricted ? options.allowed : null, more = restricted ? options.additional_allowed : null;
+    const cost = baseCost(options);
+    if (cost === null) {
+      return STANDARD.some((base) => {
+        const rest = new Map(ships);
+        for (const code of base) rest.set(code, (rest.get(code) || 0) - 1);
+        const left = [...rest].filter(([, number]) => number > 0);
+        return [...rest.values()].every((number) => number >= 0) && costOf(left) === extra &&
+          left.every(([code, number]) => number <= most(more, code, number));
+      });
+    }
+    if (costOf(ships) !== cost + extra) return false;
+    let reached = new Set([0]);
+    for (const [code, number] of ships) {
+      const next = new Set();
+      const greatest = most(allowed, code, number);
+      for (let base = number - most(more, code, number); base <= greatest; base++) {
+        for (const sum of reached) next.add(sum + TYPES[code].cost * base);
+      }
+      reached = next;
+    }
+    return reached.has(cost);
+  }
+
+  // Notation
+
+  const CELL = "[ROYGB][v-z][1-5]", END = "(?=[\\s,;]|$)", WORD = "[^\\s,;]+";
+  const SHIP = `(${CODES.join("|")})([1-9][0-9]{0,2})?`;
+  const SETUP = new RegExp(`${SHIP}${END}|(${CELL})(?:\\s*-\\s*(${CELL}))?${END}|(${WORD})`, "g");
+  const SHIP_WORD = new RegExp(`^${SHIP}$`), CELL_WORD = new RegExp(`^${CELL}(-.*)?$`);
+  const LIKE_A_SHIP = /^(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*$/;
+  const ORDER = new RegExp(
+    `(${CELL})${END}|s\\s*(${CELL})${END}` +
+    `|b\\s*(${CELL})(?:\\s*-)?\\s*(${CELL})(?:\\s*\\(([A-Z]{2}[0-9]{0,3})\\))?${END}` +
+    `|m\\s*([ROYGB]?[v-z]?[1-5]?)\\s*(${CELL})${END}|k\\s*(${CELL})\\s*(${CELL})${END}|(${WORD})`, "g");
+
+  const bare = (text) => text.replace(/#[^\n\r]*/g, "");
+  const sorted = (faults) => faults.map((fault, order) => [fault, order])
+    .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
+
+  function setup(options, seat, given) {
+    const text = bare(given);
+    const words = text.match(new RegExp(WORD, "g")) || [];
+    const grids = (words.includes(".") || words.length === 125) && !words.some((word) => CELL_WORD.test(word));
+    const draft = grids ? readGrids(text) : readList(text);
+    const faults = draft.faults;
+    const behind = text.length + 1;
+    const several = counted(draft.ships.map((ship) => ship.code));
+    const seen = new Set();
+    for (const ship of draft.ships) {
+      const number = ship.number, count = several.get(ship.code), key = `${ship.code}${number}`;
+      if (number === null && count > 1) {
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `there are ${count} ${ship.code}: number them from ${ship.code}1` });
+      } else if (number !== null && number > count) {
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `${ship.token}: the numbers of ${ship.code} go up to ${count}` });
+      } else if (number !== null && seen.has(key)) {
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `there are two ${ship.token}` });
+      }
+      seen.add(key);
+    }
+    for (const ship of draft.ships) {
+      const cells = [...ship.cells];
+      if (ship.broken || fits(ship.code, cells)) continue;
+      const type = TYPES[ship.code];
+      const wrong = cells.length !== type.size;
+      faults.push({
+        rule: ship.code === "DS" && !wrong ? "5" : "4", token: ship.token, at: ship.at,
+        message: wrong ? `${ship.token} has ${cells.length} cells; a ${type.title} has ${type.size}`
+          : `the cells of ${ship.token} have not the shape of a ${type.title}`,
+      });
+    }
+    const codes = draft.ships.map((ship) => ship.code);
+    if (draft.whole && !isAgreed(options, seat, codes)) faults.push({ ...notAgreed(options, seat, codes), token: null, at: behind });
+    const ships = [...draft.ships].sort((a, b) => CODES.indexOf(a.code) - CODES.indexOf(b.code) || (a.number || 0) - (b.number || 0))
+      .map((ship) => ({
+        name: ship.code + (several.get(ship.code) > 1 ? ship.number : ""), code: ship.code,
+        cells: [...ship.cells].sort((a, b) => a - b).map((cell) => NAMES[cell]),
+      }));
+    return { faults: sorted(faults), ships, text: ships.map((ship) => [ship.name, ...ship.cells].join(" ")).join("\n") };
+  }
+
+  function readList(text) {
+    const draft = { ships: [], faults: [], whole: true };
+    const taken = new Set();
+    let ship = null;
+    for (const found of text.matchAll(SETUP)) {
+      const [token, code, number, first, last, unknown] = found, place0 = found.index;
+      if (code) {
+        ship = { token, code, number: number ? Number(number) : null, at: place0, cells: new Set(), broken: false };
+        draft.ships.push(ship);
+      } else if (unknown && LIKE_A_SHIP.test(unknown)) {
+        draft.faults.push({ rule: "10", token, at: place0, message: `\`${token}\` is no ship` });
+        draft.whole = false;
+        ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
+      } else if (unknown) {
+        draft.faults.push({ rule: "10", token, at: place0, message: `\`${token}\` is neither a ship nor a cell` });
+        if (ship) ship.broken = true;
+      } else if (!ship) {
+        draft.faults.push({ rule: "10", token, at: place0, message: `${token} stands before the first ship` });
+        ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
+      } else {
+        const cells = last ? box(place(CELLS.get(first)), place(CELLS.get(last))) : [CELLS.get(first)];
+        if (cells.some((cell) => taken.has(cell))) draft.faults.push({ rule: "10", token, at: place0, message: `${token}: a cell is named twice` });
+        for (const cell of cells) { taken.add(cell); ship.cells.add(cell); }
+      }
+    }
+    return draft;
+  }
+
+  function readGrids(text) {
+    const draft = { ships: [], faults: [], whole: true };
+    const ships = new Map();
+    let cell = 0, rows = 0;
+    for (const line of text.matchAll(/[^\n\r]+/g)) {
+      const words = [...line[0].matchAll(new RegExp(WORD, "g"))];
+      rows += Math.floor(words.length / 5);
+      if (words.length % 5) {
+        draft.faults.push({ rule: "12", token: line[0].trim(), at: line.index, message: "a row of a grid has five words" });
+        draft.whole = false;
+      }
+      for (const word of words) {
+        const token = word[0], place0 = line.index + word.index;
+        const found = token.match(SHIP_WORD);
+        if (found) {
+          if (!ships.has(token)) ships.set(token, { token, code: found[1], number: found[2] ? Number(found[2]) : null, at: place0, cells: new Set(), broken: false });
+          if (cell < 125) ships.get(token).cells.add(cell);
+        } else if (token !== ".") {
+          draft.faults.push({ rule: "12", token, at: place0, message: `\`${token}\` is neither \`.\` nor a ship` });
+          draft.whole = false;
+        }
+        cell++;
+      }
+    }
+    draft.ships.push(...ships.values());
+    if (draft.whole && rows !== 25) {
+      draft.faults.push({ rule: "12", token: null, at: text.length + 1, message: `five grids have 25 rows, not ${rows}` });
+      draft.whole = false;
+    }
+    if (!draft.whole) for (const ship of draft.ships) ship.broken = true;
+    return draft;
+  }
+
+  function notAgreed(options, seat, codes) {
+    if ((options.allowed || options.additional_allowed) && isAgreed(options, seat, codes, false)) {
+      return { rule: "9", message: "these ships are more of a type than was agreed" };
+    }
+    const extra = (options.additional || [0, 0])[seat - 1], cost = baseCost(options);
+    const base = cost === null ? "the standard fleet" : `a fleet of cost ${cost}`;
+    const total = costOf(counted(codes));
+    if (extra) return { rule: "8", message: `these ships, of cost ${total}, are not ${base} and additional ships of cost ${extra}` };
+    return { rule: "7", message: `these ships, of cost ${total}, are not ${base}` };
+  }
+
+  // Orders
+
+  function entitled(view) {
+    const due = view.entitled;
+    const owner = new Map();
+    for (const ship of view.own.ships) for (const cell of ship.cells) owner.set(cell, ship);
+    const cellsOf = (list) => new Set(list.flatMap((each) => each.cells));
+    return {
+      owner,
+      conventional: due.conventional.reduce((sum, each) => sum + each.strikes, 0),
+      missiles: cellsOf(due.missiles), kamikazes: cellsOf(due.kamikazes), scans: due.scans,
+      stars: view.own.ships.filter((ship) => ship.ship.startsWith("DS") && !ship.burnt_out),
+    };
+  }
+
+  function fires(ship, step) {
+    const left = ship.cells.filter((cell) => !ship.destroyed.includes(cell)).map((cell) => place(CELLS.get(cell)).join());
+    return left.some((one) => left.includes(one.split(",").map((value, axis) => Number(value) + step[axis]).join()));
+  }
+
+  /** The direction of a line of three cells by its ends, or null. */
+  function line(first, last) {
+    const [one, other] = [place(CELLS.get(first)), place(CELLS.get(last))];
+    const apart = one.map((value, axis) => other[axis] - value);
+    return apart.every((by) => by === 0 || Math.abs(by) === 2) && apart.some((by) => by) ? apart.map((by) => by / 2) : null;
+  }
+
+  function between(first, last) {
+    const step = line(first, last);
+    return step && NAMES[at(place(CELLS.get(first)).map((value, axis) => value + step[axis]))];
+  }
+
+  const able = (due, step) => due.stars.filter((ship) => fires(ship, step));
+  const isDue = (number, what) => (number ? (number === 1 ? `one ${what} is due this turn` : `${number} ${what}s are due this turn`) : `no ${what} is due this turn`);
+
+  function orders(view, given) {
+    const text = bare(given), due = entitled(view), faults = [], list = [];
+    const used = { conventional: 0, scans: 0, missiles: new Set(), kamikazes: new Set(), beams: new Set() };
+    const blame = (found, rule, message) => faults.push({ rule, token: found[0], at: found.index, message });
+    const claim = (found, ships, name, what) => {
+      if (ships.has(name)) blame(found, "19", `${name} ${what}`);
+      ships.add(name);
+    };
+    for (const found of text.matchAll(ORDER)) {
+      const [whole, strike, scan, first, last, named, part, target, launch, aim] = found;
+      let word = whole;
+      if (strike) {
+        word = strike;
+        if (++used.conventional === due.conventional + 1) blame(found, "14", isDue(due.conventional, "conventional strike"));
+      } else if (scan) {
+        word = `s${scan}`;
+        if (++used.scans === due.scans + 1) blame(found, "18", isDue(due.scans, "scan"));
+      } else if (target) {
+        word = `m${part} ${target}`;
+        const fitting = [...due.missiles].filter((cell) => [...part].every((value) => cell.includes(value)));
+        if (!part) blame(found, "37", "which missile? The part is never empty, even when one is left");
+        else if (!fitting.length) blame(found, "37", `no unfired missile of yours is at ${part}`);
+        else if (fitting.length > 1) blame(found, "37", `${fitting.length} of your unfired missiles match ${part}`);
+        else claim(found, used.missiles, due.owner.get(fitting[0]).ship, "gives one missile strike a turn");
+      } else if (aim) {
+        word = `k${launch} ${aim}`;
+        if (!due.kamikazes.has(launch)) blame(found, "16", whyNoKamikaze(due, launch));
+        else claim(found, used.kamikazes, due.owner.get(launch).ship, "gives one kamikaze strike a turn");
+      } else if (first) {
+        word = beam(found, first, last, named, due, used, blame, claim);
+      } else {
+        blame(found, "36", `\`${whole}\` is no order`);
+      }
+      list.push(word);
+    }
+    return { faults: sorted(faults), text: list.join(" "), list, used, due };
+  }
+
+  function whyNoKamikaze(due, launch) {
+    const ship = due.owner.get(launch);
+    if (!ship) return `you have no ship at ${launch}`;
+    const code = ship.ship.slice(0, 2);
+    if (code === "DS" || code === "LS") return `a ${TYPES[code].title} never gives a kamikaze strike`;
+    if (ship.cells.some((cell) => due.kamikazes.has(cell))) return `${launch} is destroyed`;
+    return `${ship.ship} gives no kamikaze strike this turn`;
+  }
+
+  function beam(found, first, last, named, due, used, blame, claim) {
+    const step = line(first, last);
+    if (!step) { blame(found, "3", `${first} and ${last} are not the ends of a line of three cells`); return found[0]; }
+    const could = able(due, step);
+    const fitting = named ? could.filter((ship) => ship.ship === named || (named === "DS1" && ship.ship === "DS")) : could;
+    if (fitting.length !== 1) {
+      if (fitting.length) blame(found, "38", `${fitting.length} of your death stars could fire along this line: name one`);
+      else if (named) blame(found, "38", `no ${named} of yours can fire along this line`);
+      else blame(found, "17", "no death star of yours can fire along this line");
+      return found[0];
+    }
+    claim(found, used.beams, fitting[0].ship, "fires its beam once a turn");
+    return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
+  }
+
+  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, setup, orders, entitled, able, line, between, baseCost };
+})();

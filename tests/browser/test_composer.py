@@ -1,0 +1,261 @@
+"""The composer in a browser: setups and turns put together by mouse and by keyboard, that the referee accepts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from referee import ANN, BOB, attachment, body
+
+from pbem.games import GAMES
+from pbem.pages import composer, fragment
+from tests.referee import Referee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from referee import Mailbox
+
+    Opened = Callable[..., Page]
+
+PIECES = {"*": "A1 A2 A3 A4 A5 A6 A7", "W": "C1", "B": "C2", "X1": "C3", "X2": "C4", "Y1": "C5", "Y2": "C6",
+          "Z1": "C7", "Z2": "C8", "Z3": "C9", "Z4": "C10", "H": "B5"}  # fmt: skip
+MASTERS = "\n".join(f"{piece} {squares}" for piece, squares in PIECES.items())
+MASTERS_BOB = "* J1 J2 J3 J4 J5 J6 J7\nW H1\nB H2\nX H3 H4\nY H5 H6\nZ H7 H8 H9 H10\nH I5"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+
+
+def pasted(page: Page, text: str) -> None:
+    if not page.locator("#load").evaluate("(load) => load.open"):
+        page.locator("#load > summary").click()
+    page.locator("#pasted").fill(text)
+    page.locator("#bring").click()
+    page.wait_for_selector("#work:not([hidden])")
+
+
+def click(page: Page, board: str, *squares: str) -> None:
+    for square in squares:
+        page.locator(f'table[aria-label^="{board}"] button[data-name="{square}"]').click()
+
+
+def mailed(page: Page) -> tuple[str, str]:
+    """The address and the body of the letter that the page opens."""
+    link = page.locator("#mail").get_attribute("href")
+    assert link is not None
+    assert len(link) < 1500
+    parts = urlsplit(link)
+    (text,) = parse_qs(parts.query)["body"]
+    assert text.replace("\r\n", "\n") == page.locator("#form").input_value()
+    return parts.path, text.replace("\r\n", "\n")
+
+
+def send(referee: Referee, person: Mailbox, page: Page) -> None:
+    address, text = mailed(page)
+    referee.send(person, text, to=address)
+
+
+def flat(text: str) -> str:
+    """A body as some phones send it: all its line ends lost."""
+    return " ".join(text.split())
+
+
+def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee, opened: Opened) -> None:
+    ann, bob = referee.agreed("settle: 0")
+    referee.send(bob, bob.filled("setup", BOB))
+    page = opened(composer("spaceships"))
+    pasted(page, ann.find("your setup").as_string())
+    page.locator("#drop-2").click()
+    page.locator("#add-PC").click()
+    page.locator("#place-0").click()
+    click(page, "Your space", "Ov1", "Ov2", "Ow1", "Ow2", "Yv1", "Yv2", "Yw1", "Yw2")
+    click(page, "Your space", *["Gv4", "Gv5", "Gw4", "Gw5", "Gx4"])
+    assert "KC has 5 cells" in page.locator("#verdict").inner_text()
+    assert page.locator("#mail").get_attribute("href") is None
+    click(page, "Your space", "Gx5", *["Rz1", "Rz2", "Rz3", "Rz4", "Bx1", "By1", "Bz1", "Bv5", "Bw5"])
+    assert page.locator("#verdict").inner_text() == "A legal setup."
+    send(referee, ann, page)
+    assert "Your setup stands" in ann.text or "game 1 begins" in ann.last["Subject"]
+
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships"), "again.html", f"#{fragment(position)}")
+    page.wait_for_selector("#work:not([hidden])")
+    due = page.locator("#controls tbody tr").all_inner_texts()
+    assert [" ".join(row.split()) for row in due] == [
+        "conventional strike 8 8",
+        "beam 1 1",
+        "missile strike 1 1",
+        "scan 1 1",
+    ]
+    click(page, "The other space", *["Gx3"] * 8)
+    click(page, "The other space", "Rv1", "Rv3")
+    page.locator("#launch").select_option("By1")
+    click(page, "The other space", "Yw2", "Bz5")
+    assert {row.split()[-1] for row in page.locator("#controls tbody tr").all_inner_texts()} == {"0"}
+    assert page.locator("#notation").input_value() == "Gx3 " * 8 + "bRv1Rv3 mBy1 Yw2 sBz5"
+    click(page, "The other space", "Bz4")
+    assert "one scan is due this turn" in page.locator("#verdict").inner_text()
+    page.get_by_role("button", name="remove sBz4").click()
+    page.locator("#final").check()
+    send(referee, ann, page)
+    assert "Your orders for turn 1 stand, revision 1, final" in ann.text
+    referee.send(bob, bob.filled("orders", "final"))
+    assert "strike    Yw2" in body(ann.find("turn 1"))
+
+
+def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships"), "page.html", f"#{fragment(position)}")
+    page.wait_for_selector("#work:not([hidden])")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "kind"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.name") == "Rv1"
+    page.keyboard.press("Enter")
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    page.keyboard.press("Space")
+    for key in ("End", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    assert page.locator("#notation").input_value() == "Rv1 Rx2 Ox1"
+    while page.evaluate("document.activeElement.id") != "final":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    while page.evaluate("document.activeElement.id") != "mail":
+        page.keyboard.press("Tab")
+    send(referee, ann, page)
+    assert "Your orders for turn 1 stand, revision 1, final:\n\n  Rv1 Rx2 Ox1" in ann.text
+
+
+def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Referee, opened: Opened) -> None:
+    ann, bob = referee.agreed("settle: 0", game="dueling-masters")
+    referee.send(bob, bob.filled("setup", MASTERS_BOB))
+    page = opened(composer("dueling-masters"))
+    pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
+    for squares in PIECES.values():
+        click(page, "Your half", *squares.split())
+    assert page.locator("#verdict").inner_text() == "A legal setup."
+    _, text = mailed(page)
+    referee.send(ann, flat(text) + "\n")
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    pasted(page, json.dumps(position))
+    click(page, "Your pieces", "C7")
+    click(page, "Your pieces", "G7")
+    assert page.locator("#notation").input_value() == "Z1 C7-G7"
+    send(referee, ann, page)
+    assert "Z1 C7-G7" in ann.text
+    assert "departs from C7" in body(bob.find("turn 1"))
+
+
+def test_a_setup_and_a_turn_of_shoot_em_up_are_chosen(referee: Referee, opened: Opened) -> None:
+    ann, bob = referee.agreed("settle: 0", game="shoot-em-up")
+    referee.send(bob, bob.filled("setup", "D b9 S\nE c9 S\nF d9 S"))
+    page = opened(composer("shoot-em-up"))
+    pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
+    click(page, "The board", "b1", "c1", "h1")
+    page.locator("#facing-C").select_option("W")
+    assert page.locator("#notation").input_value() == "A b1 N\nB c1 N\nC h1 W"
+    send(referee, ann, page)
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    pasted(page, json.dumps(position))
+    for ship, actions in {"A": "FMS", "B": "LRF", "C": "MMS"}.items():
+        for at, action in enumerate(actions):
+            page.locator(f"#action-{ship}-{at}").select_option(action)
+    assert page.locator("#verdict").inner_text() == "Legal orders."
+    send(referee, ann, page)
+    assert "A: FMS" in ann.text
+    assert "stand, revision 1" in ann.text
+
+
+def test_a_key_in_the_browser_signs_what_the_referee_accepts(referee: Referee, opened: Opened) -> None:
+    page = opened(composer("spaceships"))
+    page.locator("#practise").click()
+    page.evaluate("document.getElementById('send').hidden = false")
+    page.locator("#signing > summary").click()
+    page.locator("#make").click()
+    page.wait_for_function("document.getElementById('public').value")
+    public = page.locator("#public").input_value()
+    cat = referee.person("cat")
+    referee.send(cat, f"register cat\n{public}\n", sign=False)
+    assert "challenge" in cat.text
+
+    ann, bob = referee.begun("settle: 0")
+    state = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    pasted(page, json.dumps(state))
+    click(page, "The other space", "Rv1")
+    page.locator("#signing > summary").click() if not page.locator("#sign").is_visible() else None
+    page.locator("#sign").click()
+    page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    _, text = mailed(page)
+    assert "-----BEGIN SSH SIGNATURE-----" in text
+    # Ann's key is another one: her letter is refused, until the browser's key is the one registered.
+    before = len(ann.letters)
+    referee.send(ann, text, sign=False)
+    assert "not accepted" in str(ann.letters[before]["Subject"])
+    with referee.database.transaction():
+        blob = " ".join(public.split()[:2])
+        from pbem.identity import parse_key  # noqa: PLC0415
+
+        key = parse_key(blob)
+        referee.database.execute("INSERT INTO keys VALUES (?, 'ann', 'ssh', ?, 'x')", (key.fingerprint, key.public))
+    referee.send(ann, text, sign=False)
+    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv1" in ann.text
+    assert bob.find("game 1 begins")
+
+
+def test_line_ends_lost_on_the_way_change_nothing(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    page = opened(composer("spaceships"))
+    pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
+    page.locator("#notation").fill(ANN)
+    _, text = mailed(page)
+    # What was signed on several lines is sent on one, the signature beneath it.
+    signed = referee.signed(ann, text)
+    form, armor = signed.split("-----BEGIN", 1)
+    referee.send(ann, f"{flat(form)}\n\n-----BEGIN{armor}", sign=False)
+    assert "Your setup stands, revision 1" in ann.text
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, referee: Referee) -> None:
+    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    setups = {"spaceships": ("", ANN, BOB), "dueling-masters": ("", MASTERS, MASTERS_BOB),
+              "shoot-em-up": ("", "A b1 N\nB c1 N\nC d1 N", "D b9 S\nE c9 S\nF d9 S")}  # fmt: skip
+    _, one, other = setups[game]
+    ann, _ = referee.table(game, "settle: 0", {"ann": one, "bob": other})
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer(game))
+    page.locator("#practise").click()
+    for _ in range(2):
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        pasted(page, json.dumps(position))
+
+
+def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee) -> None:
+    page = opened(composer("shoot-em-up"))
+    ann, _ = referee.agreed("settle: 0")
+    for text, words in (
+        ("nothing", "there is no position.json"),
+        ('{"pbem": "reports 1"}', "neither a position nor a setup"),
+        (attachment(ann.find("your setup"), "setup.json").decode(), "of another game: spaceships"),
+    ):
+        page.locator("#pasted").fill(text)
+        page.locator("#bring").click()
+        page.wait_for_function("document.getElementById('loaded').textContent.length > 0")
+        page.wait_for_timeout(50)
+        assert words in page.locator("#loaded").inner_text()
+        assert page.locator("#work").is_hidden()

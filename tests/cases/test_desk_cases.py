@@ -1,0 +1,406 @@
+"""Cases 16 to 24, 27, 28 and 30 of reliability.md: reading letters, and what becomes of them."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from lives import Server
+from referee import Mailbox, Referee, body
+
+from pbem.config import Limits
+from pbem.identity import judge, parse_key, ssh
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.delivery import Permanent, Smarthost
+from pbem.mail.letter import read
+from pbem.reader import InProcess, Worker
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+RECEIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+    structlog.reset_defaults()
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with closing(Worker(Limits())) as worker:
+        yield worker
+
+
+def status(referee: Referee, person: Mailbox) -> str:
+    referee.send(person, "status m1", sign=False)
+    return person.text
+
+
+def bomb(kind: str) -> bytes:
+    if kind == "deep":
+        inner = b"text"
+        for level in range(1000):
+            inner = b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n%b" % (level, level, inner)
+        return inner
+    if kind == "wide":
+        return b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\nx\r\n" * 1200 + b"--b--\r\n"
+    return b"".join(b"X-%d: x\r\n" % number for number in range(1000)) + b"\r\n"
+
+
+@pytest.mark.parametrize(("kind", "words"), [("deep", "nested deeper than 10"), ("wide", "more than 50 parts")])
+def test_case_16_mime_bomb(referee: Referee, kind: str, words: str) -> None:
+    ann = referee.person("ann")
+    raw = b"From: ann@mail.example\r\nMessage-ID: <1@mail.example>\r\n" + bomb(kind)
+    referee.deliver(raw, ann.address)
+    assert words in " ".join(ann.text.split())
+    assert len(ann.letters) == 1
+    assert referee.inbox.raw(1) == raw
+
+
+def test_case_16_headers_beyond_reading_are_no_letter(referee: Referee) -> None:
+    ann = referee.person("ann")
+    raw = b"From: ann@mail.example\r\n" + bomb("headers")
+    referee.deliver(raw, ann.address)
+    assert not ann.letters
+    assert referee.inbox.outcome(1) == ("done", "unreadable")
+    assert referee.inbox.raw(1) == raw
+
+
+ODD = {
+    "a lying charset": b"Content-Type: text/plain; charset=utf-16\r\n\r\nhelp\r\n",
+    "an unknown charset": b"Content-Type: text/plain; charset=klingon\r\n\r\nh\xe9lp\r\n",
+    "NUL": b"\r\nhe\x00lp\r\n",
+    "bad base64": b"Content-Transfer-Encoding: base64\r\n\r\naGV!scA\xff=b\r\n",
+    "an absurd Date": b"Date: Fri, 99 Foo 99999 99:99:99 +9999\r\n\r\nhelp\r\n",
+    "two From": b"From: bob@mail.example\r\n\r\nhelp\r\n",
+    "no body": b"",
+    "no blank line": b"Subject: x",
+    "Message-ID of nonsense": b"Message-ID: <<<>\x00>\r\n\r\nhelp\r\n",
+    "utf-7": b"Content-Type: text/plain; charset=utf-7\r\n\r\n+AGgAZQBsAHA-\r\n",
+    "quoted-printable that ends in the middle": b"Content-Transfer-Encoding: quoted-printable\r\n\r\nhelp=",
+    "surrogates": b"Subject: =?utf-8?q?=ED=A0=80?=\r\n\r\nhelp\r\n",
+    "RFC 2231 in pieces": b"Content-Type: text/plain; charset*1=8; charset*0=utf-; charset*9999999=x\r\n\r\nhelp\r\n",
+}
+
+
+@pytest.mark.parametrize("trait", ODD)
+def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> None:
+    raw = b"From: ann@mail.example\r\n" + ODD[trait]
+    here, there = InProcess(Limits()), worker
+    assert here.read(raw) == here.read(raw) == there.read(raw)
+    verdicts = {repr(reader.judge(here.read(raw), [], "play.example")) for reader in (here, there, here)}
+    assert len(verdicts) == 1
+    ann = referee.person("ann")
+    referee.deliver(raw, ann.address)
+    assert referee.inbox.count("done") == 1
+    assert len(ann.letters) == (0 if trait == "two From" else 1)
+
+
+def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
+    """What a `preview` of the orders says, mailed in some shape or other: a whole letter body with its headers."""
+    raw = (
+        f"From: ann <{ann.address}>\r\nMessage-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
+        + text.replace("\n", "\r\n").encode()
+    )
+    referee.deliver(raw, ann.address)
+    return ann.text
+
+
+def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
+    """Signed forms survive what mail programs do; letters of other shapes are refused and shown escaped."""
+    ann, _ = referee.begun(SMALL, SETUPS)
+    form = ann.filled("orders", "Rv5")
+    armor = ssh.sign(ann.key, form.encode(), "pbem@play.example")
+    flowed = form.replace("orders m1 turn 1\n", "orders m1 \nturn 1\n")
+    mangled = "\ufeff" + flowed.replace("player ann", "player\u00a0ann").replace("\nend\n", "  \n\nend\n") + armor
+    told = orders_as(referee, ann, mangled, "Content-Type: text/plain; charset=utf-8; format=flowed\r\n")
+    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in told
+    referee.send(ann, ann.filled("orders", "R\u200bv4", rev=2))
+    assert "Your orders for turn 1 stand, revision 2:\n\n  Rv4" in ann.text
+    for looks, is_shown in (
+        ("\u041ev5", "\\u041ev5"),
+        ("\u201cRv5\u201d", "\\u201cRv5\\u201d"),
+        ("R\u202ev5", "R\\u202ev5"),
+    ):
+        referee.send(ann, ann.filled("orders", looks, rev=3))
+        refusal = ann.text.partition("nothing was changed")[2]
+        assert f"line 6: `{is_shown}`" in refusal
+        assert refusal.isascii()
+    assert "Your orders stand, revision 2:\n\n  Rv4" in status(referee, ann)
+
+
+def test_case_18_html_only(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    told = orders_as(referee, ann, "<p>help</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
+    assert "as HTML alone" in " ".join(told.split())
+
+
+def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    signed = referee.signed(ann, ann.filled("orders", "Rv5"))
+    footer = "-- \nresign m1 match\n______\nlist footer: resign m1 match\n"
+    told = orders_as(referee, ann, f"> resign m1 match\n\nresign m1 match\n\n{signed}\n{footer}")
+    assert "Your orders for turn 1 stand" in told
+    assert "You resigned" not in told
+    assert "No orders" not in status(referee, ann)
+    inside = ann.filled("orders", "Rv4", rev=2) + "\nHello there!\n-- \nresign m1 match\n"
+    referee.send(ann, inside)
+    assert "Your orders for turn 1 stand, revision 2" in ann.text
+    assert "Not understood, and ignored:" in ann.text
+    assert "Hello there!" in ann.text
+    assert "Turn 1" in status(referee, ann) or "turn 1" in status(referee, ann)
+
+
+def test_case_20_half_valid_orders(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
+    refusal = ann.text.partition("nothing was changed")[2]
+    assert "`gx3`" in refusal
+    assert "`sRv1`" in refusal
+    assert "Gv1" not in refusal
+    assert "Your orders stand, revision 1:\n\n  Rv5" in status(referee, ann)
+
+
+def test_case_21_forged_letters(referee: Referee) -> None:
+    ann, _bob = referee.begun(SMALL, SETUPS)
+    orders = ann.filled("orders", "Rv5")
+    mallory = referee.person("mallory")
+    before = len(ann.letters)
+    referee.deliver(referee.raw(ann, referee.signed(mallory, orders)), mallory.address)
+    referee.deliver(referee.raw(ann, referee.signed(ann, orders).replace("Rv5", "Rv4")), mallory.address)
+    assert not mallory.letters
+    assert [str(letter["Subject"]) for letter in ann.letters[before:]] == [
+        "[pbem] A letter in your name was not accepted"
+    ] * 2
+    assert not any("Rv" in body(letter) for letter in ann.letters[before:])
+    for _ in range(20):
+        referee.deliver(referee.raw(ann, referee.signed(mallory, orders)), mallory.address)
+    assert len(ann.letters) == before + 10
+    referee.deliver(referee.raw(ann, orders), mallory.address)
+    assert "must be signed" in ann.text
+    assert "No orders of yours stand." in status(referee, ann)
+    assert not mallory.letters
+
+
+@pytest.mark.parametrize(("name", "kind"), [("revo", "revoked"), ("exie", "expired"), ("anna", "unknown key")])
+def test_case_22_revoked_expired_and_foreign_keys(shared: Path, name: str, kind: str) -> None:
+    folder = shared / "samples" / "signed"
+    offered = "rolf" if kind == "unknown key" else name
+    key = parse_key((folder / "keys" / f"pgp-{offered}.pub.asc").read_bytes(), RECEIVED)
+    text = next(path for path in sorted((folder / "openpgp").glob("*")) if name in path.name).read_bytes()
+    verdict = judge(read(b"From: a@mail.example\r\n\r\n" + text), [key], "play.example", at=RECEIVED)
+    assert verdict.kind == kind
+    assert not verdict.signed
+
+
+def test_case_22_another_players_key(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    structlog.reset_defaults()
+    referee.open_desk()
+    with structlog.testing.capture_logs() as logs:
+        referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), ann.address)
+    assert "signature unknown key, noticed" in [entry.get("outcome") for entry in logs]
+    assert "No orders of yours stand." in status(referee, ann)
+    assert "No orders of yours stand." in status(referee, bob)
+
+
+def test_case_23_replay(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    old = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv5")))
+    referee.deliver(old, ann.address)
+    referee.send(bob, bob.filled("orders", "final"))
+    assert "turn 2" in status(referee, ann).lower()
+    for sender in (ann.address, bob.address):
+        before = status(referee, ann)
+        referee.deliver(old.replace(b"Message-ID: <", b"Message-ID: <again."), sender)
+        assert "Refused; nothing was changed." in ann.text
+        assert status(referee, ann) == before
+    for old_text, new_text in (("turn 2", "turn 1"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")):
+        referee.send(ann, ann.filled("orders", "Rv4").replace(old_text, new_text, 1))
+        assert "Refused; nothing was changed." in ann.text, new_text
+    text = ann.filled("orders", "Rv4")
+    referee.send(ann, text)
+    stands = status(referee, ann)
+    referee.send(ann, text)
+    assert "Your orders for turn 2 stand, revision 1" in ann.text
+    assert status(referee, ann) == stands
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Authentication-Results: play.example; dkim=pass header.d=mail.example; spf=pass\n",
+        "Authentication-Results: mx.evil.example; dkim=pass header.d=mail.example\n",
+        "ARC-Authentication-Results: i=1; play.example; dkim=pass header.d=mail.example\n",
+        "DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=x; l=10; h=from; bh=AA==; b=AA==\n",
+        "Received-SPF: pass\nX-Pgp-Verified: yes\nX-Signature-Status: good\n",
+    ],
+)
+def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
+    assert "must be signed" in ann.text
+    assert "No orders of yours stand." in status(referee, ann)
+
+
+def test_case_24_dkim_with_a_length(shared: Path) -> None:
+    raw = (shared / "samples" / "signed" / "dkim" / "rsa-ltag.eml").read_bytes()
+    assert b"l=" in raw
+    assert judge(read(raw), [], "play.example").kind == "none"
+
+
+HOSTILE = ("a\r\nBcc: evil@x.example", "a\nBcc: evil@x.example", "a\rb", "a\x00b", "a\x0bb\x0c\x85\u2028\u2029c")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: str) -> None:
+    ann = referee.person("ann")
+    encoded = "".join(f"={octet:02X}" for octet in hostile.encode())
+    head = (
+        f"From: =?utf-8?q?{encoded}?= <ann@mail.example>\r\nSubject: =?utf-8?q?{encoded}?=\r\n"
+        f"Message-ID: <x\x00y@mail.example>\r\nReferences: <a\x0b@b> <c@d>\r\n\r\nhelp\r\n"
+    )
+    referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), head.encode(), referee.now)
+    while referee.desk.handle_next(referee.now):
+        pass
+    row = referee.outbox.lease(referee.now)
+    assert row is not None
+    lines = row.raw.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    names = [line.partition(b":")[0].lower() for line in lines if line[:1] not in b" \t"]
+    assert b"bcc" not in names
+    assert len(names) == len(set(names))
+    assert not any(octet < 32 for line in lines for octet in line.lstrip(b" "))
+    assert row.recipient == "ann@mail.example"
+    composer = Composer("play.example", "pbem", Templates())
+    with pytest.raises(ValueError):  # noqa: PT011 - whatever it says of the address
+        composer.compose(f"ann@mail.example{hostile}", "x", "x", message_id="<1@play.example>", date=RECEIVED)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
+    import asyncio  # noqa: PLC0415
+
+    from pbem.config import Config  # noqa: PLC0415
+
+    smarthost = Smarthost(Config(server="play.example").smarthost, server="play.example")
+    with pytest.raises(Permanent, match="no plain address"):
+        asyncio.run(smarthost.send("pbem@play.example", f"ann@mail.example{hostile}", b"x"))
+
+
+@pytest.mark.parametrize(
+    ("head", "sender"),
+    [
+        ("", ""),
+        ("Auto-Submitted: auto-replied\n", "ann@mail.example"),
+        ("Precedence: bulk\n", "ann@mail.example"),
+        ("List-Id: <l.example>\n", "ann@mail.example"),
+        ("X-Loop: pbem@play.example\n", "ann@mail.example"),
+        ("Received: x\n" * 51, "ann@mail.example"),
+        ("Content-Type: multipart/report; report-type=delivery-status; boundary=b\n", "ann@mail.example"),
+        ("Subject: Out of office: away\n", "ann@mail.example"),
+        ("In-Reply-To: <1@play.example>\nX-Autoreply: yes\n", "ann@mail.example"),
+    ],
+    ids=["null sender", "auto", "bulk", "list", "loop", "hops", "DSN", "vacation", "autoreply"],
+)
+def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    before, entries = len(ann.letters), referee.database.scalar("SELECT count(*) FROM entries")
+    raw = referee.raw(ann, referee.signed(ann, "resign m1 match\n"), headers=head)
+    if "Subject" in head:
+        raw = raw.replace(b"Subject: orders\r\n", b"")
+    referee.deliver(raw, sender)
+    assert len(ann.letters) == before
+    assert referee.database.scalar("SELECT count(*) FROM entries") == entries
+    number = referee.database.scalar("SELECT max(id) FROM inbox")
+    assert referee.inbox.raw(number) == raw
+    assert str(referee.inbox.outcome(number)[1]).startswith("automatic")
+
+
+def test_case_30_the_deadline_race(referee: Referee) -> None:
+    """Whichever is committed first counts: the replacement, or the turn that the clock resolves."""
+    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", "final"))
+    late = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv4", rev=2)))
+    referee.now += timedelta(minutes=10)
+    referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), late, referee.now)
+    referee.desk.tick(referee.now)
+    referee.work()
+    assert "strike    Rv5  miss" in body(ann.find("turn 1"))
+    assert "nothing was changed" in ann.text
+    referee.send(ann, ann.filled("orders", "Rv4"))
+    referee.send(bob, bob.filled("orders", "final"))
+    early = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv3", rev=2)))
+    referee.now += timedelta(minutes=10)
+    referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), early, referee.now)
+    assert referee.desk.handle_next(referee.now)
+    referee.wait(timedelta(minutes=10))
+    assert "strike    Rv3  hit" in body(ann.find("turn 2"))
+
+
+def test_case_30_a_step_of_the_clock(referee: Referee) -> None:
+    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", "final"))
+    referee.wait(-timedelta(days=1))
+    assert "turn 1" not in str(bob.last["Subject"])
+    referee.wait(timedelta(days=1, minutes=10))
+    assert [str(letter["Subject"]) for letter in bob.letters].count("[pbem m1] Spaceships, game 1, turn 1") == 1
+    referee.wait(-timedelta(days=1))
+    referee.wait(timedelta(days=2))
+    assert [str(letter["Subject"]) for letter in bob.letters].count("[pbem m1] Spaceships, game 1, turn 1") == 1
+
+
+def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Result and reports in one transaction: a report that cannot be written leaves the turn unresolved."""
+    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv5"))
+    referee.send(bob, bob.filled("orders", "final"))
+    entries = referee.database.scalar("SELECT count(*) FROM entries")
+    send = referee.desk._clerk.send
+    left = [send]
+    with monkeypatch.context() as patched:
+        # The first report is written, the second breaks.
+
+        def send_one(*given: Any) -> None:
+            left.pop()(*given)
+
+        patched.setattr(referee.desk._clerk, "send", send_one)
+        referee.now += timedelta(minutes=10)
+        with pytest.raises(IndexError):
+            referee.desk.tick(referee.now)
+    assert referee.database.scalar("SELECT count(*) FROM entries") == entries
+    assert referee.outbox.count("waiting") == 0
+    referee.open_desk()
+    referee.work()
+    assert referee.database.scalar("SELECT count(*) FROM entries") > entries
+    for person in (ann, bob):
+        assert "turn 1" in str(person.last["Subject"])
+
+
+def test_case_30_two_daemons(tmp_path: Path) -> None:
+    one, two = Server(tmp_path), Server(tmp_path)
+    one.start()
+    try:
+        with structlog.testing.capture_logs():
+            two.start()
+        assert two.wait() == 1
+        assert one.alive
+        assert one.send(b"From: a@mail.example\r\n\r\nhelp\r\n").startswith("250")
+    finally:
+        one.kill()
+        two.kill()

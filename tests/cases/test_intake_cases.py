@@ -1,0 +1,452 @@
+"""Cases 1 to 15 and 25 to 26 of reliability.md: taking letters in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import smtplib
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import certificate
+import pytest
+from house import House, configured, run
+from lives import End, Server, Smarthost
+from office import HELLO, TEXT, Office, serve
+
+from pbem.config import Duration, Limits, Listen, Listener
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.intake import Refusal
+from pbem.store.database import BusyError, Database, FullError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+LETTER = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
+LHLO = [b"LHLO client.example", HELLO[1], *[b"RCPT TO:<pbem+%d@play.example>" % number for number in range(3)]]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+def letters(server: Server) -> list[bytes]:
+    with server.store() as (database, inbox, _):
+        return [inbox.raw(row["id"]) for row in database.rows("SELECT id FROM inbox ORDER BY id")]
+
+
+def outgoing(server: Server) -> int:
+    with server.store() as (_, _, outbox):
+        return outbox.count()
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_case_01_kill_during_data(server: Server) -> None:
+    server.start()
+    with smtplib.SMTP("127.0.0.1", server.port) as client:
+        client.ehlo()
+        client.mail("anna@mail.example")
+        client.rcpt("pbem@play.example")
+        client.docmd("DATA")
+        client.send(LETTER + b"\r\n.\r")
+        server.kill()
+        client.close()
+    assert letters(server) == []
+    server.start()
+    assert server.send(LETTER).startswith("250")
+    assert letters(server) == [LETTER]
+
+
+def test_case_02_kill_between_commit_and_250(server: Server) -> None:
+    server.start(End("letter stored"))
+    assert server.send(LETTER) == ""
+    assert server.wait() == -9
+    assert letters(server) == [LETTER]
+    server.start()
+    assert server.send(LETTER).startswith("250")
+    until(lambda: outgoing(server) == 1)
+    assert server.send(LETTER).startswith("250")
+    server.stop()
+    assert letters(server) == [LETTER]
+    assert outgoing(server) == 1
+
+
+def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
+    """What has reached the files when 250 is said is the whole letter; that it reached the disk is the test below."""
+    saved = tmp_path / "saved"
+    config = configured(tmp_path / "store")
+
+    def save(point: str) -> None:
+        if point == "250 said":
+            shutil.copytree(tmp_path / "store", saved)
+
+    async def scene(house: House) -> None:
+        with Database(config.store) as other, other.transaction():
+            sending = asyncio.create_task(house.send())
+            await asyncio.sleep(0.3)
+            assert not sending.done(), "250 was said while nothing could be written"
+        assert (await sending)[0] == 250
+
+    async def main() -> None:
+        house = House(config, points=save)
+        running = asyncio.create_task(house.daemon.run())
+        await house.until(lambda: bool(house.places))
+        await scene(house)
+        for database in (house.daemon._inbox._database, house.desk.database):
+            assert (database.scalar("PRAGMA journal_mode"), database.scalar("PRAGMA synchronous")) == ("wal", 2)
+        house.daemon.stop()
+        await running
+
+    asyncio.run(main())
+    with Database(saved / "pbem.sqlite") as database:
+        assert database.scalar("SELECT count(*) FROM inbox") == 1
+
+
+@pytest.mark.long
+def test_case_03_the_order_of_fsync_and_reply(tmp_path: Path) -> None:
+    """With strace: after the last write to the log of the store comes its fdatasync, and only then the 250."""
+    config = tmp_path / "pbem.toml"
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n')
+    trace, ready = tmp_path / "trace", tmp_path / "ready.json"
+    command = ["strace", "-f", "-y", "-e", "trace=pwrite64,fdatasync,fsync,sendto", "-o", str(trace), sys.executable]
+    script = "from pbem.cli.serve import serve; serve()"
+    command += ["-c", script, "--config", str(config), "--ready-file", str(ready)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        until(ready.exists)
+        server = Server(tmp_path)
+        server.port = int(ready.read_text().rpartition(":")[2].strip("} \n"))
+        assert server.send(LETTER).startswith("250")
+        traced = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(traced[0]), signal.SIGTERM)
+    calls = trace.read_text().splitlines()
+    said = next(at for at, call in enumerate(calls) if "250 2.0.0 stored" in call)
+    log = [call for call in calls[:said] if "-wal>" in call]
+    assert any("pwrite64" in call for call in log)
+    assert "fdatasync" in log[-1] or "fsync" in log[-1], log[-3:]
+
+
+def test_case_04_client_hangs_up_after_the_final_dot(server: Server) -> None:
+    server.start()
+    sent = [LETTER + b"%d\r\n" % number for number in range(10)]
+    for letter in sent:
+        with socket.create_connection(("127.0.0.1", server.port)) as client:
+            client.sendall(b"\r\n".join([*HELLO, b"DATA", letter + b".", b""]))
+            until(lambda: b"354" in client.recv(4000))
+    server.stop()
+    assert set(letters(server)) <= set(sent)
+    server.start()
+    for letter in sent:
+        assert server.send(letter, "anna@example.org").startswith("250")
+    assert sorted(letters(server)) == sorted(sent)
+
+
+def test_case_05_slow_client_slow_handler(tmp_path: Path) -> None:
+    async def slow_client(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            await client.say(b"DATA")
+
+            async def drip() -> None:
+                while True:
+                    client.writer.write(b"x\r\n")
+                    await asyncio.sleep(0.02)
+
+            dripping = asyncio.create_task(drip())
+            assert await client.reply() == "421 4.4.2 session too long"
+            dripping.cancel()
+
+    assert serve(slow_client, limits=Limits(session=Duration(seconds=0.5))).letters == []
+
+    async def slow_desk(house: House) -> None:
+        """The handler only stores: a desk that is at work keeps nobody waiting."""
+        done = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def work(_: datetime) -> bool:
+            asyncio.run_coroutine_threadsafe(done.wait(), loop).result()
+            return False
+
+        house.desk.handle_next = work
+        house.daemon.wake()
+        assert (await house.send())[0] == 250
+        assert (await house.send(TEXT + b"another\r\n"))[0] == 250
+        done.set()
+
+    run(configured(tmp_path), slow_desk)
+
+
+def test_case_06_disk_full(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        database = house.daemon._inbox._database
+        pages = database.scalar("PRAGMA page_count")
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        big = TEXT + (b"x" * 900 + b"\r\n") * 200
+        code, text = await house.send(big)
+        assert (code, text[:5]) == (452, b"4.3.1")
+        assert database.scalar("SELECT count(*) FROM inbox") == 0
+        database.execute(f"PRAGMA max_page_count = {pages + 10_000}")
+        assert (await house.send(big))[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+
+    run(configured(tmp_path), scene)
+
+
+def test_case_07_database_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.mail.delivery.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        with Database(tmp_path / "pbem.sqlite") as other:
+            with other.transaction():
+                assert (await house.send())[0] == 451
+            assert (await house.send())[0] == 250
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    run(configured(tmp_path), scene)
+
+
+def test_case_08_unexpected_exception() -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            office.trouble = ZeroDivisionError("the secret of anna")
+            assert await client.data(TEXT) == "451 4.3.0 local trouble, come again (reference ref42)"
+            office.trouble = None
+            await client.open(HELLO[1:])
+            assert (await client.data(TEXT)).startswith("250")
+
+    assert len(serve(scene).letters) == 1
+
+
+def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path) -> None:
+    """It kills the whole process each time, and so cannot be counted after the fact."""
+    smarthost = Smarthost()
+    with smarthost.open():
+        server = Server(tmp_path, smarthost.port)
+        try:
+            server.start(End("letter read"))
+            server.send(LETTER)
+            assert server.wait() == -9
+            for _ in range(2):
+                server.start(End("letter read"))
+                assert server.wait() == -9
+            server.start()
+            assert server.send(LETTER + b"another\r\n").startswith("250")
+            until(
+                lambda: (
+                    {recipient for recipient, _ in smarthost.taken} >= {"operator@play.example", "anna@mail.example"}
+                )
+            )
+            server.stop()
+            with server.store() as (database, _, _):
+                rows = database.rows("SELECT state, attempts FROM inbox ORDER BY id")
+            assert rows == [{"state": "aside", "attempts": 3}, {"state": "done", "attempts": 1}]
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize(
+    ("raw", "trouble", "reply"),
+    [
+        (TEXT, None, "250"),
+        (TEXT, ZeroDivisionError(), "451"),
+        (TEXT, BusyError(), "451"),
+        (TEXT, FullError(), "452"),
+        (TEXT, Refusal("450 4.7.1 no"), "450"),
+        (b"x" * 262_145, None, "500"),
+        (b"x\r\n" * 5001, None, "552"),
+    ],
+)
+def test_case_10_lmtp_with_several_recipients(raw: bytes, trouble: Exception | None, reply: str) -> None:
+    async def scene(office: Office) -> None:
+        office.trouble = trouble
+        async with office.client() as client:
+            await client.reply()
+            await client.open(LHLO)
+            assert (await client.say(b"RCPT TO:<nobody@play.example>"))[:3] == "550"
+            await client.say(b"DATA")
+            client.writer.write(raw + b"\r\n.\r\nNOOP\r\n")
+            replies = [await client.reply() for _ in range(4)]
+            # What was sent along after a refused message is dropped with it, and the session ends.
+            assert [line[:3] for line in replies] == [*[reply] * 3, "250" if reply[0] != "5" else "421"]
+
+    serve(scene, "lmtp")
+
+
+def test_case_11_flood() -> None:
+    """Connections beyond the cap, NOOPs, one byte a second: each is ended with a 421, and the others are served."""
+
+    async def scene(office: Office) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            flood = [await stack.enter_async_context(office.client("127.0.0.2")) for _ in range(12)]
+            greetings = [(await client.reply())[:3] for client in flood]
+            assert greetings.count("220") == 5
+            assert greetings.count("421") == 7
+            dripping = [client for client, greeting in zip(flood, greetings, strict=True) if greeting == "220"]
+            for client in dripping[1:]:
+                client.writer.write(b"N")
+            async with office.client("127.0.0.3") as other:
+                await other.reply()
+                await other.open()
+                assert (await other.data(TEXT)).startswith("250")
+            replies = [await dripping[0].say(b"NOOP") for _ in range(51)]
+            assert replies[-1][:3] == "421"
+            assert [await client.reply() for client in dripping[1:]] == ["421 4.4.2 session too long"] * 4
+
+    limits = Limits(connections_per_address=5, session=Duration(seconds=1.5))
+    assert len(serve(scene, limits=limits).letters) == 1
+
+
+def memory(pid: int) -> int:
+    """The most memory that a process ever had, in octets."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+@pytest.mark.parametrize(
+    ("raw", "reply"),
+    [(b"\r\n" * 15_000_000, "552"), ((b"x" * 998 + b"\r\n") * 30_000, "552"), (b"x" * 30_000_000, "500")],
+    ids=["empty lines", "big", "one line"],
+)
+def test_case_12_oversize(server: Server, raw: bytes, reply: str) -> None:
+    server.start()
+    assert server.send(LETTER).startswith("250")
+    before = memory(server.pid)
+    assert server.send(raw)[:3] == reply
+    assert memory(server.pid) - before < 64 * 2**20
+    assert server.send(LETTER + b"another\r\n").startswith("250")
+    assert len(letters(server)) == 2
+
+
+def test_case_13_line_over_1000_octets() -> None:
+    whole = b"x" * 5000 + b"\r\n" + b"y" * 65_536 + b"\r\n"
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            assert (await client.data(whole)).startswith("250")
+            await client.open(HELLO[1:])
+            assert await client.data(b"z" * 65_537 + b"\r\n") == "500 5.5.2 line too long"
+
+    assert [raw for _, raw in serve(scene).letters] == [whole]
+
+
+@pytest.mark.parametrize(
+    "end", [b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\x00.\r\n"]
+)
+def test_case_14_smuggling(end: bytes) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            await client.say(b"DATA")
+            inner = b"MAIL FROM:<evil@x.example>\r\nRCPT TO:<pbem@play.example>\r\nDATA\r\nevil"
+            assert (await client.say(b"a" + end + inner + b"\r\n.")).startswith("250")
+            assert (await client.say(b"NOOP")).startswith("250")
+
+    assert [envelope.sender for envelope, _ in serve(scene).letters] == ["anna@example.org"]
+
+
+@pytest.mark.parametrize("text", ["a\n.\nb", "a\r\n.\r\nb", "a\r.\rb", "\n.", ".\n"])
+def test_case_14_what_leaves_is_crlf(text: str) -> None:
+    composer = Composer("play.example", "pbem", Templates())
+    raw = composer.compose(
+        "anna@mail.example", text, text, message_id="<1@play.example>", date=datetime(2026, 11, 21, tzinfo=UTC)
+    )
+    assert raw.count(b"\r") == raw.count(b"\n") == raw.count(b"\r\n")
+
+
+def test_case_15_plaintext_after_starttls(tmp_path: Path) -> None:
+    cert, key = certificate.make(tmp_path)
+    listener = Listener(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+    injected = b"\r\n".join([b"STARTTLS", b"EHLO evil", b"MAIL FROM:<evil@x.example>", HELLO[2], b""])
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            assert "STARTTLS" in await client.say(HELLO[0])
+            client.writer.write(injected)
+            assert (await client.reply()).startswith("220")
+            context = ssl.create_default_context(cafile=cert)
+            await client.writer.start_tls(context, server_hostname="play.example")
+            # Had the plain text been kept, there would be a greeting, a sender and a recipient by now.
+            assert (await client.say(b"DATA"))[:3] == "503"
+            assert (await client.say(HELLO[1]))[:3] == "503"
+            assert "STARTTLS" not in await client.say(HELLO[0])
+            await client.open(HELLO[1:])
+            assert (await client.data(TEXT)).startswith("250")
+        async with office.client() as client:
+            await client.reply()
+            await client.say(HELLO[0])
+            client.writer.write(injected)
+            assert (await client.reply()).startswith("220")
+            await client.writer.drain()
+            client.writer.write(b"DATA\r\n")  # no TLS at all
+            assert b"354" not in await client.reader.read()
+
+    assert [envelope.sender for envelope, _ in serve(scene, listener=listener).letters] == ["anna@example.org"]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" + b"\r\n".join([*HELLO, b"DATA", TEXT + b".", b""]),
+        b"\x16\x03\x01\x02\x00" + bytes(512),
+        bytes(range(256)) * 100,
+    ],
+    ids=["HTTP", "TLS", "binary"],
+)
+def test_case_15_no_smtp_at_all(garbage: bytes) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            client.writer.write(garbage)
+            client.writer.write_eof()
+            with contextlib.suppress(ConnectionError):
+                assert b"354" not in await client.reader.read()
+
+    assert serve(scene).letters == []
+
+
+def test_case_25_same_message_id_other_bytes(server: Server) -> None:
+    server.start()
+    for word in (b"help", b"games"):
+        assert server.send(LETTER.replace(b"help", word)).startswith("250")
+    until(lambda: outgoing(server) == 2)
+    assert letters(server) == [LETTER, LETTER.replace(b"help", b"games")]
+
+
+def test_case_26_same_letter_twice(server: Server) -> None:
+    server.start()
+    for _ in range(3):
+        assert server.send(LETTER).startswith("250")
+    until(lambda: outgoing(server) == 1)
+    server.stop()
+    server.start()
+    assert server.send(LETTER).startswith("250")
+    server.stop()
+    assert letters(server) == [LETTER]
+    assert outgoing(server) == 1

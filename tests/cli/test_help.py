@@ -1,0 +1,46 @@
+"""Every command, and every command of a command, is documented and explains itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pbem.cli import COMMANDS, main
+
+PROJECT = Path(__file__).parents[2]
+DOCUMENTS = "".join((PROJECT / name).read_text("utf-8") for name in ("README.md", "docs/operating.md"))
+
+
+def names() -> list[tuple[str, ...]]:
+    context = click.Context(main)
+    found: list[tuple[str, ...]] = []
+    for name in COMMANDS:
+        command = main.get_command(context, name)
+        assert command is not None
+        subcommands = command.commands if isinstance(command, click.Group) else {}
+        found += [(name, inner) for inner in subcommands] or [(name,)]
+    return found
+
+
+@pytest.mark.parametrize("words", names(), ids=" ".join)
+def test_a_command_is_documented(words: tuple[str, ...]) -> None:
+    assert f"pbem {' '.join(words)}" in DOCUMENTS
+
+
+@pytest.mark.parametrize("words", names(), ids=" ".join)
+def test_a_command_and_its_options_explain_themselves(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(main, [*words, "--help"])
+    assert shown.exit_code == 0
+    command: click.Command = main
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    assert command.help
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name

@@ -1,0 +1,366 @@
+"""The operator's commands, on a real store with a running match: beside a real daemon, and without one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from referee import ANN, SERVER, START, Referee
+
+from pbem.cli import main
+from pbem.store.database import Database, Lock, stamp
+from pbem.store.inbox import Envelope
+from pbem.store.operator import Instructions
+from pbem.store.players import Players
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from click.testing import Result
+
+PBEM = str(Path(sys.executable).with_name("pbem"))
+CONFIG = """
+server = "play.example"
+operator = "operator@play.example"
+store = "store.sqlite"
+[smtp]
+listen = "127.0.0.1:{port}"
+[smarthost]
+port = {port}
+[metrics]
+listen = "127.0.0.1:0"
+"""
+
+
+class House:
+    """The folder of a server whose store was filled by a referee; the daemon is its own smarthost."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.config = folder / "pbem.toml"
+        self.config.write_text(CONFIG.format(port=self.port))
+        keys = folder / "keys"
+        keys.mkdir(mode=0o700)
+        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+            (keys / name).write_text(content.hex() + "\n")
+            (keys / name).chmod(0o600)
+        self.store = folder / "store.sqlite"
+        self.ready: dict[str, Any] = {}
+
+    def run(self, *words: str, status: int = 0) -> str:
+        """A command in this process; what it printed."""
+        command, *arguments = words
+        group = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match"} else [command]
+        done: Result = CliRunner().invoke(main, [*group, *arguments, "--config", str(self.config)])
+        assert done.exit_code == status, done.output
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+        return done.output
+
+    def found(self, *words: str) -> Any:
+        return json.loads(self.run(*words, "--json"))
+
+    @contextlib.contextmanager
+    def daemon(self) -> Iterator[subprocess.Popen[str]]:
+        file = self.folder / "ready.json"
+        file.unlink(missing_ok=True)
+        command = [PBEM, "serve", "--config", str(self.config), "--ready-file", str(file)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+            try:
+                while not file.exists() and server.poll() is None:
+                    time.sleep(0.02)
+                self.ready = json.loads(file.read_text())
+                yield server
+                server.send_signal(signal.SIGTERM)
+                _, errors = server.communicate(timeout=30)
+                assert server.returncode == 0, errors
+                self.log = errors
+            finally:
+                server.kill()
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with match m1 under way, and a letter of each trouble."""
+    folder = tmp_path_factory.mktemp("played")
+    referee = Referee(folder)
+    ann, bob = referee.begun()
+    referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
+    referee.turn((ann, "Ox4"))
+    with referee.database.transaction():
+        Players(referee.database).lose("bob", stamp(START), 1)
+        aside = referee.inbox.put
+    aside(Envelope("eve@mail.example", ("pbem@play.example",)), b"Subject: hush\r\n\r\nsecret words\r\n", START)
+    with referee.database.transaction():
+        referee.inbox.set_aside(referee.database.scalar("SELECT max(id) FROM inbox"), "ref1")
+        number = referee.outbox.put(
+            "gone@mail.example", "<9@play.example>", b"Subject: x\r\n\r\nsecret report\r\n", START
+        )
+    referee.outbox.lease(START)
+    referee.outbox.failed(number, "550 5.1.1 gone", START, None)
+    with referee.database.transaction():
+        referee.outbox.told(number)
+    referee.close()
+    return folder
+
+
+@pytest.fixture
+def house(tmp_path: Path, played: Path) -> House:
+    shutil.copy(played / "store.sqlite", tmp_path)
+    return House(tmp_path)
+
+
+def test_status_says_how_the_server_stands(house: House) -> None:
+    text = house.run("status")
+    assert "play.example, generation 1" in text
+    assert "does not run" in text
+    assert "1 aside" in text
+    assert "unreachable  bob, since 2026-03-01 12:00 UTC" in text
+    assert "1 playing" in text
+    found = house.found("status")
+    assert (found["outbox"]["failed"], found["players"], found["daemon"]) == (1, 2, None)
+
+
+def test_no_command_shows_a_secret_unasked(house: House) -> None:
+    number = str(house.found("inbox", "list")[0]["id"])
+    failed = str(house.found("outbox", "list")[0]["id"])
+    shown = [
+        house.run(*words, *more)
+        for words in (
+            ("status",),
+            ("inbox", "list", "--all"),
+            ("inbox", "show", number),
+            ("outbox", "list", "--all"),
+            ("outbox", "show", failed),
+            ("match", "list"),
+            ("match", "show", "m1"),
+        )
+        for more in ((), ("--json",))
+    ]
+    for text in shown:
+        assert not any(word in text for word in ("secret", "hush", "Ox4", "Ov1", "bGx1Gx3", *ANN.split("\n")))
+    assert "550 5.1.1 gone" in house.run("outbox", "show", failed)
+    assert "waits for   bob" in house.run("match", "show", "m1")
+
+
+def test_secrets_are_shown_on_demand_with_a_word_about_it(house: House) -> None:
+    number = str(house.found("inbox", "list")[0]["id"])
+    text = house.run("inbox", "show", number, "--secrets")
+    assert "secret words" in text
+    assert "Look only if you must" in text
+    text = house.run("match", "show", "m1", "--secrets")
+    assert "DS Ov1 Ov2 Ow1" in text
+    assert "An operator who tells a player breaks the game" in text
+
+
+def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
+    number = str(house.found("inbox", "list")[0]["id"])
+    failed = str(house.found("outbox", "list")[0]["id"])
+    house.run("inbox", "retry", number)
+    assert house.found("inbox", "show", number)["state"] == "waiting"
+    house.run("inbox", "drop", number, "--yes")
+    assert house.found("inbox", "show", number)["outcome"] == "dropped by the operator"
+    house.run("outbox", "retry", failed)
+    assert house.found("outbox", "show", failed)["state"] == "waiting"
+    house.run("outbox", "drop", failed, "--yes")
+    assert house.run("outbox", "list") == "Nothing waits in the outbox.\n"
+    assert "a letter has its effect once" in house.run("inbox", "retry", "1", status=1)
+    assert "not sent a second time" in house.run("outbox", "drop", "1", "--yes", status=1)
+    assert "there is no letter 999" in house.run("inbox", "show", "999", status=1)
+
+
+def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
+    assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
+    assert house.found("match", "list")[0]["paused"]
+    assert "reason a trip" in house.run("match", "show", "1")
+    assert "the match is paused" in house.run("match", "pause", "m1", "--reason", "again", status=1)
+    assert "there is no match m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
+    assert "m1 is closed." in house.run("match", "end", "m1", "--reason", "enough", "--yes")
+    house.run("doctor", "--no-mail", status=1)
+    with Lock(house.store):
+        pass
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("match", "pause", "seventeen", "--reason", "x"),
+        ("match", "pause", "m1"),
+        ("match", "pause", "m1", "--reason", " "),
+    ],
+)
+def test_what_is_no_match_or_no_reason_is_a_usage_error(house: House, words: tuple[str, ...]) -> None:
+    house.run(*words, status=2)
+
+
+def test_beside_a_running_daemon(house: House) -> None:
+    with house.daemon() as server:
+        begun = time.monotonic()
+        assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
+        assert time.monotonic() - begun < 50, "the daemon was not woken"
+        found = house.found("status")
+        assert (found["daemon"], list(found["paused"])) == (server.pid, ["m1"])
+        backup = house.folder / "copy.backup"
+        text = house.run("backup", str(backup))
+        assert "store.key" in text
+        assert backup.stat().st_mode & 0o777 == 0o600
+        assert "File exists" in house.run("backup", str(backup), status=1)
+        assert "in use by another pbem" in house.run("restore", str(backup), "--yes", status=1)
+        port = house.ready["metrics"]["port"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            figures = answer.read().decode()
+        assert 'pbem_inbox_letters{state="aside"} 1\n' in figures
+        assert "pbem_matches_paused 1\n" in figures
+        assert "# TYPE pbem_players_unreachable gauge\npbem_players_unreachable " in figures
+        assert "bob" not in figures
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)
+        text = house.run("doctor", status=1)
+        assert "came back in" in text
+        assert "m1         playing" in text
+        assert "Not all is well." in text  # a letter was set aside, a player is out of reach
+        assert "FAULT  mail" not in text
+    assert not any(word in house.log for word in ("secret", "hush", "Ox4", "mail.example", "a trip"))
+
+
+def test_a_restored_server_pauses_and_says_so(house: House) -> None:
+    backup = house.folder / "copy.backup"
+    house.run("backup", str(backup))
+    with Database(house.store) as database:
+        numbers = database.scalar("SELECT max(id) FROM inbox")
+    (house.folder / "junk").write_bytes(b"no backup" * 1000)
+    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), "--yes", status=1)
+    text = house.run("restore", str(backup), "--yes")
+    assert "generation 2" in text
+    assert (house.folder / "store.sqlite.before-generation-2").exists()
+    assert house.store.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in house.folder.iterdir() if "restored" in path.name) == []
+    with house.daemon():
+        pass
+    found = house.found("status")
+    assert (found["generation"], list(found["paused"])) == (2, ["m1"])
+    with Database(house.store) as database:
+        assert database.scalar("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") >= numbers + 1000
+        assert database.scalar("SELECT answer FROM instructions") == "generation 2; paused: m1"
+    assert "m1 is playing" in house.run("match", "resume", "m1", "--reason", "both agree")
+    # The same backup again, and the store between lost: the generation is not given a second time.
+    house.store.unlink()
+    assert "generation 3" in house.run("restore", str(backup), "--yes")
+
+
+def test_a_backup_of_another_server_is_refused(house: House) -> None:
+    backup = house.folder / "copy.backup"
+    with house.daemon():
+        pass
+    house.run("backup", str(backup))
+    before = house.store.read_bytes()
+    (house.folder / "keys" / "store.key").write_text("11" * 32)
+    assert "not the key of this backup" in house.run("restore", str(backup), "--yes", status=1)
+    assert house.store.read_bytes() == before
+    assert "does not open" in house.run("inbox", "show", "1", "--secrets", status=1)
+
+
+def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
+    with Database(house.store) as database:
+        database.execute(
+            "UPDATE entries SET entry = CAST(replace(CAST(entry AS TEXT), '\"turn\":1', '\"turn\":9') AS BLOB)"
+            " WHERE seq = 3"
+        )
+    text = house.run("doctor", "--no-mail", status=1)
+    assert "FAULT  m1" in text
+    with Database(house.store) as database:
+        database.execute("UPDATE inbox SET received = '2999-01-01T00:00:00.000000Z' WHERE id = 1")
+    assert "FAULT  clock" in house.run("doctor", "--no-mail", status=1)
+
+
+def test_the_doctor_says_what_became_of_the_letter(house: House) -> None:
+    house.config.write_text(
+        house.config.read_text().replace(f"[smarthost]\nport = {house.port}", "[smarthost]\nport = 1")
+    )
+    with house.daemon():
+        text = house.run("doctor", "--deadline", "1.5", status=1)
+    assert "FAULT  mail" in text
+    assert "could not be sent: " in text
+    assert not [
+        row for row in house.found("outbox", "list") if row["state"] == "waiting" and "canary" in row["recipient"]
+    ]
+
+
+def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    assert "there is no store" in house.run("status", status=1)
+    assert not house.store.exists()
+
+
+def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    text = house.run("check-config")
+    assert "All is well." in text
+    house.config.write_text(
+        'mailbox = "Pbem"\nservr = "x"\n[smarthost]\nport = 0\ntls = "yes"\n[limits]\nidle = "soon"\n'
+        "[log]\nlevel = 1\nfoo = 2\n"
+    )
+    lines = house.run("check-config", status=1).splitlines()
+    wanted = (
+        "server is missing",
+        "servr is no key of this file; did you mean server?",
+        "smarthost.port",
+        "smarthost.tls",
+        "limits.idle",
+        "log.level",
+        "log.foo is no key",
+    )
+    for words in wanted:
+        assert any(words in line for line in lines), (words, lines)
+    house.config.write_text(
+        'server = "Play"\ndelimiter = "?"\noperator = "me"\n[dkim]\nselector = "x"\n[metrics]\nlisten = "0.0.0.0:1"\n'
+    )
+    lines = house.run("check-config", status=1).splitlines()
+    for words in ("no host name", "one of + - = _", "no address", "given together", "127.0.0.1 or [::1] alone"):
+        assert any(words in line for line in lines), (words, lines)
+
+
+def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    (tmp_path / "keys" / "store.key").chmod(0o644)
+    house.config.write_text(
+        f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n[smtp]\nlisten = ""\n'
+        '[lmtp]\nlisten = "unix:nowhere/lmtp"\n'
+        '[smarthost]\nuser = "x"\npassword_file = "missing"\nhost = "no.such.host.invalid"\n'
+        '[dkim]\nselector = "a"\nkey_file = "missing.pem"\n'
+    )
+    text = house.run("check-config", status=1)
+    for words in (
+        "may be read by others",
+        "no folder",
+        "missing cannot be read",
+        "no.such.host.invalid",
+        "missing.pem",
+    ):
+        assert f"{words}" in text
+    assert "nobody is told" in text
+
+
+def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.cli.opened.PATIENCE", 0.2)
+    with Lock(house.store):
+        text = house.run("match", "pause", "m1", "--reason", "x", status=1)
+        assert "has not obeyed yet" in text
+    with Database(house.store) as database:
+        assert len(Instructions(database).waiting()) == 1
+    assert os.getpid()  # SIGCONT to ourselves did no harm

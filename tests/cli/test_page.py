@@ -1,0 +1,50 @@
+"""`pbem page`: one file a game that loads nothing, under a policy that allows its own style and script alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+
+import pytest
+from click.testing import CliRunner
+
+from pbem.cli import main
+from pbem.games import GAMES
+from pbem.pages import fragment
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_of_a_game_is_whole_in_itself(game: str) -> None:
+    done = CliRunner().invoke(main, ["page", game])
+    assert done.exit_code == 0
+    page = done.stdout
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    for kind in ("script", "style"):
+        (inside,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy[1]
+    assert policy[1].startswith("default-src 'none'; ")
+    assert "unsafe" not in policy[1]
+    # Nothing is loaded from anywhere, and no attribute runs or styles anything.
+    assert not re.search(r"https?://|//[a-z]+\.[a-z]|@import|url\(|<link|<img|\ssrc=|\son[a-z]+=|\sstyle=", page)
+    assert not re.search(r"\bfetch\(|XMLHttpRequest|sendBeacon|WebSocket|import\(|eval\(|innerHTML", page)
+    assert len(page) < 100_000
+
+
+def test_another_game_is_refused() -> None:
+    done = CliRunner().invoke(main, ["page", "chess"])
+    assert done.exit_code == 2
+    assert "spaceships" in done.stderr
+
+
+def test_a_links_fragment_holds_the_state() -> None:
+    state = {"pbem": "position 1", "view": {"cells": ["Rv1"] * 100}}
+    packed = fragment(state)
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", packed)
+    raw = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    assert json.loads(zlib.decompress(raw, -15)) == state
+    assert len(packed) < 200

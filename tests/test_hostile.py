@@ -1,0 +1,367 @@
+"""A live daemon under odd mail, fuzzers, floods and bombs: it lives, and stays small.
+
+Nothing here looks at what is answered but for one thing: the daemon is the same process, of bounded size, and serves
+the others. Mutations come from a seed that is printed; another one is taken from PBEM_SEED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import os
+import smtplib
+import socket
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lives import MAILBOX, SERVER, Player, Server, Smarthost
+from referee import body
+
+from pbem.config import Limits
+from pbem.identity import parse_key, ssh
+from pbem.mail.letter import Unreadable, automatic
+from pbem.reader import InProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BOUND = 64 * 2**20  # octets by which a daemon may grow, whatever comes
+HELP = b"From: anna@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
+ROOMY = "[limits]\nletters_per_day = 100000\nmessages_per_connection = 10000\n"
+
+
+@pytest.fixture
+def smarthost() -> Iterator[Smarthost]:
+    with Smarthost().open() as smarthost:
+        yield smarthost
+
+
+@pytest.fixture
+def server(tmp_path: Path, smarthost: Smarthost) -> Iterator[Server]:
+    server = Server(tmp_path, smarthost.port, f'{ROOMY}[lmtp]\nlisten = "unix:lmtp"\n')
+    server.start(worker=True)
+    yield server
+    server.kill()
+
+
+def seed() -> Random:
+    given = os.environ.get("PBEM_SEED") or "pbem"
+    print(f"PBEM_SEED={given}")
+    return Random(given)
+
+
+def size(pid: int, peak: bool = True) -> int:
+    """How much memory a process ever had, in octets."""
+    word = "VmHWM:" if peak else "VmRSS:"
+    return int(Path(f"/proc/{pid}/status").read_text().partition(word)[2].split()[0]) * 1024
+
+
+def corpora(shared: Path) -> list[bytes]:
+    """Odd mail and signed mail, with the line ends that SMTP knows."""
+    folders = [shared / "corpora" / "mail", shared / "samples" / "signed"]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in {".eml", ".mbox"}]
+    mails = [path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for path in paths]
+    assert len(mails) > 130
+    return mails
+
+
+def settled(server: Server) -> None:
+    """Wait until the desk has been through all letters."""
+    end = time.monotonic() + 300
+    with server.store() as (_, inbox, _):
+        while inbox.count("waiting") + inbox.count("leased"):
+            assert server.alive
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+
+def test_all_odd_mail_by_smtp_and_lmtp(server: Server, shared: Path) -> None:
+    mails = corpora(shared)
+    server.send(HELP % 0)
+    settled(server)
+    born, before = server.pid, size(server.pid)
+    with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
+        for mail in mails:
+            assert client.sendmail("anna@mail.example", [MAILBOX], mail) == {}
+    with smtplib.LMTP(str(server.folder / "lmtp"), local_hostname="client.example", timeout=120) as client:
+        for mail in mails:
+            # One recipient: smtplib's LMTP reads no more than one reply.
+            assert client.sendmail("bob@mail.example", [MAILBOX], mail) == {}
+    settled(server)
+    assert server.pid == born
+    assert size(server.pid) - before < BOUND
+    with server.store() as (database, inbox, _):
+        assert inbox.count("done") == inbox.count()
+        assert database.scalar("SELECT count(*) FROM players") == 0
+        assert database.scalar("SELECT count(*) FROM entries") == 0
+    server.stop()
+
+
+def registered(server: Server, smarthost: Smarthost) -> Player:
+    player = Player("ann", Random("ann"))
+    player.register()
+    for _ in range(2):
+        assert server.send(player.outgoing.pop(), player.address).startswith("250")
+        player.receive(smarthost.arrivals.get(timeout=120)[1])
+    assert any("You are registered as ann." in body(letter) for letter in player.letters.values())
+    return player
+
+
+def signed(player: Player, number: int, mail: bytes) -> bytes:
+    """An odd mail as what a player has signed: attached as a text, with its signature beside it."""
+    parts = {"odd.txt": mail, "odd.txt.sig": ssh.sign(player.key, mail, f"pbem@{SERVER}").encode()}
+    attached = b"".join(
+        f'--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="{name}"\r\n'
+        f"Content-Transfer-Encoding: base64\r\n\r\n".encode()
+        + base64.encodebytes(content).replace(b"\n", b"\r\n")
+        for name, content in parts.items()
+    )
+    head = (
+        f"From: {player.address}\r\nMessage-ID: <odd.{number}@mail.example>\r\n"
+        "Content-Type: multipart/mixed; boundary=b\r\n\r\n"
+    )
+    return head.encode() + attached + b"--b--\r\n"
+
+
+def test_all_odd_mail_signed(server: Server, smarthost: Smarthost, shared: Path) -> None:
+    """What is signed is read for commands: also then odd mail changes nothing, and is answered."""
+    player = registered(server, smarthost)
+    before, born = size(server.pid), server.pid
+    mails = [signed(player, number, mail) for number, mail in enumerate(corpora(shared))]
+    with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
+        for mail in mails:
+            assert client.sendmail(player.address, [MAILBOX], mail) == {}
+    settled(server)
+    assert (server.pid, server.alive) == (born, True)
+    assert size(server.pid) - before < BOUND
+    with server.store() as (database, inbox, _):
+        assert inbox.count("done") == inbox.count()
+        outcomes = [row["outcome"] for row in database.rows("SELECT outcome FROM inbox WHERE id > 2")]
+        assert sum(outcome.startswith("commands") for outcome in outcomes) > len(mails) / 2
+        assert database.scalar("SELECT count(*) FROM players") == 1
+        assert database.scalar("SELECT count(*) FROM matches") == 0
+    server.stop()
+
+
+VERBS = [
+    b"EHLO x", b"HELO x", b"LHLO x", b"MAIL FROM:<a@mail.example>", b"MAIL FROM:<>", b"RCPT TO:<pbem@play.example>",
+    b"RCPT TO:<x@y>", b"DATA", b".", b"RSET", b"NOOP", b"QUIT", b"HELP", b"VRFY x", b"EXPN x", b"AUTH PLAIN",
+    b"STARTTLS", b"BDAT 5 LAST", b"Subject: x", b"", b"From: a@mail.example", b"GET / HTTP/1.0",
+    b"PROXY TCP4 1.1.1.1 2.2.2.2 1 2",
+]  # fmt: skip
+JUNK = [b"\r\n", b"\n", b"\r", b"\r\n.\r\n", b"\x00", b"\xff", b" ", b"<", b">", b":", b"x" * 3000, b"\x16\x03\x01"]
+
+
+def babble(random: Random) -> bytes:
+    """What a client might say that knows some words."""
+    words = []
+    for _ in range(random.randint(1, 40)):
+        words.append(random.choice(VERBS) if random.random() < 0.8 else random.randbytes(random.randint(1, 60)))
+        words.append(b"\r\n" if random.random() < 0.85 else random.choice(JUNK))
+    return b"".join(words)
+
+
+def fuzz_socket(server: Server, random: Random, rounds: int) -> None:
+    for number in range(rounds):
+        babbled = babble(random)
+        lmtp = number % 3 == 0
+        client = socket.socket(socket.AF_UNIX if lmtp else socket.AF_INET)
+        with client, contextlib.suppress(OSError):
+            client.settimeout(0.05)
+            client.connect(str(server.folder / "lmtp") if lmtp else ("127.0.0.1", server.port))
+            at = 0
+            while at < len(babbled):
+                step = random.choice((1, 7, 100, 5000))
+                client.sendall(babbled[at : at + step])
+                at += step
+                if random.random() < 0.3:
+                    client.recv(4000)
+            if random.random() < 0.5:
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(4000):
+                    pass
+        assert server.alive, babbled
+
+
+@pytest.mark.parametrize("rounds", [150, pytest.param(5000, marks=pytest.mark.long)])
+def test_a_fuzzer_at_the_socket(server: Server, rounds: int) -> None:
+    random = seed()
+    server.send(HELP % 0)
+    before = size(server.pid)
+    fuzz_socket(server, random, rounds)
+    assert server.send(HELP % 1).startswith("250")
+    settled(server)
+    assert size(server.pid) - before < BOUND
+    server.stop()
+
+
+PIECES = [
+    b"Content-Type: multipart/mixed; boundary=b\r\n", b"Content-Type: text/plain; charset=", b"--b\r\n", b"--b--\r\n",
+    b"From: ", b"a@b.example", b"=?utf-8?q?", b"?=", b"Content-Transfer-Encoding: base64\r\n", b"name*0*=", b"; ",
+    b"-----BEGIN PGP SIGNED MESSAGE-----\r\n", b"-----BEGIN PGP SIGNATURE-----\r\n",
+    b"-----END PGP SIGNATURE-----\r\n", b"-----BEGIN SSH SIGNATURE-----\r\n", b"-----END SSH SIGNATURE-----\r\n",
+    b"untrusted comment: ", b"\r\n\r\n", b"Content-Disposition: attachment; filename=orders.txt.sig\r\n",
+    b"\xef\xbb\xbf", b"\x00", b"orders m1 turn 1\r\n",
+]  # fmt: skip
+
+
+def mutated(random: Random, mail: bytes) -> bytes:
+    """A letter with some of its octets cut, doubled, moved, changed, or replaced by what means something."""
+    data = bytearray(mail)
+    for _ in range(random.randint(1, 8)):
+        at, to = sorted(random.randrange(len(data) + 1) for _ in range(2))
+        to = min(to, at + random.choice((1, 20, 2000)))
+        way = random.randrange(5)
+        if way == 0:
+            del data[at:to]
+        elif way == 1:
+            data[at:at] = data[at:to] * random.choice((1, 1, 50))
+        elif way == 2:
+            data[at:at] = random.choice(PIECES)
+        elif way == 3:
+            data[at:to] = random.randbytes(to - at)
+        else:
+            data[at:at] = random.choice(PIECES) * random.choice((1, 3, 200))
+    return bytes(data[:300_000])
+
+
+@pytest.mark.parametrize("rounds", [600, pytest.param(30_000, marks=pytest.mark.long)])
+def test_a_fuzzer_at_the_reader(shared: Path, rounds: int) -> None:
+    """No exception but `Unreadable`, no surrogate that could not be stored, and the same verdict twice."""
+    random = seed()
+    mails = corpora(shared)
+    folder = shared / "samples" / "signed" / "keys"
+    keys = [
+        parse_key((folder / name).read_bytes()) for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub")
+    ]
+    reader = InProcess(Limits())
+    read = 0
+    for _ in range(rounds):
+        raw = mutated(random, random.choice(mails))
+        began = time.process_time()
+        try:
+            letter = reader.read(raw)
+        except Unreadable:
+            continue
+        read += 1
+        automatic(letter, "a@b.example", address=MAILBOX, server="play.example")
+        verdict = reader.judge(letter, keys, "play.example")
+        assert verdict == reader.judge(letter, keys, "play.example")
+        repr(letter).encode()
+        assert time.process_time() - began < 10, raw[:2000]
+    assert read > rounds / 2
+
+
+@pytest.mark.parametrize("rounds", [40, pytest.param(1500, marks=pytest.mark.long)])
+def test_mutated_letters_through_a_live_daemon(server: Server, shared: Path, rounds: int) -> None:
+    random = seed()
+    mails = corpora(shared)
+    before = size(server.pid)
+    with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
+        for _ in range(rounds):
+            with contextlib.suppress(smtplib.SMTPDataError):
+                client.sendmail("anna@mail.example", [MAILBOX], mutated(random, random.choice(mails)))
+    settled(server)
+    with server.store() as (_, inbox, _):
+        assert inbox.count("done") == inbox.count() > rounds / 2
+    assert size(server.pid) - before < BOUND
+    server.stop()
+
+
+async def others(server: Server, seconds: list[float], done: asyncio.Event) -> None:
+    """Somebody else, from another address, who sends letters all the time; how long each took."""
+    number = 0
+    while not done.is_set():
+        number += 1
+        began = time.monotonic()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, local_addr=("127.0.0.9", 0))
+        commands = [b"", b"HELO x", b"MAIL FROM:<anna@mail.example>", b"RCPT TO:<pbem@play.example>", b"DATA"]
+        for command in [*commands, HELP % number + b"."]:
+            writer.write(command + b"\r\n" if command else b"")
+            reply = await reader.readline()
+            assert reply[:1] in b"23", reply
+        seconds.append(time.monotonic() - began)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        await asyncio.sleep(0.05)
+
+
+async def flood(server: Server, count: int) -> None:
+    """So many connections, all held open as long as the server lets them be."""
+    room = asyncio.Semaphore(400)
+
+    async def one() -> None:
+        async with room:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(), 1)
+                writer.close()
+
+    await asyncio.gather(*(one() for _ in range(count)))
+
+
+async def oversized(server: Server, piece: bytes, times: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"HELO x\r\nMAIL FROM:<evil@x.example>\r\nRCPT TO:<pbem@play.example>\r\nDATA\r\n")
+    with contextlib.suppress(ConnectionError):
+        for _ in range(times):
+            writer.write(piece)
+            await writer.drain()
+        writer.write(b"\r\n.\r\n")
+        assert b"250 2.0.0 stored" not in await asyncio.wait_for(reader.readuntil(b"too"), 60)
+    writer.close()
+
+
+async def bombs(server: Server) -> None:
+    nested = b"From: evil@x.example\r\n"
+    for level in range(900):
+        nested += b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (level, level)
+    wide = b"From: evil@x.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\nx\r\n" * 1200
+    for number in range(30):
+        for bomb in (nested, wide):
+            raw = bomb + b"\r\n%d\r\n" % number
+            assert (await asyncio.to_thread(server.send, raw, f"evil{number}@x.example")).startswith("250")
+
+
+ATTACKS: dict[str, Any] = {
+    "5,000 connections": lambda server: flood(server, 5000),
+    "a letter of 30 MB": lambda server: oversized(server, (b"x" * 998 + b"\r\n") * 100, 300),
+    "30 MB of empty lines": lambda server: oversized(server, b"\r\n" * 50_000, 300),
+    "30 MB without a line end": lambda server: oversized(server, b"x" * 100_000, 300),
+    "MIME bombs": bombs,
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_memory_is_bounded_and_the_others_are_served(
+    server: Server, attack: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.send(HELP % 0)
+    settled(server)
+    before = size(server.pid)
+    seconds: list[float] = []
+
+    async def main() -> None:
+        done = asyncio.Event()
+        other = asyncio.create_task(others(server, seconds, done))
+        await asyncio.sleep(0.2)
+        began = len(seconds)
+        await ATTACKS[attack](server)
+        while len(seconds) < began + 3:  # noqa: ASYNC110 - what is waited for is the server's doing
+            await asyncio.sleep(0.05)
+        done.set()
+        await other
+
+    asyncio.run(main())
+    settled(server)
+    grown = size(server.pid) - before
+    with capsys.disabled():
+        print(f"\n{attack}: grown by {grown / 2**20:.1f} MiB; others waited {max(seconds):.2f} s at most", end=" ")
+    assert grown < BOUND
+    server.stop()
