@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -378,6 +379,17 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
     assert len({reply_to(letter) for letter in ann.letters if "m1" in str(letter["Subject"])}) == 1
     stored = str(post.referee.database.rows("SELECT * FROM reply_tokens"))
     assert not any(address.partition(".")[2].partition("@")[0] in stored for address in addresses)
+
+
+def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
+    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    _, bob = post.begun()
+    letter = bob.find("begins")
+    position = json.loads(attachment(letter, "position.json"))
+    assert position["address"] == reply_to(letter)
+    bob.letters[:] = [letter]
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=position["address"])
+    assert post.standing(2) == "bOy3Oy5"
 
 
 # Whose word is taken.
