@@ -48,6 +48,8 @@ class Out:
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
+    detail: str | None = None
+    """The detail of `reply_to` where that is good for one letter."""
     place: Place | None = None
     """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
@@ -92,7 +94,9 @@ class Clerk:
         out.text = visible(out.text)
         player = self._players.by_address(address)
         if player is not None and player.level == "mailbox":
-            out.reply_to = self.sub_address(self._mailboxes.give(player, out.place, now))
+            out.detail = out.detail or self._mailboxes.draw()
+            out.reply_to = self.sub_address(out.detail)
+            self._mailboxes.give(out.detail, player, out.place, now)
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -221,10 +225,13 @@ class Clerk:
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
+        keyless = self._players.level(match.name(seat)) == "mailbox"
+        detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
         return Out(
             f"[pbem {match.id}] {subject}",
             "",
-            reply_to=self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            reply_to=self.sub_address(detail),
+            detail=detail if keyless else None,
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -170,6 +171,10 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
         post.referee.turn((ann, ""))
         post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
         assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
+    html = bob.find("game 1, turn 3").get_body(("html",))
+    assert html is not None
+    assert "Answer this letter with the form" in html.get_content()
+    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)
@@ -375,6 +380,17 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
     assert len({reply_to(letter) for letter in ann.letters if "m1" in str(letter["Subject"])}) == 1
     stored = str(post.referee.database.rows("SELECT * FROM reply_tokens"))
     assert not any(address.partition(".")[2].partition("@")[0] in stored for address in addresses)
+
+
+def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
+    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    _, bob = post.begun()
+    letter = bob.find("begins")
+    position = json.loads(attachment(letter, "position.json"))
+    assert position["address"] == reply_to(letter)
+    bob.letters[:] = [letter]
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=position["address"])
+    assert post.standing(2) == "bOy3Oy5"
 
 
 # Whose word is taken.
