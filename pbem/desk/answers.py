@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.mailbox import Mailboxes
     from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
@@ -50,6 +51,11 @@ _WAITING = 5
 
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
+
+_ELSEWHERE = (
+    "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
+    " {}, such as this one"
+)
 
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
 
@@ -67,11 +73,13 @@ class Answers(Tables):
         people: People,
         settle: timedelta,
         parse_key: Callable[[str | bytes, datetime | None], Key],
+        mailboxes: Mailboxes,
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
         self._people = people
         self._parse_key = parse_key
+        self._mailboxes = mailboxes
         self._gathering = Gathering(players, archive, clerk, world, people, settle)
         self._elsewhere = {**self._gathering.commands, **Around(players, archive, clerk, world, people).commands}
 
@@ -83,10 +91,24 @@ class Answers(Tables):
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
-            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+            self._demand_mailbox(caller, command)
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         answer: Answer = method(caller, command)
         return answer
+
+    def _demand_mailbox(self, caller: Caller, command: Command) -> None:
+        """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
+        proof = caller.proof
+        if caller.player is None or caller.player.level == "key" or proof is None:
+            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+        if not proof.holds or proof.token is None:
+            raise Refused(Fault(command.name, None, proof.missing))
+        found = self.place(caller, command)
+        if found is None or proof.again is not None:
+            return
+        match, row, _ = found
+        if proof.token.place != (row.number, match.game, match.turn):
+            raise Refused(Fault(command.name, None, _ELSEWHERE.format(match.id)))
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
@@ -105,6 +127,8 @@ class Answers(Tables):
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
+        if topic == "mailbox":
+            return Answer("help_mailbox")
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -142,7 +166,7 @@ class Answers(Tables):
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
-            raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
+            return self._register_mailbox(caller, name)
         try:
             key = self._parse_key(given, caller.now)
         except BadKey as error:
@@ -159,6 +183,19 @@ class Answers(Tables):
         self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
         facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
         return Answer("register", facts)
+
+    def _register_mailbox(self, caller: Caller, name: str) -> Answer:
+        """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
+        proof = caller.proof
+        if proof is None or (proof.holds and proof.token and proof.token.name != name):
+            detail = self._mailboxes.invite(caller.address, name, caller.now)
+            return Answer("register_mailbox", {"name": name}, reply_to=detail)
+        if not proof.holds:
+            raise Refused(Fault("register", None, proof.missing))
+        self._players.add(name, caller.address, None, stamp(caller.now))
+        self._people.speak(caller.address)
+        self._gathering.welcome(name, caller.address, caller.now)
+        return Answer("registered_mailbox", {"name": name, "games": self._titles()})
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
         found = self._players.challenges(caller.address)
@@ -217,6 +254,7 @@ class Answers(Tables):
             "commitment": digest(submission.paper.encode()),
             "signature": self._archive.vouch(opening.match, digest(submission.paper.encode())),
             "rev": submission.rev,
+            "level": submission.level,
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]
@@ -233,6 +271,7 @@ class Answers(Tables):
             "turn": turn,
             "rev": submission.rev,
             "final": submission.final,
+            "level": submission.level,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
             "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
@@ -318,11 +357,11 @@ class Answers(Tables):
             raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)
-        by = match.name(seated.seat)
+        by, level = match.name(seated.seat), caller.signed.level
         what = "the whole match" if whole else f"game {match.game} of match"
         for seat in match.seats:
             if seat != seated.seat:
-                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what)
+                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what, level=level)
         self._commit(seated, step, caller.now)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 

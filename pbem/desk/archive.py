@@ -120,6 +120,7 @@ class Archive:
             "paper": submission.paper,
             "final": submission.final,
             "standing": submission.standing,
+            "evidence": submission.evidence.decode(),
         }
         self.matches.submit(number, SubmissionRow(match.game, match.turn, seat, content, submission.letter))
 
@@ -135,7 +136,15 @@ class _Rows:
     def paper(self, path: str) -> bytes | None:
         return self._matches.paper(self._number, path)
 
-    def form(self, match: Match, kind: str, seat: int, _letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def form(
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        _letter: bytes,
+        paper: Opening | Receipt | None,
+        _evidence: bytes = b"",
+    ) -> Form:
         if paper is None:
             return Form(match.server, match.name(seat), match.prev, 1)
         turn = match.turn if kind == "orders" else 0
@@ -155,5 +164,11 @@ class _Rows:
 def _submission(row: SubmissionRow) -> Submission:
     content = row.content
     return Submission(
-        content["rev"], content["text"], content["paper"], row.letter, content["final"], content["standing"]
+        content["rev"],
+        content["text"],
+        content["paper"],
+        row.letter,
+        content["final"],
+        content["standing"],
+        content.get("evidence", "").encode(),
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.archive import Archive
+    from pbem.desk.mailbox import Mailboxes
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import Players
+    from pbem.store.tokens import Place
 
 __all__ = ["Clerk", "Out"]
 
@@ -45,6 +47,8 @@ class Out:
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
+    place: Place | None = None
+    """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
     in_reply_to: str | None = None
 
@@ -60,6 +64,7 @@ class Clerk:
         people: People,
         archive: Archive,
         random: Callable[[int], bytes],
+        mailboxes: Mailboxes,
         operator: str = "",
         pages: str = "",
     ) -> None:
@@ -71,6 +76,7 @@ class Clerk:
         self._archive = archive
         self._random = random
         self._pages = pages
+        self._mailboxes = mailboxes
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
@@ -78,8 +84,14 @@ class Clerk:
         return self._composer.templates.render(template, **about, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
+
+        To a player without a key it has a Reply-To that is good for one letter.
+        """
         out.text = visible(out.text)
+        player = self._players.by_address(address)
+        if player is not None and player.level == "mailbox":
+            out.reply_to = self.sub_address(self._mailboxes.give(player, out.place, now))
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -95,6 +107,10 @@ class Clerk:
             pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
+
+    def sub_address(self, detail: str) -> str:
+        """The server's sub-address with this detail."""
+        return self._composer.sub_address(detail)
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
@@ -155,6 +171,7 @@ class Clerk:
             "settling": _duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
             "me": None,
             "finished": match.games,
             "totals": match.totals,
@@ -175,7 +192,7 @@ class Clerk:
             facts |= self.turn_facts(match, seat, facts, out)
             facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "begin":
-            facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+            facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
             facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
@@ -208,6 +225,7 @@ class Clerk:
             f"[pbem {match.id}] {subject}",
             "",
             reply_to=self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
 
@@ -217,6 +235,7 @@ class Clerk:
         keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
             "me": seat,
+            "level": self._players.level(match.name(seat)),
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
@@ -288,6 +307,7 @@ class Clerk:
         return {
             "outcome": _outcome_of_game(match, facts["ended"]),
             "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
+            "levels": _levels(match),
             "bundle_name": name,
         }
 
@@ -357,6 +377,11 @@ def _name(name: str) -> str:
 
 def _commitments(match: Match) -> dict[int, str]:
     return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+
+
+def _levels(match: Match) -> dict[int, str]:
+    """At which level each setup came."""
+    return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
 def _duration(seconds: int) -> str:

@@ -18,6 +18,7 @@ from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
 from pbem.games import Fault, Refused
@@ -30,10 +31,12 @@ from pbem.points import passing
 from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
+from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
+from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
+    from pbem.desk.mailbox import Proof
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
@@ -49,6 +53,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
+    from pbem.store.tokens import Token
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
@@ -61,6 +66,9 @@ EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
+
+_NO_EFFECT = frozenset({"refused", "again", "again_mailbox"})
+"""The answers to commands that changed nothing."""
 
 _ECHO = 4000
 """How many characters of a command are echoed."""
@@ -106,8 +114,18 @@ class Desk:
             Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
         )
         self._outbox = Outbox(database, vault)
+        self._lookups = Lookups(database)
+        self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
         self._clerk = Clerk(
-            composer, self._outbox, self._players, self._people, self._archive, random, config.operator, config.pages
+            composer,
+            self._outbox,
+            self._players,
+            self._people,
+            self._archive,
+            random,
+            self._mailboxes,
+            config.operator,
+            config.pages,
         )
         self._postmaster = Postmaster(
             config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
@@ -133,6 +151,7 @@ class Desk:
             self._people,
             config.clock.settle,
             self._reader.parse_key,
+            self._mailboxes,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -163,6 +182,11 @@ class Desk:
             self._archive.forget()
             self._interrupted = row.id  # given back once the store can be written again
             raise
+        except Awaited as awaited:
+            with self._database.transaction():
+                self._lookups.ask(row.id, awaited.names, awaited.tries, now)
+                self._inbox.give_back(row.id)
+            self._log.info("letter waits for the DNS", inbox=row.id)
         except Exception as error:
             self._archive.forget()
             reference = self._random(6).hex()
@@ -257,15 +281,37 @@ class Desk:
                 text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
-        if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
-            return "too many unsigned letters today"
+        if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+            # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
+            verdict = Verdict("none", verdict.reason)
         if verdict.kind in {"none", "valid"}:
             identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
-        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
         reading = commands.parse(identified.text)
+        tokens = self._mailboxes.tokens_of(letter, row)
+        proof = None
+        if verdict.kind == "none":
+            proof = self._prove(letter, row, tokens, player, reading)
+            # Nobody can use up the answers of somebody whose letters prove themselves.
+            if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
+                return "too many unsigned letters today"
+        routed = self._routed(letter, row, player, tokens)
+        caller = Caller(sender, player, identified.verdict, letter, routed, now, proof)
         return self._carry_out(caller, reading, identified, row.received)
+
+    def _prove(
+        self, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
+    ) -> Proof | None:
+        """What the letter of somebody without a key proves, where one of its commands asks for that."""
+        if player is None:
+            wanted = any(
+                command.name == "register" and "key" not in command.arguments for command in reading.commands
+            )
+            tokens = [token for token in tokens if token.purpose == "register"]
+            return self._mailboxes.judge(letter, row, tokens, None) if wanted and tokens else None
+        wanted = any(commands.COMMANDS[command.name].signed for command in reading.commands)
+        return self._mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
 
     def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
         """The keys that a letter from this address may be signed with: no others are tried."""
@@ -296,8 +342,11 @@ class Desk:
         self._database.set_meta(mark, f"{now.date().isoformat()} {times}")
         return times
 
-    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None) -> int | None:
+    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None, tokens: list[Token]) -> int | None:
         """The match of the player's own Reply-To token that the letter was sent to, by envelope or header."""
+        for single in tokens:
+            if player and single.name == player.name and single.place:
+                return single.place[0]
         for address in (*row.envelope.recipients, *letter.recipients):
             _, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
             _, _, token = detail.partition(".")
@@ -311,12 +360,15 @@ class Desk:
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
         if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        proof = caller.proof if caller.proof and caller.proof.holds else None
         # A signed text that was here before may be sent by anybody who saw it.
         if caller.player and ((signed and again is None) or caller.match is not None):
             self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
         answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
+        if proof and proof.again is None and any(_had_effect(command, answer) for command, answer in answers):
+            self._mailboxes.use(proof, caller.now)
         reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
@@ -324,6 +376,10 @@ class Desk:
     def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool) -> Answer:
         if again is not None and command.name in CHANGES:
             return Answer("again", {"name": command.name, "when": moment(again)})
+        proof = caller.proof
+        if proof and proof.holds and proof.again is not None and commands.COMMANDS[command.name].signed:
+            facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
+            return Answer("again_mailbox", facts, match=self._answers.place(caller, command))
         self._database.execute("SAVEPOINT command")
         try:
             if several and command.name in EVIDENCE:
@@ -353,6 +409,8 @@ class Desk:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
                 break
+            if answer.reply_to is not None:
+                out.reply_to = self._clerk.sub_address(answer.reply_to)
         told = []
         for command, answer in answers:
             for letter in answer.letters:
@@ -374,6 +432,12 @@ class Desk:
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
         self._clerk.send(address, out, now)
+
+
+def _had_effect(command: Command, answer: Answer) -> bool:
+    """Whether this was a command that a reply token is used up by, and was obeyed."""
+    opened = answer.template == "registered_mailbox"
+    return opened or (commands.COMMANDS[command.name].signed and answer.template not in _NO_EFFECT)
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

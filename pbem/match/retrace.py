@@ -42,11 +42,19 @@ class Source(Protocol):
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
 
-    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        letter: bytes,
+        paper: Opening | Receipt | None,
+        evidence: bytes = b"",
+    ) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
         `kind` is "setup", "orders", "resign game" or "resign match"; `paper` is the opening or receipt that names
-        the letter.
+        the letter; `evidence` stands for the signature of a letter at level `mailbox`.
         """
 
 
@@ -144,7 +152,7 @@ class _Walk:
 
     def agreed(self) -> Step:
         players = tuple(
-            Player(player["name"], tuple(player["keys"]))
+            Player(player["name"], tuple(player["keys"]), player.get("mailbox", ""))
             for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
         if tuple(player.name for player in players) != self.match.terms.players:
@@ -218,9 +226,11 @@ class _Walk:
         if digest(letter) != self.entry.body["mail"]:
             raise self.untrue(path, "is not the letter that the transcript names")
         whole_match = self.entry.body["match"] is True
-        self.form("resign match" if whole_match else "resign game", seat, path, letter, None)
+        level = self.entry.body.get("level", "key")
+        evidence = self.evidence(path, self.entry.body.get("evidence", ""))
+        self.form("resign match" if whole_match else "resign game", seat, path, letter, None, evidence)
         step = self.at_work(iter(()))
-        step.resign(seat, Signed(letter, "", ""), whole_match=whole_match)
+        step.resign(seat, Signed(letter, level, "", evidence), whole_match=whole_match)
         return step
 
     def operated(self) -> Step:
@@ -242,13 +252,26 @@ class _Walk:
         letter = self.file(path)
         if digest(letter) != paper.mail:
             raise self.untrue(path, "is not the letter that was received")
-        form = self.form(kind, seat, path, letter, paper)
-        level, key = (paper.level, paper.key) if isinstance(paper, Receipt) else ("", "")
-        return form, Signed(letter, level, key)
+        evidence = self.evidence(path, paper.evidence)
+        form = self.form(kind, seat, path, letter, paper, evidence)
+        key = paper.key if isinstance(paper, Receipt) else ""
+        return form, Signed(letter, paper.level, key, evidence)
 
-    def form(self, kind: str, seat: int, path: str, letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def evidence(self, path: str, expected: str) -> bytes:
+        """What stands beside the letter of this path for its signature; empty where nothing does."""
+        if not expected:
+            return b""
+        beside = path.replace("letters/", "evidence/").replace(".eml", ".txt")
+        content = self.file(beside)
+        if digest(content) != expected:
+            raise self.untrue(beside, "is not the evidence that the transcript names")
+        return content
+
+    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+        self, kind: str, seat: int, path: str, letter: bytes, paper: Opening | Receipt | None, evidence: bytes
+    ) -> Form:
         try:
-            return self.source.form(self.match, kind, seat, letter, paper)
+            return self.source.form(self.match, kind, seat, letter, paper, evidence)
         except ValueError as error:
             raise self.untrue(path, str(error)) from error
 
@@ -283,6 +306,7 @@ _DIFFERENT = {
     "reports": "these are not the reports that the rules give",
     "records": "is not the record of the game that was played",
     "letters": "is not the letter that was received",
+    "evidence": "is not the evidence that was found",
 }
 
 

@@ -22,6 +22,7 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
+KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, str] = {
@@ -32,6 +33,7 @@ OPTIONS: Mapping[str, str] = {
     "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
     "privacy": "public (default): others may watch what is open to all; or private",
     "rules": "edition of the rulings; the newest by default",
+    "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
@@ -53,6 +55,7 @@ class Terms:
     settle: int
     privacy: str
     players: tuple[str, ...]
+    keys: str = KEYS[0]
 
     @property
     def settling(self) -> timedelta:
@@ -65,7 +68,10 @@ class Terms:
 
     def document(self) -> dict[str, Any]:
         """The terms as they stand in the transcript's first entry: a JSON object."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        if self.keys == KEYS[0]:
+            del document["keys"]  # so that matches that were agreed before there was the choice keep their hash
+        return document
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Terms:
@@ -113,6 +119,7 @@ class _Proposal:
             "target": target,
             "victory": self.choice("victory", VICTORIES),
             "settle": self.settling(),
+            "keys": self.choice("keys", KEYS),
             "privacy": self.choice("privacy", PRIVACIES),
         }
         if terms["edition"] not in self.rules.editions:

@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
-from pbem.match.papers import Receipt
+from pbem.match.papers import Evidence, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 
@@ -211,26 +211,30 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
     name = path.partition("/")[2].removesuffix(".txt")
     if path.startswith("openings/"):
         name = name.replace("-seat-", "-setup-seat-")
-    hashes = [line.removeprefix("mail ") for line in text.splitlines() if line.startswith("mail ")]
-    if hashes:
-        yield f"letters/{name}.eml", hashes[0]
+    for line in text.partition("\nsetup\n")[0].splitlines():
+        key, _, value = line.partition(" ")
+        if key == "mail":
+            yield f"letters/{name}.eml", value
+        elif key == "evidence":
+            yield f"evidence/{name}.txt", value
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
     orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
-    return Check(True, f"entry {entry.seq}", _said(entry, orders), entry.seq, orders=orders)
+    return Check(True, f"entry {entry.seq}", _said(entry, orders, papers), entry.seq, orders=orders)
 
 
-def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
+def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]) -> str:
     body = entry.body
     if entry.type == "agreed":
         players = ", ".join(player["name"] for player in body["players"].values())
         return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        return f"{game}: the commitments open; the setups are signed and legal"
+        setups = "".join(_mailboxes(entry, papers))
+        return f"{game}: the commitments open; the setups are signed{setups} and legal"
     if entry.type == "turn":
-        levels = ", ".join(f"{one.player}: {one.level}" for one in orders)
+        levels = ", ".join(f"{one.player}: {_level(one.level, one.key)}" for one in orders)
         return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
         return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
@@ -241,7 +245,9 @@ def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
     if entry.type in ("paused", "resumed", "stopped"):
         return f"{entry.type} by the operator: {body['reason']}"
     if entry.type == "resigned":
-        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed"
+        evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
+        level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
     return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
 
 
@@ -251,6 +257,23 @@ def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
         receipt = Receipt.read(papers[path].decode())
         yield Ordered(receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key)
+
+
+def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
+    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    for seat in entry.body["commitments"]:
+        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
+        if paper is not None:
+            evidence = Evidence.read(paper.decode())
+            yield f" ({evidence.player}: {_level('mailbox', evidence.key)})"
+
+
+def _level(level: str, key: str) -> str:
+    """A level, and at `mailbox` whose word stands for it."""
+    if level != "mailbox":
+        return level
+    by_server = key.startswith("server:")
+    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
 
 
 def _result(match: Match) -> str:

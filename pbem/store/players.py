@@ -33,6 +33,11 @@ class PlayerRow:
     address: str
     keys: tuple[KeyRow, ...]
 
+    @property
+    def level(self) -> str:
+        """The level that the player's letters are held to: `key` as soon as there is one, else `mailbox`."""
+        return "key" if self.keys else "mailbox"
+
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
@@ -67,6 +72,11 @@ class Players:
         query = "SELECT format, fingerprint, public FROM keys WHERE player = ? ORDER BY added, fingerprint"
         return tuple(KeyRow(*row) for row in self._database.execute(query, (player,)))
 
+    def level(self, player: str) -> str | None:
+        """The level that this player's letters are held to; None when nobody is called so."""
+        row = self.by_name(player)
+        return row.level if row else None
+
     def owner(self, fingerprint: str) -> str | None:
         """The name of the player who has this key."""
         row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
@@ -82,9 +92,11 @@ class Players:
         """The player's choice for a setting, from now on."""
         self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
 
-    def add(self, name: str, address: str, key: KeyRow, time: str) -> None:
-        """A new player with a first key."""
+    def add(self, name: str, address: str, key: KeyRow | None, time: str) -> None:
+        """A new player with a first key, or without one."""
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
+        if key is None:
+            return
         self._database.execute(
             "INSERT INTO keys (fingerprint, player, format, public, added) VALUES (?, ?, ?, ?, ?)",
             (key.fingerprint, name, key.format, key.public, time),

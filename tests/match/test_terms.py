@@ -54,6 +54,8 @@ def test_defaults() -> None:
         ("settle", "7d", "settle", 604800),
         ("privacy", "Private", "privacy", "private"),
         ("rules", "1", "edition", 1),
+        ("keys", "optional", "keys", "optional"),
+        ("keys", "Demanded", "keys", "demanded"),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -174,6 +176,7 @@ CHANGED: dict[str, Any] = {
     "settle": 1,
     "privacy": "private",
     "players": ("bob", "ann"),
+    "keys": "demanded",
 }
 
 
