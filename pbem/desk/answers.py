@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pbem.boards import drawn
 from pbem.boards.sheet import sheet
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
@@ -164,8 +165,11 @@ class Answers(Tables):
         game = command.arguments["rules"]
         if game not in GAMES:
             raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+        boards = drawn(game)
+        if boards is None:
+            raise Refused(Fault("sheet", game, "this game has no boards"))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        content = sheet(game, title, self._clerk.render(f"{game}/sheet.txt"))
+        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt"))
         return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
 
     def _register(self, caller: Caller, command: Command) -> Answer:

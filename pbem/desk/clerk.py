@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import GAMES as DRAWN
-from pbem.boards import boards
+from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pbem.boards import Board
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
@@ -207,11 +206,12 @@ class Clerk:
             facts["outcome"] = _outcome_of_match(match)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
-        if wanted != "text" and notice.kind in _WITH_HTML and match.terms.game in DRAWN:
+        if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
             facts["picture"] = None
             if match.position is not None:
                 facts.setdefault("view", match.view(seat))
-                facts["boards"] = boards(match.terms.game, facts["view"])
+                facts["boards"] = game.boards(facts["view"])
+                facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
                 facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
             out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
@@ -266,7 +266,7 @@ class Clerk:
         """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         out.attachments.append((name, "application/json", canonical(content)))
-        page = self._pages and match.terms.game in DRAWN
+        page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
     def _position(self, match: Match, seat: int, out: Out) -> str:
