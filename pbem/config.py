@@ -26,6 +26,7 @@ __all__ = [
     "Delivery",
     "Dkim",
     "Duration",
+    "Identity",
     "Limits",
     "Listen",
     "Listener",
@@ -40,6 +41,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
 PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
@@ -185,10 +187,23 @@ class Clock(_Table, frozen=True):
     vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30
 
 
+class Identity(_Table, frozen=True):
+    """Whose word is taken for who wrote a letter."""
+
+    authserv_id: str = ""
+
+
 class Metrics(_Table, frozen=True):
     """Where figures for Prometheus are given out."""
 
     listen: Listen = Listen()
+
+
+class Recovery(_Table, frozen=True):
+    """How players who lost all their keys get new ones."""
+
+    delay: Duration = Duration(days=7)
+    codes_per_day: Count = 5
 
 
 class Log(_Table, frozen=True):
@@ -216,7 +231,9 @@ class Config(_Table, frozen=True):
     limits: Limits = Limits()
     dkim: Dkim = Dkim()
     clock: Clock = Clock()
+    identity: Identity = Identity()
     metrics: Metrics = Metrics()
+    recovery: Recovery = Recovery()
     log: Log = Log()
 
     def __post_init__(self) -> None:
@@ -240,6 +257,8 @@ class Config(_Table, frozen=True):
             yield f'operator = "{self.operator}" is no address'
         if self.pages and not PAGES.fullmatch(self.pages):
             yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
+        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
+            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""

@@ -29,12 +29,14 @@ from pbem import systemd
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
+from pbem.mail.lookup import Asker, txt
 from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
 from pbem.store.database import Database, Lock, StoreError
 from pbem.store.inbox import Inbox
+from pbem.store.lookups import Lookups
 from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.restore import check_key
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     from pbem.config import Config, Limits, Log
     from pbem.mail.delivery import Transport
+    from pbem.mail.lookup import Resolve
     from pbem.reader import Reader
     from pbem.store.inbox import Envelope
 
@@ -132,6 +135,7 @@ class Daemon:
         desk: OpenDesk = open_desk,
         reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
+        resolve: Resolve | None = None,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
         environment: Mapping[str, str] = os.environ,
         points: Points = passing,
@@ -142,6 +146,7 @@ class Daemon:
         self._open_desk = desk
         self._open_reader = reader
         self._transport = transport
+        self._resolve = resolve or txt()
         self._ready = ready
         self._environment = environment
         self._points = points
@@ -198,9 +203,10 @@ class Daemon:
             settled=self.wake,
             points=self._points,
         )
-        await self._work(desk, deliverer, self._intake())
+        asker = Asker(Lookups(post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
+        await self._work(desk, deliverer, asker, self._intake())
 
-    async def _work(self, desk: DeskLike, deliverer: Deliverer, intake: Intake) -> None:
+    async def _work(self, desk: DeskLike, deliverer: Deliverer, asker: Asker, intake: Intake) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -211,8 +217,9 @@ class Daemon:
         try:
             places = [*await self._listen(intake), *await self._give_figures(metrics)]
             tasks += [
-                asyncio.create_task(self._desk_work(desk, deliverer.wake), name="desk"),
+                asyncio.create_task(self._desk_work(desk, deliverer.wake, asker.wake), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
+                asyncio.create_task(asker.work(), name="dns"),
             ]
             self._ready(places)
             systemd.notify(self._environment, "READY=1")
@@ -228,6 +235,7 @@ class Daemon:
             await intake.close()
             self._letters.set()
             deliverer.stop()
+            asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
                 loop.remove_signal_handler(number)
@@ -260,7 +268,7 @@ class Daemon:
         except OSError as error:
             raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
 
-    async def _desk_work(self, desk: DeskLike, outbox: asyncio.Event) -> None:
+    async def _desk_work(self, desk: DeskLike, *others: asyncio.Event) -> None:
         """Letter after letter, and the clock between them; one call at a time."""
         since_tick = 0
         while not self._stop.is_set():
@@ -279,7 +287,8 @@ class Daemon:
             except Exception:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
-            outbox.set()
+            for other in others:
+                other.set()  # there may be letters to send, and names to look up
             if wait:
                 await self._wait_for_letters(wait)
 

@@ -28,12 +28,13 @@ import structlog
 from pbem import identity
 from pbem.config import Duration, Limits
 from pbem.identity import BadKey, Key, Verdict
+from pbem.identity.vouching import Voucher, vouch
 from pbem.mail import bounces
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["InProcess", "Reader", "ReaderError", "Worker"]
 
@@ -67,6 +68,9 @@ class Reader(Protocol):
         at: datetime | None = None,
     ) -> Verdict:
         """`identity.judge`."""
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """`identity.vouching.vouch`."""
 
     def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
         """`identity.parse_key`: raises `BadKey`."""
@@ -103,6 +107,10 @@ class InProcess:
         """Say who signed a letter."""
         return identity.judge(letter, keys, server, namespace=namespace, at=at)
 
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Say who vouches for a letter's From."""
+        return vouch(letter, records, authserv_id, at)
+
     def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
         """Read a public key; raises `BadKey`."""
         return identity.parse_key(data, at)
@@ -130,6 +138,13 @@ class _Judge(msgspec.Struct, frozen=True, tag=True):
     at: datetime | None
 
 
+class _Vouch(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+    records: dict[str, str | None]
+    authserv_id: str
+    at: datetime
+
+
 class _ParseText(msgspec.Struct, frozen=True, tag=True):
     data: str
     at: datetime | None
@@ -144,7 +159,7 @@ class _Bounced(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
 
 
-_Request = _Bounced | _Read | _Judge | _ParseText | _ParseBytes
+_Request = _Bounced | _Read | _Judge | _Vouch | _ParseText | _ParseBytes
 
 # What comes back.
 
@@ -160,6 +175,10 @@ class _Unreadable(msgspec.Struct, frozen=True, tag=True):
 
 class _Verdict(msgspec.Struct, frozen=True, tag=True):
     verdict: Verdict
+
+
+class _Voucher(msgspec.Struct, frozen=True, tag=True):
+    voucher: Voucher
 
 
 class _Key(msgspec.Struct, frozen=True, tag=True):
@@ -185,7 +204,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Key | _BadKey | _Broken | _Ready
+_Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -239,6 +258,13 @@ class Worker:
         if not isinstance(reply, _Verdict):
             raise self._failed("answered something else")
         return reply.verdict
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Say who vouches for a letter's From; raises `ReaderError`."""
+        reply = self._ask(_Vouch(letter.raw, dict(records), authserv_id, at))
+        if not isinstance(reply, _Voucher):
+            raise self._failed("answered something else")
+        return reply.voucher
 
     def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
         """Read a public key; raises `BadKey` and `ReaderError`."""
@@ -375,6 +401,9 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
             letter = reader.read(request.raw)
             verdict = reader.judge(letter, request.keys, request.server, namespace=request.namespace, at=request.at)
             return _Verdict(verdict)
+        if isinstance(request, _Vouch):
+            letter = reader.read(request.raw)
+            return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))
         return _Key(reader.parse_key(request.data, request.at))
     except Unreadable as error:
         return _Unreadable(error.reason, error.letter)

@@ -79,7 +79,8 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        self.daemon = Daemon(config, desk=self.open, reader=InProcess, transport=self.post, ready=self.ready, **more)
+        more = {"desk": self.open, "reader": InProcess, **more}
+        self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:
         _, database, vault, _, composer, *_ = arguments
@@ -112,11 +113,11 @@ def configured(folder: Path, **more: Any) -> Config:
     return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
 
 
-def run(config: Config, scene: Callable[[House], Awaitable[None]]) -> House:
+def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) -> House:
     """Start a daemon, play a scene against it, and stop it cleanly."""
 
     async def main() -> House:
-        house = House(config)
+        house = House(config, **more)
         running = asyncio.create_task(house.daemon.run())
         try:
             await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), 10)

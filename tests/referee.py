@@ -18,6 +18,7 @@ from pbem.identity import ssh
 from pbem.mail.compose import Composer, Templates
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
+from pbem.store.lookups import Lookups
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
@@ -114,6 +115,10 @@ class Referee:
         self.inbox = Inbox(self.database, self.vault)
         self.outbox = Outbox(self.database, self.vault)
         self.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+        self.lookups = Lookups(self.database)
+        self.records: dict[str, str | None] = {}
+        """What the DNS says: TXT records by name, None where nobody can be asked."""
+        self.asked: list[str] = []
         self.people: dict[str, Mailbox] = {}
         self.sent = itertools.count(1)
         self.open_desk()
@@ -159,10 +164,22 @@ class Referee:
         self.work()
 
     def work(self) -> None:
-        while self.desk.handle_next(self.now):
+        while self.desk.handle_next(self.now) or self.look_up():
             pass
         self.desk.tick(self.now)
         self.collect()
+
+    def look_up(self) -> bool:
+        """What the task that asks the DNS does; whether there was anything to ask."""
+        due = self.lookups.due(self.now, 20)
+        for lookup in due:
+            self.asked.append(lookup.name)
+            record = self.records.get(lookup.name, "")
+            if record is None and lookup.tries > 1:
+                self.lookups.postpone(lookup, self.now + timedelta(minutes=5))
+            else:
+                self.lookups.settle(lookup, record, self.now)
+        return bool(due)
 
     def wait(self, time: timedelta) -> None:
         """Time goes by, and the daemon looks at the clock whenever something is due."""

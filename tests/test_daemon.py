@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 
 from pbem.config import Limits, Listen, Listener, Log
-from pbem.daemon import StartError, configure_logs
+from pbem.daemon import StartError, configure_logs, open_desk
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.vault import Vault, load_key
@@ -48,6 +49,37 @@ def test_a_letter_is_answered(tmp_path: Path) -> None:
     assert re.fullmatch(r"pbem\+b[0-9a-f]{20}@play\.example", sender)
     assert recipient == "anna@example.org"
     assert b"\r\n\r\necho\r\n" in raw
+
+
+def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
+    """The real desk: a letter waits for its key record outside of it, while others are answered."""
+    domain, answer = Domain("example.org", key=rsa_key(1024)), asyncio.Event()
+    asked: list[str] = []
+
+    async def resolve(name: str) -> str:
+        asked.append(name)
+        await answer.wait()
+        return domain.record
+
+    async def scene(house: House) -> None:
+        def letters() -> list[str]:
+            return [raw.decode() for _, _, raw in house.post.sent]
+
+        register = b"From: anna@example.org\r\nTo: %s\r\nSubject: a\r\n\r\nregister anna\r\n"
+        await house.send(register % b"pbem@play.example")
+        await house.until(lambda: len(letters()) == 1)
+        token = re.findall(r"Reply-To: (\S+)", letters()[0])[0].encode()
+        await house.send(domain.sign(register % token, datetime.now(UTC)))
+        await house.until(lambda: bool(asked))
+        await house.send(TEXT.replace(b"secret orders", b"games"))
+        await house.until(lambda: len(letters()) == 2)
+        assert "spaceships" in letters()[1]
+        answer.set()
+        await house.until(lambda: len(letters()) == 3)
+        assert "You are registered as anna, at the level `mailbox`" in letters()[2]
+        assert asked == [domain.where]
+
+    run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
 
 
 def test_the_same_letter_again_has_one_effect_also_after_a_restart(tmp_path: Path) -> None:
@@ -250,6 +282,7 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
 SERVE = """
 import os, sys
 sys.path.insert(0, {tests!r})
+from domains import Domain, rsa_key
 from house import Echo
 import pbem.daemon
 from pbem.cli.serve import serve

@@ -8,11 +8,13 @@ import signal
 import threading
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from domains import Domain, rsa_key
 from referee import Referee
 
 from pbem.config import Duration, Limits
@@ -90,6 +92,16 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> Non
             kinds.add(verdict.kind)
     assert len(letters) > 130
     assert kinds >= {"none", "valid", "bad", "unknown key"}
+
+
+def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
+    ours, domain = InProcess(Limits()), Domain("mail.example", key=rsa_key(1024))
+    told = b"Authentication-Results: mx.play.example; dkim=pass header.d=mail.example\r\n"
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    for raw in (SMALL, domain.craft(SMALL), told + domain.craft(SMALL), domain.craft(SMALL) + b"footer\r\n"):
+        for records in ({domain.where: domain.record}, {domain.where: None}, {}):
+            theirs = worker.vouch(worker.read(raw), records, "mx.play.example", at)
+            assert theirs == ours.vouch(ours.read(raw), records, "mx.play.example", at)
 
 
 def test_keys_are_read_and_refused_alike(worker: Worker, shared: Path) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import random_players
 
 from pbem.games import Refused, rules
-from pbem.games.spaceships.ships import placements
-from pbem.games.spaceships.space import names
+from pbem.games.spaceships.ships import TYPES, placements
+from pbem.games.spaceships.space import NAMES, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,8 +68,15 @@ class Told:
 
 
 def play(game: str, random: Random, case: int, most: int) -> Told:
-    """A game between random players, in canonical text."""
-    played = random_players.play(game, random, *random_players.PLAYERS[game].options[case], most)
+    """A game between random players, in canonical text; of Spaceships between players who leave much unused."""
+
+    def some(random: Random, view: dict[str, Any]) -> str:
+        text = random_players.PLAYERS[game].orders(random, view)
+        if game != "spaceships":
+            return text
+        return "\n".join(found[0] for found in _AS_WRITTEN.finditer(text) if random.random() < 0.6)
+
+    played = random_players.play(game, random, *random_players.PLAYERS[game].options[case], most, orders=some)
     judge = rules(game)
     orders = [
         {seat: judge.order(state, seat, text).text for seat, text in texts.items()}
@@ -95,6 +102,7 @@ def vary(random: Random, told: Told, reader: int | None, tries: int = 100) -> To
 
 # Spaceships
 
+_AS_WRITTEN = re.compile(r"b[^()]*\(\w+\)|[mk]\S+ [^\s,]+|[^\s,]+")
 _ORDER = re.compile(r"[mk]\S+ \S+|\S+")
 
 
@@ -123,6 +131,23 @@ def move_a_ship(random: Random, told: Told, seat: int) -> None:
     told.setups[seat - 1] = "\n".join(map(" ".join, lines))
     for turn in told.orders:
         turn[seat] = re.sub(r"(?<=[mk])\S+", lambda cell: moved.get(cell[0], cell[0]), turn[seat])
+
+
+def another_ship(random: Random, told: Told, seat: int) -> None:
+    """A ship of another type that costs as much, somewhere: entitled to more, or to less of what was not used."""
+    ships = [(line[:2], frozenset(line.split()[1:])) for line in told.setups[seat - 1].split("\n")]
+    code, _ = ships.pop(random.randrange(len(ships)))
+    other = random.choice([kind.code for kind in TYPES.values() if kind.cost == TYPES[code].cost])
+    free = set(NAMES).difference(*(cells for _, cells in ships))
+    places = [frozenset(names(mask)) for mask in random.choices(placements(other), k=30)]
+    ships.append((other, next((place for place in places if place <= free), frozenset())))
+    ships.sort(key=lambda ship: list(TYPES).index(ship[0]))
+    several, number = Counter(code for code, _ in ships), Counter[str]()
+    lines = []
+    for code, cells in ships:
+        number[code] += 1
+        lines.append(" ".join([f"{code}{number[code]}" if several[code] > 1 else code, *sorted(cells)]))
+    told.setups[seat - 1] = "\n".join(lines)
 
 
 def another_missile(random: Random, told: Told, seat: int) -> None:
@@ -201,7 +226,7 @@ def two_destinations() -> tuple[Told, Told]:
 
 
 CHANGES: dict[str, list[Callable[[Random, Told, int], None]]] = {
-    "spaceships": [move_a_ship, another_missile, another_weapon, another_star],
+    "spaceships": [move_a_ship, another_ship, another_missile, another_weapon, another_star],
     "dueling-masters": [move_a_piece, go_elsewhere],
     "shoot-em-up": [],  # the board is open, and orders are laid open with the reports
 }

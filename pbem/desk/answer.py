@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.clerk import Out
+    from pbem.desk.mailbox import Proof
     from pbem.identity import Verdict
     from pbem.mail.compose import Attachment
     from pbem.mail.letter import Letter
@@ -35,11 +36,19 @@ class Caller:
     match: int | None
     """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
     now: datetime
+    proof: Proof | None = None
+    """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
+    waits: bool = False
+    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
 
     @property
     def signed(self) -> Signed:
-        """The letter as a signed one."""
-        return Signed(self.letter.raw, "key", self.verdict.key or "")
+        """The letter as one that counts for its player, at its level."""
+        if self.verdict.kind == "valid":
+            return Signed(self.letter.raw, "key", self.verdict.key or "")
+        assert self.proof is not None
+        assert self.proof.holds
+        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence)
 
 
 @dataclass(slots=True)
@@ -52,3 +61,5 @@ class Answer:
     match: tuple[Match, MatchRow, int] | None = None
     """The match, its row and the seat, when the answer belongs into that thread."""
     letters: list[Out] = field(default_factory=list)
+    reply_to: str | None = None
+    """The detail of the sub-address that the answer is to be answered to, where it is not the match's."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pbem.boards import drawn
+from pbem.boards.sheet import sheet
 from pbem.desk.agreements import Agreements
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.keys import KeyLife
+    from pbem.desk.mailbox import Mailboxes
     from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Key
     from pbem.mail.commands import Command
@@ -53,7 +57,17 @@ _WAITING = 5
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
 
-_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
+_ELSEWHERE = (
+    "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
+    " {}, such as this one"
+)
+
+_OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
+"""What is answered to somebody whose key or address is not the player's yet."""
+
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
+    *(name.split() for name in COMMANDS)
+)
 
 
 class Answers(Tables):
@@ -70,16 +84,21 @@ class Answers(Tables):
         clock: ClockConfig,
         time: Timekeeper,
         parse_key: Callable[[str | bytes, datetime | None], Key],
+        mailboxes: Mailboxes,
+        keys: KeyLife,
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
         self._people = people
+        self._keys = keys
         self._parse_key = parse_key
+        self._mailboxes = mailboxes
         self._gathering = Gathering(players, archive, clerk, world, people, clock.settle)
         self._elsewhere = {
             **self._gathering.commands,
             **Around(players, archive, clerk, world, people).commands,
             **Agreements(players, archive, clerk, world).commands,
+            **keys.commands,
             **Hours(players, archive, clerk, world, clock, time).commands,
         }
 
@@ -91,10 +110,26 @@ class Answers(Tables):
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
-            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+            self._demand_mailbox(caller, command)
+        if caller.waits and command.name not in _OF_STRANGERS:
+            raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         answer: Answer = method(caller, command)
         return answer
+
+    def _demand_mailbox(self, caller: Caller, command: Command) -> None:
+        """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
+        proof = caller.proof
+        if caller.player is None or caller.player.level == "key" or proof is None:
+            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
+        if not proof.holds or proof.token is None:
+            raise Refused(Fault(command.name, None, proof.missing))
+        found = self.place(caller, command)
+        if found is None or proof.again is not None:
+            return
+        match, row, _ = found
+        if proof.token.place != (row.number, match.game, match.turn):
+            raise Refused(Fault(command.name, None, _ELSEWHERE.format(match.id)))
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
@@ -109,10 +144,15 @@ class Answers(Tables):
 
     def _help(self, _caller: Caller, command: Command) -> Answer:
         topic = command.arguments.get("topic")
-        if topic in COMMANDS:
+        if topic in COMMANDS and topic not in self._keys.commands:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
+        if topic == "mailbox":
+            return Answer("help_mailbox")
+        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._keys.commands}:
+            forms = [COMMANDS[name] for name in self._keys.commands]
+            return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -131,15 +171,26 @@ class Answers(Tables):
         out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
         return Answer("rules", {"title": rules(game).title}, letters=[out])
 
+    def _sheet(self, _caller: Caller, command: Command) -> Answer:
+        game = command.arguments["rules"]
+        if game not in GAMES:
+            raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+        boards = drawn(game)
+        if boards is None:
+            raise Refused(Fault("sheet", game, "this game has no boards"))
+        title, name = rules(game).title, f"{game}-sheet.pdf"
+        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt"))
+        return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
+
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
         if caller.player is not None:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
-        if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
+        if self._players.by_name(name) or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
-            raise Refused(Fault("register", None, "paste your public key beneath, such as `ssh-ed25519 AAAA...`"))
+            return self._register_mailbox(caller, name)
         try:
             key = self._parse_key(given, caller.now)
         except BadKey as error:
@@ -157,7 +208,22 @@ class Answers(Tables):
         facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
         return Answer("register", facts)
 
+    def _register_mailbox(self, caller: Caller, name: str) -> Answer:
+        """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
+        proof = caller.proof
+        if proof is None or (proof.holds and proof.token and proof.token.name != name):
+            detail = self._mailboxes.invite(caller.address, name, caller.now)
+            return Answer("register_mailbox", {"name": name}, reply_to=detail)
+        if not proof.holds:
+            raise Refused(Fault("register", None, proof.missing))
+        self._players.add(name, caller.address, None, stamp(caller.now))
+        self._people.speak(caller.address)
+        self._gathering.welcome(name, caller.address, caller.now)
+        return Answer("registered_mailbox", {"name": name, "games": self._titles()})
+
     def _confirm(self, caller: Caller, command: Command) -> Answer:
+        if (answer := self._keys.confirm(caller, command)) is not None:
+            return answer
         found = self._players.challenges(caller.address)
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
@@ -182,7 +248,8 @@ class Answers(Tables):
         self._players.answered(caller.address)
         self._people.speak(caller.address)
         self._gathering.welcome(name, caller.address, caller.now)
-        return Answer("confirm", {"name": name, "games": self._titles()})
+        code = self._keys.new_code(name, caller.now)
+        return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
 
     # For players.
 
@@ -192,7 +259,7 @@ class Answers(Tables):
 
     def _account(self, player: PlayerRow) -> Answer:
         chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
-        return Answer("whoami", {"player": player, "settings": chosen})
+        return Answer("whoami", self._keys.account(player) | {"settings": chosen})
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -206,6 +273,7 @@ class Answers(Tables):
             "commitment": digest(submission.paper.encode()),
             "signature": self._archive.vouch(opening.match, digest(submission.paper.encode())),
             "rev": submission.rev,
+            "level": submission.level,
         }
         self._submit(seated, step, submission, caller.now)
         attachments = [(name, "text/plain", submission.paper.encode())]
@@ -222,6 +290,7 @@ class Answers(Tables):
             "turn": turn,
             "rev": submission.rev,
             "final": submission.final,
+            "level": submission.level,
             "file_name": name,
             "receipt": digest(submission.paper.encode()),
             "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
@@ -307,11 +376,11 @@ class Answers(Tables):
             raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)
-        by = match.name(seated.seat)
+        by, level = match.name(seated.seat), caller.signed.level
         what = "the whole match" if whole else f"game {match.game} of match"
         for seat in match.seats:
             if seat != seated.seat:
-                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what)
+                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what, level=level)
         self._commit(seated, step, caller.now)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 

@@ -22,6 +22,7 @@ from pbem.store.matches import EntryRow, SubmissionRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pbem.match.keys import KeyChange
     from pbem.match.papers import Opening, Receipt
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
@@ -139,6 +140,7 @@ class Archive:
             "paper": submission.paper,
             "final": submission.final,
             "standing": submission.standing,
+            "evidence": submission.evidence.decode(),
         }
         self.matches.submit(number, SubmissionRow(match.game, match.turn, seat, content, submission.letter))
 
@@ -154,7 +156,15 @@ class _Rows:
     def paper(self, path: str) -> bytes | None:
         return self._matches.paper(self._number, path)
 
-    def form(self, match: Match, kind: str, seat: int, _letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def form(
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        _letter: bytes,
+        paper: Opening | Receipt | None,
+        _evidence: bytes = b"",
+    ) -> Form:
         if paper is None:
             return Form(match.server, match.name(seat), match.prev, 1)
         turn = match.turn if kind == "orders" else 0
@@ -170,9 +180,18 @@ class _Rows:
             text=content["text"],
         )
 
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Our own entries were judged when the letters came."""
+
 
 def _submission(row: SubmissionRow) -> Submission:
     content = row.content
     return Submission(
-        content["rev"], content["text"], content["paper"], row.letter, content["final"], content["standing"]
+        content["rev"],
+        content["text"],
+        content["paper"],
+        row.letter,
+        content["final"],
+        content["standing"],
+        content.get("evidence", "").encode(),
     )

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import boards
+from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pbem.boards import Board
     from pbem.desk.archive import Archive
+    from pbem.desk.mailbox import Mailboxes
+    from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import Players
+    from pbem.store.tokens import Place
 
 __all__ = ["Clerk", "Out", "duration"]
 
@@ -48,6 +50,10 @@ class Out:
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
+    detail: str | None = None
+    """The detail of `reply_to` where that is good for one letter."""
+    place: Place | None = None
+    """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
     in_reply_to: str | None = None
 
@@ -63,6 +69,7 @@ class Clerk:
         people: People,
         archive: Archive,
         random: Callable[[int], bytes],
+        mailboxes: Mailboxes,
         operator: str = "",
         pages: str = "",
     ) -> None:
@@ -74,6 +81,7 @@ class Clerk:
         self._archive = archive
         self._random = random
         self._pages = pages
+        self._mailboxes = mailboxes
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
@@ -81,8 +89,16 @@ class Clerk:
         return self._composer.templates.render(template, **about, **facts)
 
     def send(self, address: str, out: Out, now: datetime) -> None:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever."""
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
+
+        To a player without a key it has a Reply-To that is good for one letter.
+        """
         out.text = visible(out.text)
+        player = self._players.by_address(address)
+        if player is not None and player.level == "mailbox":
+            out.detail = out.detail or self._mailboxes.draw()
+            out.reply_to = self.sub_address(out.detail)
+            self._mailboxes.give(out.detail, player, out.place, now)
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -98,6 +114,10 @@ class Clerk:
             pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
+
+    def sub_address(self, detail: str) -> str:
+        """The server's sub-address with this detail."""
+        return self._composer.sub_address(detail)
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
@@ -161,6 +181,7 @@ class Clerk:
             "bank": duration(match.terms.bank),
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
             "me": None,
             "finished": match.games,
             "totals": match.totals,
@@ -181,7 +202,7 @@ class Clerk:
             facts |= self.turn_facts(match, seat, facts, out)
             facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "begin":
-            facts |= {"view": match.view(seat), "commitments": _commitments(match)}
+            facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
             facts["composer"] = self._position(match, seat, out)
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
@@ -199,11 +220,12 @@ class Clerk:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
-        if wanted != "text" and notice.kind in _WITH_HTML:
+        if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
             facts["picture"] = None
             if match.position is not None:
                 facts.setdefault("view", match.view(seat))
-                facts["boards"] = boards(match.terms.game, facts["view"])
+                facts["boards"] = game.boards(facts["view"])
+                facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
                 facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
             out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
@@ -217,10 +239,14 @@ class Clerk:
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
+        keyless = self._players.level(match.name(seat)) == "mailbox"
+        detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
         return Out(
             f"[pbem {match.id}] {subject}",
             "",
-            reply_to=self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            reply_to=self.sub_address(detail),
+            detail=detail if keyless else None,
+            place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
 
@@ -231,6 +257,7 @@ class Clerk:
         return self.public_facts(match, row, latest) | {
             "time": _time_of(match, seat),
             "me": seat,
+            "level": self._players.level(match.name(seat)),
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
@@ -266,7 +293,8 @@ class Clerk:
         """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         out.attachments.append((name, "application/json", canonical(content)))
-        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if self._pages else ""
+        page = self._pages and drawn(match.terms.game)
+        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
     def _position(self, match: Match, seat: int, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
@@ -313,6 +341,7 @@ class Clerk:
         return {
             "outcome": _outcome_of_game(match, facts["ended"]),
             "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
+            "levels": _levels(match),
             "bundle_name": name,
         }
 
@@ -359,6 +388,7 @@ _SUBJECTS = {
     "extended": "{title}, game {game}, {what}: you have more time",
     "vacation": "{title}, game {game}, {what}: a vacation",
     "offer": "{title}, game {game}, {what}: {matter}",
+    "keys": "{title}, {by} has changed keys",
     "paused": "{title}, the match is paused",
     "restored": "{title}, the match is paused: the server was restored",
     "resumed": "{title}, the match goes on",
@@ -393,6 +423,11 @@ def _name(name: str) -> str:
 
 def _commitments(match: Match) -> dict[int, str]:
     return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+
+
+def _levels(match: Match) -> dict[int, str]:
+    """At which level each setup came."""
+    return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
 def duration(seconds: int) -> str:

@@ -17,6 +17,7 @@ from pbem.desk.clerk import Out
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.life import Player, Step
+from pbem.match.papers import pinned_mailbox
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.store.database import stamp
@@ -89,6 +90,8 @@ class Gathering(Tables):
             terms = Terms.propose(game, lines, names, self._settle)
         except Refused as refused:
             faults += refused.faults
+        if terms is not None:
+            faults += self._without_keys(terms, *names)
         if self._archive.matches.pending(caller.player.name) >= _PENDING:
             faults.append(Fault("new", None, "enough proposals of yours wait for an answer; withdraw one first"))
         if faults or terms is None:
@@ -203,6 +206,8 @@ class Gathering(Tables):
         loaded = self._archive.load(number)
         if loaded and loaded[0].seat_of(caller.player.name):
             raise Refused(Fault("join", name, "you have a seat in it already"))
+        if loaded and (keyless := self._without_keys(loaded[0].terms, caller.player.name)):
+            raise Refused(*keyless)
         self._people.speak(caller.address)
         seated = self._seat(number, seat, caller.player.name, caller.now, tell=False)
         facts = {"standings": self._standings(seated.match, seat)}
@@ -239,21 +244,34 @@ class Gathering(Tables):
             raise Refused(Fault("accept", None, f"repeat the hash of the agreed rules: `accept {match.id} <hash>`"))
         if given != match.rules_hash:
             raise Refused(Fault("accept", given, f"the hash of what was proposed is {match.rules_hash}"))
+        if keyless := self._without_keys(match.terms, match.name(seated.seat)):
+            raise Refused(*keyless)
         self._people.speak(caller.address)
         self._archive.matches.accept(seated.row.number, seated.seat)
         agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
         if len(agreed) == len(match.seats):
             step = Step(match, self._world(caller.now))
-            step.agree(tuple(self._player(name) for name in match.terms.players))
+            step.agree(tuple(self._player(name, match) for name in match.terms.players))
             self._commit(seated, step, caller.now)
         return Answer("accept", self._facts(seated), match=seated.place)
 
-    def _player(self, name: str) -> Player:
+    def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
+        """The players who cannot take part where the terms demand keys."""
+        demanded = terms.keys == "demanded"
+        return [
+            Fault("keys", name, f"the match demands keys, and {name} is registered without one")
+            for name in names
+            if demanded and self._players.level(name) == "mailbox"
+        ]
+
+    def _player(self, name: str, match: Match) -> Player:
         keys = [
             {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
             for key in self._players.keys(name)
         ]
-        return Player(name, tuple(keys))
+        row = self._players.by_name(name)
+        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and not keys else ""
+        return Player(name, tuple(keys), mailbox=mailbox)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         return self._give_up(caller, command, "declined")

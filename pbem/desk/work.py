@@ -19,11 +19,14 @@ from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
+from pbem.desk.keys import KeyLife
+from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
 from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
-from pbem.identity import Key, Verdict
+from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match import pace
@@ -33,10 +36,13 @@ from pbem.points import passing
 from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
+from pbem.store.keychanges import KeyChanges
+from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
+from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
+    from pbem.desk.mailbox import Proof
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
@@ -52,13 +59,17 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
+    from pbem.store.tokens import Token
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset(
-    {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"}
-    | {"vacation", "extend", "claim", "draw", "annul"}
+CHANGES = (
+    frozenset(
+        {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"}
+        | {"vacation", "extend", "claim", "draw", "annul"}
+    )
+    | CHANGES_OF_KEYS
 )
 """Commands that a second letter with the same signed text must not carry out again."""
 
@@ -70,9 +81,14 @@ _PER_TICK = 100
 
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
+ALONE = frozenset({"key add", "key revoke", "confirm"})
+"""Commands of players whose letter is shown to the others at once: nothing else may stand in it."""
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
+
+_NO_EFFECT = frozenset({"refused", "again", "again_mailbox"})
+"""The answers to commands that changed nothing."""
 
 _ECHO = 4000
 """How many characters of a command are echoed."""
@@ -119,8 +135,18 @@ class Desk:
         )
         self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._outbox = Outbox(database, vault)
+        self._lookups = Lookups(database)
+        self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
         self._clerk = Clerk(
-            composer, self._outbox, self._players, self._people, self._archive, random, config.operator, config.pages
+            composer,
+            self._outbox,
+            self._players,
+            self._people,
+            self._archive,
+            random,
+            self._mailboxes,
+            config.operator,
+            config.pages,
         )
         self._postmaster = Postmaster(
             config,
@@ -143,6 +169,17 @@ class Desk:
             lambda: random(6).hex(),
         )
         self._random = random
+        self._keys = KeyLife(
+            config,
+            self._players,
+            KeyChanges(database, vault),
+            self._archive,
+            self._clerk,
+            self._world,
+            self._today,
+            self._people,
+            self._reader,
+        )
         self._interrupted: int | None = None
         self._answers = Answers(
             config.server,
@@ -154,6 +191,8 @@ class Desk:
             config.clock,
             self._time,
             self._reader.parse_key,
+            self._mailboxes,
+            self._keys,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -192,6 +231,11 @@ class Desk:
             self._archive.forget()
             self._interrupted = row.id  # given back once the store can be written again
             raise
+        except Awaited as awaited:
+            with self._database.transaction():
+                self._lookups.ask(row.id, awaited.names, awaited.tries, now)
+                self._inbox.give_back(row.id)
+            self._log.info("letter waits for the DNS", inbox=row.id)
         except Exception as error:
             self._archive.forget()
             reference = self._random(6).hex()
@@ -207,7 +251,7 @@ class Desk:
         self._operator.obey(now)
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clocks ask for: reminders, misses, settled turns, lost letters. When to be called again."""
+        """Do what is due: reminders, misses, settled turns, recovered keys, lost letters. When to be called again."""
         if self._outbox.failures():
             with self._database.transaction():
                 self._postmaster.tell_failures(now)
@@ -231,7 +275,21 @@ class Desk:
                 self._archive.forget()
                 raise
         due = self._archive.matches.next_due()
-        return moment(due) if due else None
+        recovery = self._recover_keys(now)
+        return min(filter(None, [moment(due) if due else None, recovery]), default=None)
+
+    def _recover_keys(self, now: datetime) -> datetime | None:
+        """Carry out the recoveries whose delay is over; when the next one is."""
+        due = self._keys.next_due()
+        if due is None or due > now:
+            return due
+        try:
+            with self._database.transaction():
+                self._keys.carry_out(now)
+        except BaseException:
+            self._archive.forget()
+            raise
+        return self._keys.next_due()
 
     def _beat(self, now: datetime) -> None:
         if (gap := self._time.beat(now)) is not None:
@@ -293,29 +351,45 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = self._reader.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
                 text = said(verdict, self._reader.read)
             except Unreadable as error:
                 verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
-        if verdict.kind == "none" and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
-            return "too many unsigned letters today"
+        if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+            # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
+            verdict = Verdict("none", verdict.reason)
         if verdict.kind in {"none", "valid"}:
             identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
-        caller = Caller(sender, player, identified.verdict, letter, self._routed(letter, row, player), now)
+        player, waits = self._keys.writer(sender, player, verdict)
         reading = commands.parse(identified.text)
+        tokens = self._mailboxes.tokens_of(letter, row)
+        proof = None
+        if verdict.kind == "none":
+            proof = self._prove(letter, row, tokens, player, reading)
+            # Nobody can use up the answers of somebody whose letters prove themselves.
+            if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
+                return "too many unsigned letters today"
+        routed = self._routed(letter, row, player, tokens)
+        caller = Caller(sender, player, identified.verdict, letter, routed, now, proof, waits)
         return self._carry_out(caller, reading, identified, row.received)
 
-    def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
-        """The keys that a letter from this address may be signed with: no others are tried."""
-        rows = list(player.keys) if player else []
+    def _prove(
+        self, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
+    ) -> Proof | None:
+        """What the letter of somebody without a key proves, where one of its commands asks for that."""
         if player is None:
-            rows += [waiting.key for waiting in self._players.challenges(sender)]
-        return [Key(key.format, key.fingerprint, key.public) for key in rows]
+            wanted = any(
+                command.name == "register" and "key" not in command.arguments for command in reading.commands
+            )
+            tokens = [token for token in tokens if token.purpose == "register"]
+            return self._mailboxes.judge(letter, row, tokens, None) if wanted and tokens else None
+        wanted = any(commands.COMMANDS[command.name].signed for command in reading.commands)
+        return self._mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
 
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
@@ -324,9 +398,11 @@ class Desk:
         outcome = f"signature {verdict.kind}"
         if self._today(f"notices {sender.lower()}", now) > _NOTICES:
             return outcome
-        keys = [key.fingerprint for key in self._keys(sender, player)]
+        rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
+        keys = [key.fingerprint for key in rows]
+        subject = commands.masked(letter.subject)[:60]
         text = self._clerk.render(
-            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now
+            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=subject, received=now
         )
         address = player.address if player else sender
         self._clerk.send(address, Out("[pbem] A letter in your name was not accepted", text), now)
@@ -339,8 +415,11 @@ class Desk:
         self._database.set_meta(mark, f"{now.date().isoformat()} {times}")
         return times
 
-    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None) -> int | None:
+    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None, tokens: list[Token]) -> int | None:
         """The match of the player's own Reply-To token that the letter was sent to, by envelope or header."""
+        for single in tokens:
+            if player and single.name == player.name and single.place:
+                return single.place[0]
         for address in (*row.envelope.recipients, *letter.recipients):
             _, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
             _, _, token = detail.partition(".")
@@ -354,23 +433,37 @@ class Desk:
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
         if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
+        proof = caller.proof if caller.proof and caller.proof.holds else None
         # A signed text that was here before may be sent by anybody who saw it.
-        if caller.player and ((signed and again is None) or caller.match is not None):
+        if caller.player and ((signed and again is None and not caller.waits) or caller.match is not None):
             self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
-        answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
+        alone = len(wanted) == 1
+        answers = [
+            (command, self._answer(caller, command, again, several=several, alone=alone)) for command in wanted
+        ]
+        if proof and proof.again is None and any(_had_effect(command, answer) for command, answer in answers):
+            self._mailboxes.use(proof, caller.now)
+        if caller.player and signed and again is None and not caller.waits and any(map(_obeyed, answers)):
+            self._keys.stop(caller)
         reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
-    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool) -> Answer:
+    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool, alone: bool) -> Answer:
         if again is not None and command.name in CHANGES:
             return Answer("again", {"name": command.name, "when": moment(again)})
+        proof = caller.proof
+        if proof and proof.holds and proof.again is not None and commands.COMMANDS[command.name].signed:
+            facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
+            return Answer("again_mailbox", facts, match=self._answers.place(caller, command))
         self._database.execute("SAVEPOINT command")
         try:
             if several and command.name in EVIDENCE:
                 raise Refused(Fault(command.name, command.match, "one match a letter: this letter names several"))
+            if not alone and command.name in ALONE and caller.player is not None:
+                raise Refused(Fault(command.name, None, "opponents get this letter: send nothing else in it"))
             answer = self._answers.answer(caller, command)
             self._database.execute("RELEASE command")
             return answer
@@ -396,6 +489,8 @@ class Desk:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, "")
                 break
+            if answer.reply_to is not None:
+                out.reply_to = self._clerk.sub_address(answer.reply_to)
         told = []
         for command, answer in answers:
             for letter in answer.letters:
@@ -412,11 +507,23 @@ class Desk:
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
-        subject = letter.subject.strip() or "your letter"
+        subject = commands.masked(letter.subject).strip() or "your letter"
         out.subject = subject if subject.lower().startswith("re:") else f"Re: {subject}"
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
         self._clerk.send(address, out, now)
+
+
+def _had_effect(command: Command, answer: Answer) -> bool:
+    """Whether this was a command that a reply token is used up by, and was obeyed."""
+    opened = answer.template == "registered_mailbox"
+    return opened or (commands.COMMANDS[command.name].signed and answer.template not in _NO_EFFECT)
+
+
+def _obeyed(answered: tuple[Command, Answer]) -> bool:
+    """Whether a command that is for players alone had its effect."""
+    command, answer = answered
+    return commands.COMMANDS[command.name].level != "anyone" and answer.template not in {"refused", "again"}
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

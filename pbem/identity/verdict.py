@@ -18,7 +18,8 @@ by a pinned key, but over other bytes, or it is damaged. `unknown key`: by a key
 `expired`, `revoked`: by an offered key that no longer counts. `refused`: never looked at further (two
 signatures, a certificate, another namespace, a weak algorithm, a format that is not understood)."""
 
-Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519"]
+Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
+"""`dkim` is never the format of a player's key: it is what a verdict at level `mailbox` says."""
 State = Literal["pinned", "expired", "revoked"]
 
 

@@ -28,8 +28,8 @@ def agree(step: Step, what: str, seat: int, word: str, signed: Signed) -> bool:
     match = step.match
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
-    keep(step, what, seat, signed)
-    step.enter(what, {"seat": seat, "word": word, "mail": signed.hash})
+    mail = keep(step, what, seat, signed)
+    step.enter(what, {"seat": seat, "word": word, **mail})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
     for other in match.seats:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Bundle", "NotABundle", "read", "write"]
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_PATH = re.compile(r"(openings|letters|receipts|reports|records)/[a-z0-9-]+\.(txt|eml|json|pbem\.toml)")
+_PATH = re.compile(r"(openings|letters|evidence|receipts|reports|records)/[a-z0-9-]+\.(txt|eml|json|pbem\.toml)")
 
 
 class NotABundle(ValueError):  # noqa: N818 - what it says of the file

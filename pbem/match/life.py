@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
 from pbem.match.clock import Calendar, Clock, Stop
+from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
@@ -28,14 +29,6 @@ __all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Ste
 
 PAUSE = "pause"
 """Why all clocks of a match stand while it is paused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Player:
-    """One player of the match: the name, and the public keys that letters may be signed with."""
-
-    name: str
-    keys: tuple[Mapping[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +70,20 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key."""
+    """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key.
+
+    At level `mailbox` the evidence stands for the signature, and `key` names what it rests on.
+    """
 
     raw: bytes
     level: str
     key: str
+    evidence: bytes = b""
+
+    @property
+    def evidence_hash(self) -> str:
+        """SHA-256 of the evidence; empty where a key signed."""
+        return digest(self.evidence) if self.evidence else ""
 
     @property
     def hash(self) -> str:
@@ -99,6 +101,12 @@ class Submission:
     letter: bytes = field(repr=False)
     final: bool = False
     standing: bool = True
+    evidence: bytes = field(default=b"", repr=False)
+
+    @property
+    def level(self) -> str:
+        """The level of its letter: `key` or `mailbox`."""
+        return "mailbox" if self.evidence else "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +283,7 @@ class Step:
                 "match": match.id,
                 "terms": match.terms.document(),
                 "rules": match.rules_hash,
-                "players": {
-                    str(seat): {"name": player.name, "keys": [dict(key) for key in player.keys]}
-                    for seat, player in enumerate(players, start=1)
-                },
+                "players": {str(seat): player.document() for seat, player in enumerate(players, start=1)},
             },
         )
         self._ask_for_setups(match.terms.first_options())
@@ -286,6 +291,7 @@ class Step:
     def setup(self, seat: int, form: Form, signed: Signed) -> Submission:
         """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
         match = self.match
+        self.demand_key(signed)
         faults = self._misplaced(seat, form, match.setups.get(seat), game=True)
         if match.phase != "setup" or match.options is None:
             raise Refused(Fault("setup", None, "no setup is being asked for"))
@@ -307,8 +313,9 @@ class Step:
             signed.hash,
             self.world.salt(),
             setup.text,
+            evidence=signed.evidence_hash,
         )
-        submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw)
+        submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw, evidence=signed.evidence)
         self.match = replace(match, setups={**match.setups, seat: submission})
         self._answered(seat, self.world.now)
         return submission
@@ -318,6 +325,7 @@ class Step:
         match = self.match
         if match.phase != "playing" or match.position is None:
             raise Refused(Fault("orders", None, "no turn is being played"))
+        self.demand_key(signed)
         faults = self._misplaced(seat, form, match.orders.get(seat))
         if match.position.due.get(seat, 0) is not None:
             raise Refused(Fault("orders", None, f"turn {match.turn} does not ask for orders of yours"))
@@ -341,8 +349,11 @@ class Step:
             signed.key,
             signed.hash,
             self.world.salt(),
+            evidence=signed.evidence_hash,
         )
-        submission = Submission(form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final)
+        submission = Submission(
+            form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final, evidence=signed.evidence
+        )
         self.match = replace(match, orders={**match.orders, seat: submission})
         self._answered(seat, self.world.now)
         return submission
@@ -381,14 +392,17 @@ class Step:
             raise Refused(
                 Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
             )
+        self.demand_key(signed)
         in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
         if seat not in in_game:
             raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
         winner = _alone(in_game, seat)
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
+        if signed.evidence:
+            body |= {"level": "mailbox", "evidence": signed.evidence_hash}
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
-        self.papers.append(Paper(f"letters/resign-{match.seq + 1}-seat-{seat}.eml", signed.raw, game, seat))
+        self.file_letter(f"resign-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
         self.enter("resigned", body)
         # What waits is given up, too: neither orders nor their settling may reach into the next game.
         setups = {} if match.phase == "setup" else match.setups
@@ -420,6 +434,23 @@ class Step:
         else:
             self.match = replace(self.match, setups={}, resolve_at=None)
             self.close(winner, reason)
+
+    def keys(self, seat: int, change: KeyChange) -> None:
+        """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault("keys", match.id, f"this match is {match.phase}"))
+        player = change.after(match.players[seat - 1], match.prev)
+        self.papers += [
+            Paper(change.path(match.seq + 1, seat, who), letter) for who, letter in sorted(change.letters.items())
+        ]
+        self.enter("keys", change.body(seat))
+        players = (*match.players[: seat - 1], player, *match.players[seat:])
+        self.match = replace(self.match, players=players)
+        others = (other for other in match.seats if other != seat)
+        self.notices += [
+            Notice("keys", other, self.match, {"by": match.name(seat), "change": change}) for other in others
+        ]
 
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
@@ -500,6 +531,17 @@ class Step:
         self.tell(kind, **body)
 
     # What events have in common.
+
+    def demand_key(self, signed: Signed) -> None:
+        """Refuse a letter at level `mailbox` where the players agreed that keys are demanded."""
+        if signed.level == "mailbox" and self.match.terms.keys == "demanded":
+            raise Refused(Fault("keys", None, "this match demands a signature by a key; `help signing` says how"))
+
+    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int) -> None:
+        """Keep a player's letter, and what vouches for it where that is no signature."""
+        self.papers.append(Paper(f"letters/{name}.eml", letter, game, seat))
+        if evidence:
+            self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
 
     def _misplaced(self, seat: int, form: Form, before: Submission | None, *, game: bool = False) -> list[Fault]:
         """The faults of the form itself: signed for another place, or older than what was sent before."""
@@ -601,10 +643,10 @@ class Step:
         match = self.match
         assert match.options is not None
         for seat, submission in sorted(match.setups.items()):
-            self.papers += [
-                Paper(f"openings/game-{match.game}-seat-{seat}.txt", submission.paper.encode(), match.game, seat),
-                Paper(f"letters/game-{match.game}-setup-seat-{seat}.eml", submission.letter, match.game, seat),
-            ]
+            opening = f"openings/game-{match.game}-seat-{seat}.txt"
+            self.papers.append(Paper(opening, submission.paper.encode(), match.game, seat))
+            letter = f"game-{match.game}-setup-seat-{seat}"
+            self.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
         self.enter(
             "commitments",
             {
@@ -631,11 +673,9 @@ class Step:
         orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
         position, reports = match.rules.turn(match.position, orders)
         name = f"game-{match.game}-turn-{match.turn}"
-        for seat, submission in given.items():
-            self.papers += [
-                Paper(f"receipts/{name}-seat-{seat}.txt", submission.paper.encode(), match.game, seat),
-                Paper(f"letters/{name}-seat-{seat}.eml", submission.letter, match.game, seat),
-            ]
+        for seat, sent in given.items():
+            self.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", sent.paper.encode(), match.game, seat))
+            self.file_letter(f"{name}-seat-{seat}", sent.letter, sent.evidence, match.game, seat)
         files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
         everything = self._report_file(None, reports)
         for seat, content in files.items():
@@ -663,7 +703,13 @@ class Step:
         )
         self._ask_for_orders(position)
         for seat, content in files.items():
-            facts = {"turn": match.turn, "reports": match.show(seat, tuple(reports)), "file": content}
+            levels = {number: match.orders[number].level for number in given}
+            facts = {
+                "turn": match.turn,
+                "reports": match.show(seat, tuple(reports)),
+                "file": content,
+                "levels": levels,
+            }
             self.notices.append(Notice("turn", seat, self.match, facts))
 
     def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.clock import VACATION, Clock, Stop
-from pbem.match.life import Notice, Paper, standing
+from pbem.match.life import Notice, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,8 +90,8 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
         raise Refused(Fault("extend", match.id, "no deadline of your opponent runs"))
     if not GIFT[0] <= seconds <= GIFT[1]:
         raise Refused(Fault("extend", None, "a gift of time is 1h at least and 30d at most"))
-    keep(step, "extend", seat, signed)
-    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, "mail": signed.hash})
+    mail = keep(step, "extend", seat, signed)
+    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **mail})
     clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
     missed = match.missed & set(to)
     step.match = replace(
@@ -125,20 +125,23 @@ def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> No
     match = step.match
     if match.terms.miss != "wait" or seat in against or not against or not set(against) <= match.missed:
         raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
-    keep(step, "claim", seat, signed)
-    step.enter("claimed", {"seat": seat, "against": list(against), "mail": signed.hash})
+    mail = keep(step, "claim", seat, signed)
+    step.enter("claimed", {"seat": seat, "against": list(against), **mail})
     step.match = replace(step.match, orders={}, resolve_at=None)
     step.lose(against)
 
 
-def keep(step: Step, what: str, seat: int, signed: Signed) -> None:
-    """Keep the letter that the next entry names.
+def keep(step: Step, what: str, seat: int, signed: Signed) -> dict[str, str]:
+    """Keep the letter of the next entry, and say how that entry names it. Raises `Refused` where a key is demanded.
 
     Before a game begins it belongs to what is revealed already: nothing of the game to come is in it.
     """
     match = step.match
+    step.demand_key(signed)
     game = match.game if match.phase == "playing" else match.game - 1
-    step.papers.append(Paper(f"letters/{what}-{match.seq + 1}-seat-{seat}.eml", signed.raw, game, seat))
+    step.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
+    named = {"mail": signed.hash}
+    return named | {"level": "mailbox", "evidence": signed.evidence_hash} if signed.evidence else named
 
 
 def vacation(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:

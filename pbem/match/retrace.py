@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pbem.games import Refused
 from pbem.match import agreements, pace
 from pbem.match.clock import SLACK, floor
+from pbem.match.keys import KeyChange
 from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
@@ -44,12 +45,24 @@ class Source(Protocol):
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
 
-    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        letter: bytes,
+        paper: Opening | Receipt | None,
+        evidence: bytes = b"",
+    ) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
         `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, "claim", or
-        "draw" or "annul" and its word; `paper` is the opening or receipt that names the letter.
+        "draw" or "annul" and its word; `paper` is the opening or receipt that names the letter;
+        `evidence` stands for the signature of a letter at level `mailbox`.
         """
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Raises ValueError when the letters do not prove this change of the seat's keys."""
 
 
 @dataclass(slots=True)
@@ -129,6 +142,7 @@ class _Walk:
             "moved": self.told,
             "halted": self.told,
             "vacation": self.told,
+            "keys": self.keys,
             "paused": self.operated,
             "resumed": self.operated,
             "restored": self.operated,
@@ -155,7 +169,7 @@ class _Walk:
 
     def agreed(self) -> Step:
         players = tuple(
-            Player(player["name"], tuple(player["keys"]))
+            Player(player["name"], tuple(player["keys"]), mailbox=player.get("mailbox", ""))
             for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
         if tuple(player.name for player in players) != self.match.terms.players:
@@ -275,6 +289,20 @@ class _Walk:
         step.enter(self.entry.type, self.entry.body)
         return step
 
+    def keys(self) -> Step:
+        seat = self.seat()
+        letters = {}
+        for who, expected in self.entry.body["letters"].items():
+            path = KeyChange.path(self.entry.seq, seat, who)
+            letters[who] = self.file(path)
+            if digest(letters[who]) != expected:
+                raise self.untrue(path, "is not the letter that the transcript names")
+        change = KeyChange.read(self.entry.body, letters)
+        self.source.keys(self.match, seat, change)
+        step = self.at_work(iter(()))
+        step.keys(seat, change)
+        return step
+
     def seat(self) -> int:
         seat = self.entry.body["seat"]
         if type(seat) is not int or seat not in self.match.seats:
@@ -288,8 +316,10 @@ class _Walk:
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:
             raise self.untrue(path, "is not the letter that the transcript names")
-        self.form(kind, seat, path, letter, None)
-        return seat, Signed(letter, "", "")
+        level = self.entry.body.get("level", "key")
+        evidence = self.evidence(path, self.entry.body.get("evidence", ""))
+        self.form(kind, seat, path, letter, None, evidence)
+        return seat, Signed(letter, level, "", evidence)
 
     def operated(self) -> Step:
         """What the operator did follows from nothing but the server's word: it need only make sense."""
@@ -310,13 +340,26 @@ class _Walk:
         letter = self.file(path)
         if digest(letter) != paper.mail:
             raise self.untrue(path, "is not the letter that was received")
-        form = self.form(kind, seat, path, letter, paper)
-        level, key = (paper.level, paper.key) if isinstance(paper, Receipt) else ("", "")
-        return form, Signed(letter, level, key)
+        evidence = self.evidence(path, paper.evidence)
+        form = self.form(kind, seat, path, letter, paper, evidence)
+        key = paper.key if isinstance(paper, Receipt) else ""
+        return form, Signed(letter, paper.level, key, evidence)
 
-    def form(self, kind: str, seat: int, path: str, letter: bytes, paper: Opening | Receipt | None) -> Form:
+    def evidence(self, path: str, expected: str) -> bytes:
+        """What stands beside the letter of this path for its signature; empty where nothing does."""
+        if not expected:
+            return b""
+        beside = path.replace("letters/", "evidence/").replace(".eml", ".txt")
+        content = self.file(beside)
+        if digest(content) != expected:
+            raise self.untrue(beside, "is not the evidence that the transcript names")
+        return content
+
+    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+        self, kind: str, seat: int, path: str, letter: bytes, paper: Opening | Receipt | None, evidence: bytes
+    ) -> Form:
         try:
-            return self.source.form(self.match, kind, seat, letter, paper)
+            return self.source.form(self.match, kind, seat, letter, paper, evidence)
         except ValueError as error:
             raise self.untrue(path, str(error)) from error
 
@@ -355,6 +398,7 @@ _DIFFERENT = {
     "reports": "these are not the reports that the rules give",
     "records": "is not the record of the game that was played",
     "letters": "is not the letter that was received",
+    "evidence": "is not the evidence that was found",
 }
 
 

@@ -24,6 +24,7 @@ KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
 MISSES = ("wait", "pass", "forfeit")
 WEEKENDS = ("count", "free")
+KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
 
 OPTIONS: Mapping[str, str] = {
@@ -40,6 +41,7 @@ OPTIONS: Mapping[str, str] = {
     "and who is silent twice in a row loses; forfeit: the game is lost",
     "weekends": "count (default) or free: on Saturdays and Sundays no clock runs",
     "bank": "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default",
+    "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
@@ -72,6 +74,7 @@ class Terms:
     miss: str = MISSES[0]
     weekends: str = WEEKENDS[0]
     bank: int = 0
+    keys: str = KEYS[0]
 
     @property
     def settling(self) -> timedelta:
@@ -84,7 +87,10 @@ class Terms:
 
     def document(self) -> dict[str, Any]:
         """The terms as they stand in the transcript's first entry: a JSON object."""
-        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        if self.keys == KEYS[0]:
+            del document["keys"]  # so that matches that were agreed before there was the choice keep their hash
+        return document
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Terms:
@@ -137,6 +143,7 @@ class _Proposal:
             "miss": self.choice("miss", MISSES),
             "weekends": self.choice("weekends", WEEKENDS),
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
+            "keys": self.choice("keys", KEYS),
             "privacy": self.choice("privacy", PRIVACIES),
         }
         if terms["miss"] == "pass" and not self.rules.empty_orders:

@@ -7,13 +7,14 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
-from pbem.match.papers import Receipt
+from pbem.match.keys import KeyChange
+from pbem.match.papers import Evidence, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 
@@ -27,7 +28,7 @@ __all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
 BETWEEN: Mapping[str, str] = {
-    **dict.fromkeys(("paused", "resumed", "restored", "missed", "moved", "halted", "vacation"), ""),
+    **dict.fromkeys(("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation"), ""),
     "extended": "extend",
     "draw": "draw",
     "annul": "annul",
@@ -191,6 +192,9 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
+    for entry in found.entries[until + 1 :]:
+        if entry.type == "keys":
+            named.update(_named(entry))
     following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
@@ -211,6 +215,10 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     """The papers of a running game that an entry names, each path with its hash."""
     body = entry.body
     try:
+        if entry.type == "keys":
+            for who, value in body["letters"].items():
+                yield KeyChange.path(entry.seq, body["seat"], who), value
+            return
         if entry.type == "commitments":
             for seat, value in body["commitments"].items():
                 yield f"openings/game-{body['game']}-seat-{seat}.txt", value
@@ -228,7 +236,10 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
     """The letter of a player that an entry between the turns names."""
     if entry.type in BETWEEN and (what := BETWEEN[entry.type]):
-        yield f"letters/{what}-{entry.seq}-seat-{entry.body.get('seat')}.eml", str(entry.body.get("mail"))
+        name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
+        yield f"letters/{name}.eml", str(entry.body.get("mail"))
+        if "evidence" in entry.body:
+            yield f"evidence/{name}.txt", str(entry.body["evidence"])
 
 
 def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
@@ -237,26 +248,30 @@ def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
     name = path.partition("/")[2].removesuffix(".txt")
     if path.startswith("openings/"):
         name = name.replace("-seat-", "-setup-seat-")
-    hashes = [line.removeprefix("mail ") for line in text.splitlines() if line.startswith("mail ")]
-    if hashes:
-        yield f"letters/{name}.eml", hashes[0]
+    for line in text.partition("\nsetup\n")[0].splitlines():
+        key, _, value = line.partition(" ")
+        if key == "mail":
+            yield f"letters/{name}.eml", value
+        elif key == "evidence":
+            yield f"evidence/{name}.txt", value
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
     orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
-    return Check(True, f"entry {entry.seq}", _said(entry, orders), entry.seq, orders=orders)
+    return Check(True, f"entry {entry.seq}", _said(entry, orders, papers), entry.seq, orders=orders)
 
 
-def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
+def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]) -> str:
     body = entry.body
     if entry.type == "agreed":
         players = ", ".join(player["name"] for player in body["players"].values())
         return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
     game = f"game {body.get('game')}"
     if entry.type == "commitments":
-        return f"{game}: the commitments open; the setups are signed and legal"
+        setups = "".join(_mailboxes(entry, papers))
+        return f"{game}: the commitments open; the setups are signed{setups} and legal"
     if entry.type == "turn":
-        levels = ", ".join(f"{one.player}: {one.level}" for one in orders)
+        levels = ", ".join(f"{one.player}: {_level(one.level, one.key)}" for one in orders)
         return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
         return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
@@ -269,8 +284,20 @@ def _said(entry: Entry, orders: tuple[Ordered, ...]) -> str:
     if entry.type in ("paused", "resumed", "stopped"):
         return f"{entry.type} by the operator: {body['reason']}"
     if entry.type == "resigned":
-        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed"
+        evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
+        level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+    if entry.type == "keys":
+        return _keys(body)
     return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
+
+
+def _keys(body: Mapping[str, Any]) -> str:
+    """Whose keys changed, how, and which letters prove it."""
+    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
+    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
+    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
+    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
 
 
 def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
@@ -279,6 +306,23 @@ def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
         receipt = Receipt.read(papers[path].decode())
         yield Ordered(receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key)
+
+
+def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
+    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    for seat in entry.body["commitments"]:
+        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
+        if paper is not None:
+            evidence = Evidence.read(paper.decode())
+            yield f" ({evidence.player}: {_level('mailbox', evidence.key)})"
+
+
+def _level(level: str, key: str) -> str:
+    """A level, and at `mailbox` whose word stands for it."""
+    if level != "mailbox":
+        return level
+    by_server = key.startswith("server:")
+    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
 
 
 def _result(match: Match) -> str:

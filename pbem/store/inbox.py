@@ -88,11 +88,14 @@ class Inbox:
         """The next waiting letter, or None; the attempt is counted, and committed, before this returns.
 
         A letter on which three attempts were spent is not given again: see `stranded`. Those already tried
-        come after those never tried, so that one bad letter holds up no other.
+        come after those never tried, so that one bad letter holds up no other. A letter that waits for what the DNS
+        says (`Lookups`) is not given either.
         """
         with self._database.transaction():
             row = self._database.row(
-                "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ? ORDER BY attempts, id LIMIT 1",
+                "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ?"
+                " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+                " ORDER BY attempts, id LIMIT 1",
                 (ATTEMPTS,),
             )
             if row is None:

@@ -199,6 +199,74 @@ CREATE TABLE instructions (
 CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
 """
 
+SETTINGS = """
+CREATE TABLE settings (
+    player TEXT NOT NULL REFERENCES players(name),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (player, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+MAILBOXES = """
+CREATE TABLE reply_tokens (
+    hash TEXT PRIMARY KEY,
+    address TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    purpose TEXT NOT NULL CHECK (purpose IN ('register', 'reply')),
+    match INTEGER REFERENCES matches(number),
+    game INTEGER NOT NULL DEFAULT 0,
+    turn INTEGER NOT NULL DEFAULT 0,
+    created TEXT NOT NULL,
+    used TEXT,
+    letter TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reply_tokens_of_an_address ON reply_tokens(address, created);
+CREATE TABLE lookups (
+    inbox INTEGER NOT NULL REFERENCES inbox(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    tries INTEGER NOT NULL,
+    due TEXT NOT NULL,
+    settled TEXT,
+    record TEXT,
+    PRIMARY KEY (inbox, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lookups_due ON lookups(due) WHERE settled IS NULL;
+"""
+
+KEYS = """
+ALTER TABLE keys ADD COLUMN revoked TEXT;
+CREATE TABLE addresses (
+    address TEXT NOT NULL COLLATE NOCASE,
+    player TEXT NOT NULL REFERENCES players(name),
+    challenge TEXT NOT NULL,
+    created TEXT NOT NULL,
+    confirmed TEXT,
+    PRIMARY KEY (address, player)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX addresses_confirmed ON addresses(address) WHERE confirmed IS NOT NULL;
+CREATE INDEX addresses_of_a_player ON addresses(player);
+CREATE TABLE recovery_codes (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    hash TEXT NOT NULL,
+    created TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE key_changes (
+    player TEXT NOT NULL REFERENCES players(name),
+    proof TEXT NOT NULL CHECK (proof IN ('old-key', 'recovery-code', 'mailbox')),
+    format TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    public TEXT NOT NULL,
+    challenge TEXT NOT NULL,
+    asked_by TEXT,
+    letter BLOB NOT NULL,
+    created TEXT NOT NULL,
+    due TEXT,
+    PRIMARY KEY (player, proof, fingerprint)
+) STRICT;
+CREATE INDEX key_changes_due ON key_changes(due) WHERE due IS NOT NULL;
+"""
+
 CLOCK = """
 ALTER TABLE matches ADD COLUMN clock TEXT;
 ALTER TABLE matches ADD COLUMN due TEXT;
@@ -220,14 +288,16 @@ CREATE TABLE outages (
 CREATE INDEX outages_ended ON outages(ended);
 """
 
-SETTINGS = """
-CREATE TABLE settings (
-    player TEXT NOT NULL REFERENCES players(name),
-    name TEXT NOT NULL,
-    value TEXT NOT NULL,
-    PRIMARY KEY (player, name)
-) STRICT, WITHOUT ROWID;
-"""
-
-MIGRATIONS: tuple[str, ...] = (POST_OFFICE, PEOPLE, MATCHES, AROUND, RETURNS, OPERATOR, SETTINGS, CLOCK)
+MIGRATIONS: tuple[str, ...] = (
+    POST_OFFICE,
+    PEOPLE,
+    MATCHES,
+    AROUND,
+    RETURNS,
+    OPERATOR,
+    SETTINGS,
+    MAILBOXES,
+    KEYS,
+    CLOCK,
+)
 """The scripts in their order."""

@@ -99,3 +99,10 @@ def test_letters_bring_what_the_composer_reads(referee: Referee) -> None:
         assert f'href="{pages}spaceships.html#{fragment(state)}"' in (html(letter) or "")
     assert state["view"] == json.loads(attachment(ann.find("turn 1"), "-position.json"))["view"]
     assert "options" in json.loads(attachment(ann.find("your setup"), "-setup.json"))
+
+
+def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, "sheet dueling-masters\nsheet chess\n", sign=False)
+    assert "no such game" in ann.text
+    assert attachment(ann.last, "dueling-masters-sheet.pdf").startswith(b"%PDF")

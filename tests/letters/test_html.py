@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
-from pbem.boards import TINTS, boards
+from pbem.boards import TINTS, Drawn, drawn
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
 
@@ -160,6 +160,12 @@ TIME = {
 }
 
 
+def boards_of(game: str) -> Drawn:
+    found = drawn(game)
+    assert found is not None
+    return found
+
+
 def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
     """What the clerk hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
@@ -172,13 +178,13 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64,
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key",
         "terms": SimpleNamespace(
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public",
             pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400,
         ),
         "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME,
-        "format": "ssh", "settling": "none", "key": "67" * 32, "rules_hash": "45" * 32, "options": {},
+        "settling": "none", "rules_hash": "45" * 32, "options": {},
     }  # fmt: skip
     return {
         "m": m,
@@ -186,14 +192,16 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "turn": turn,
         "reports": shown[-1] if turn else [],
         "view": view,
-        "boards": boards(game.game, view),
+        "boards": boards_of(game.game).boards(view),
+        "happened": boards_of(game.game).happened(shown[-1]) if turn else None,
         "over": over,
         "composer": "https://play.example/pbem/spaceships.html#abc-_",
         "picture": "ab12@play.example",
         "file_name": "m17-game-2-turn-1.json",
         "file_hash": "01" * 32,
-        "file_signature": "89" * 64,
+        "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
+        "levels": {number: "mailbox" if number == 2 else "key" for number in m["names"]},
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
@@ -252,7 +260,8 @@ def test_the_letter_says_what_the_text_says(game: str) -> None:
         plain = TEMPLATES.render(f"letters/{kind}.txt", **given)
         if kind in {"begin", "turn"} and given["m"]["asked"]:
             assert f"orders m17 turn {given['m']['turn']} server play.example player " in text
-            assert "ssh-keygen -Y sign -n pbem@play.example" in text
+            told = {"mailbox": "Answer this letter with the form", "key": "ssh-keygen -Y sign -n pbem@play.example"}
+            assert told[given["m"]["level"]] in text
         assert given["m"]["head"] in text
         # Every square that the text names is named here, too: nothing of the position or the events is left out.
         squares = SQUARES[game]
@@ -302,5 +311,5 @@ def test_boards_read_nothing_but_the_view(game: str) -> None:
     one = played(game)
     shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
     view = judge.view(one.states[-1], None, shown)
-    assert boards(game, view)
+    assert boards_of(game).boards(view)
     assert set(PLAYERS) == set(GAMES)

@@ -301,6 +301,19 @@ class TestWhatMailboxesDoToLetters:
         places = [place for place, _ in letters(tmp_path / "box")]
         assert places[1] == f"{tmp_path / 'box'}, letter 2"
 
+    def test_the_html_alone(self, match: Played, whole: Against) -> None:
+        """A program that keeps what it shows, and no text beside it."""
+        raw = find(match.letters["ann"], "game 2, turn 2")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        page = parsed.get_body(("html",))
+        assert page is not None
+        alone = EmailMessage(policy=email.policy.SMTP)
+        alone.set_content(page.get_content(), subtype="html")
+        found = kept("", alone.as_bytes())
+        assert (len(found.heads), len(found.papers), found.faults) == (1, 1, ())
+        assert [finding.standing for finding in judged(whole, alone.as_bytes())[0].findings] == ["agrees", "agrees"]
+
 
 class TestBrokenLetters:
     """A letter that was changed proves nothing, and says so; it accuses nobody."""

@@ -16,7 +16,7 @@ from pbem.desk.forms import Letters
 from pbem.games import Refused
 from pbem.match.life import Form, Match, Player, Signed, Step, World
 from pbem.match.terms import Terms
-from pbem.match.transcript import follow
+from pbem.match.transcript import digest, follow
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
@@ -504,3 +504,34 @@ def test_a_desk_that_remembers_nothing_makes_the_same_match(tmp_path: Path, seed
     assert all(check.holds for check in checks), checks[-1]
     assert story.loaded().phase == "closed"
     referee.close()
+
+
+# Levels.
+
+
+def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
+    table = Table(keys="demanded").agree()
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence")
+    assert refused(table.step().setup, 1, table.form(1, ANN), mailbox) == ["keys"]
+    table.begin()
+    assert refused(table.step().order, 1, table.form(1, ""), mailbox) == ["keys"]
+    assert refused(table.step().resign, 1, mailbox, whole_match=True) == ["keys"]
+    assert table.match.orders == {}
+
+
+def test_evidence_is_filed_beside_the_letter() -> None:
+    table = Table().agree()
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence")
+    for seat, setup, signed in ((1, ANN, Signed(b"a", "key", "k")), (2, BOB, mailbox)):
+        step = table.step()
+        step.setup(seat, table.form(seat, setup), signed)
+        table.done(step)
+    assert [paper.path for paper in step.papers if paper.content == b"evidence"] == [
+        "evidence/game-1-setup-seat-2.txt"
+    ]
+    step = table.step()
+    assert step.order(2, table.form(2, ""), mailbox).level == "mailbox"
+    step.resign(2, mailbox, whole_match=False)
+    assert step.entries[0].body["level"] == "mailbox"
+    assert step.entries[0].body["evidence"] == digest(b"evidence")
+    assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.papers import NotAPaper, Opening, Receipt
+from pbem.match.papers import Evidence, NotAPaper, Opening, Receipt, pinned_mailbox
 
 WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)
 HASHES = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
@@ -20,6 +20,46 @@ RECEIPTS = st.builds(Receipt, WORDS, WORDS, SMALL, SMALL, SMALL, WORDS, SMALL, W
 
 OPENING = Opening("play.example", "m17", 2, 1, "anna", "5d" * 32, "77" * 32, "ab" * 32, "DS Rv1-Rv3\nLG Gv1")
 RECEIPT = Receipt("play.example", "m17", 2, 5, 1, "anna", 3, "key", "SHA256:x+/", "77" * 32, "ab" * 32)
+
+
+# The same, of letters at level `mailbox`.
+VOUCHED = [replace(OPENING, evidence="cd" * 32), replace(RECEIPT, level="mailbox", evidence="cd" * 32)]
+EVIDENCE = Evidence(
+    "play.example",
+    "m17",
+    "bob",
+    "77" * 32,
+    "2026-03-01T12:00:00Z",
+    "ab" * 32,
+    "dkim",
+    "s1._domainkey.a.example",
+    "p=AA",
+)
+
+
+def test_evidence_is_named_beside_the_letter_and_nowhere_else() -> None:
+    for paper, without in zip(VOUCHED, (OPENING, RECEIPT), strict=True):
+        line = f"mail {'77' * 32}\nevidence {'cd' * 32}\n"
+        assert line in paper.text()
+        assert type(paper).read(paper.text()) == paper
+        assert paper.level == "mailbox"
+        assert without.level == "key"
+        assert paper.text().replace(f"evidence {'cd' * 32}\n", "").replace("mailbox", "key") == without.text()
+
+
+def test_evidence_reads_back_and_says_what_it_rests_on() -> None:
+    assert Evidence.read(EVIDENCE.text()) == EVIDENCE
+    assert EVIDENCE.key == "dkim:s1._domainkey.a.example"
+    for text in (EVIDENCE.text() + "x", EVIDENCE.text().replace("by dkim", "by magic"), ""):
+        with pytest.raises(NotAPaper):
+            Evidence.read(text)
+
+
+def test_what_stands_for_a_mailbox_names_its_place_and_ignores_case() -> None:
+    pins = {pinned_mailbox(*place) for place in (("s", "m1", "a@b"), ("t", "m1", "a@b"), ("s", "m2", "a@b"))}
+    assert len(pins) == 3
+    assert pinned_mailbox("s", "m1", "A@b") in pins
+    assert pinned_mailbox("s", "m1", "c@b") not in pins
 
 
 def test_the_opening_is_the_file_of_the_protocol() -> None:
@@ -46,8 +86,10 @@ def test_receipts_read_back(receipt: Receipt) -> None:
     assert Receipt.read(receipt.text()) == receipt
 
 
-@given(st.sampled_from([OPENING, RECEIPT]), st.data())
-def test_what_is_changed_reads_as_another_paper_or_not_at_all(paper: Opening | Receipt, data: st.DataObject) -> None:
+@given(st.sampled_from([OPENING, RECEIPT, *VOUCHED, EVIDENCE]), st.data())
+def test_what_is_changed_reads_as_another_paper_or_not_at_all(
+    paper: Opening | Receipt | Evidence, data: st.DataObject
+) -> None:
     text = paper.text()
     at = data.draw(st.integers(0, len(text) - 1))
     kind = data.draw(st.sampled_from(["drop", "double", "change"]))
@@ -64,7 +106,7 @@ def test_what_is_changed_reads_as_another_paper_or_not_at_all(paper: Opening | R
 
 @given(st.text(max_size=200))
 def test_no_text_raises_anything_else(text: str) -> None:
-    for paper in (Opening, Receipt):
+    for paper in (Opening, Receipt, Evidence):
         for hostile in (text, f"{RECEIPT.text()}{text}", f"pbem opening 1\n{text}\nsetup\n{text}\nend\n"):
             try:
                 paper.read(hostile)

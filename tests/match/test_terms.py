@@ -65,6 +65,8 @@ def test_defaults() -> None:
         ("weekends", "free", "weekends", "free"),
         ("weekends", "count", "weekends", "count"),
         ("bank", "21d", "bank", 1814400),
+        ("keys", "optional", "keys", "optional"),
+        ("keys", "Demanded", "keys", "demanded"),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -196,6 +198,7 @@ CHANGED: dict[str, Any] = {
     "miss": "pass",
     "weekends": "free",
     "bank": 1,
+    "keys": "demanded",
 }
 
 

@@ -1,0 +1,81 @@
+"""Record sheets: the empty boards of a game on one page of A4, as a PDF to be printed and kept with a pencil.
+
+One bit a dot at 300 dots an inch, so that lines are sharp and the file is small; the same bytes each time. The words
+beneath the boards come from `templates/<game>/sheet.txt`; nothing of any match is in it.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import TYPE_CHECKING, Final
+
+from PIL import Image, ImageDraw, ImageFont
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.games.squares import Board, Panel
+
+__all__ = ["sheet"]
+
+DOTS: Final = 300
+PAGE: Final = (2480, 3508)
+MARGIN: Final = 118  # one centimetre
+LARGEST: Final = 118
+GAP: Final = 36
+TEXT: Final = 40
+
+
+def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
+    """The sheet of a game as a PDF: its boards under the first lines of the text, one each, then the rest of it.
+
+    Raises ValueError when the text does not fit on the page.
+    """
+    lines = text.rstrip("\n").split("\n")
+    page = Image.new("1", PAGE, 1)
+    pen = ImageDraw.Draw(page)
+    pen.text((MARGIN, MARGIN), title, 0, _font(64))
+    y = MARGIN + 110
+    side = min(_side(board, len(boards)) for board in boards)
+    for board in boards:
+        pen.text((MARGIN, y), lines.pop(0), 0, _font(TEXT))
+        x, y = MARGIN, y + 70
+        for panel in board.panels:
+            _draw(pen, panel, x, y, side)
+            x += (len(panel.columns) + 1) * side + GAP
+        y += (len(board.panels[0].rows) + 1) * side + GAP + 20
+    for line in lines:
+        pen.text((MARGIN, y), line, 0, _font(TEXT))
+        y += 58
+    if y > PAGE[1] - MARGIN:
+        raise ValueError(f"the sheet of {title} has too many lines")
+    file = io.BytesIO()
+    never = time.gmtime(0)
+    page.save(file, "PDF", resolution=DOTS, title=title, creationDate=never, modDate=never)
+    return file.getvalue()
+
+
+def _side(board: Board, boards: int) -> int:
+    """Dots of a square's side: its grids side by side fill the width, all boards half of the height."""
+    width = (PAGE[0] - 2 * MARGIN - GAP * len(board.panels)) // sum(len(panel.columns) + 1 for panel in board.panels)
+    height = PAGE[1] // 2 // boards // (len(board.panels[0].rows) + 1)
+    return min(LARGEST, width, height)
+
+
+def _draw(pen: ImageDraw.ImageDraw, panel: Panel, x: int, y: int, side: int) -> None:
+    columns, rows = panel.columns, panel.rows
+    names = [(panel.name, 0, 0)]
+    names += [(column, at, 0) for at, column in enumerate(columns, start=1)]
+    names += [(row, 0, at) for at, row in enumerate(rows, start=1)]
+    for word, along, down in names:
+        pen.text((x + (along + 0.5) * side, y + (down + 0.5) * side), word, 0, _font(side // 2), anchor="mm")
+    right, bottom = x + (len(columns) + 1) * side, y + (len(rows) + 1) * side
+    for along in range(1, len(columns) + 2):
+        pen.line((x + along * side, y + side, x + along * side, bottom), 0, 3)
+    for down in range(1, len(rows) + 2):
+        pen.line((x + side, y + down * side, right, y + down * side), 0, 3)
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)

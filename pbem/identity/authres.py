@@ -1,0 +1,79 @@
+"""Authentication-Results (RFC 8601): what our own mail server wrote above a letter when it took it in.
+
+Anybody can write this header. It counts only when the operator named the server that we trust, and then only where
+no stranger can have put it: the topmost one of that name, with no more than one Received above. Implements
+protocol.md, "Identity", and reliability.md, case 24.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pbem.identity.dkim import Received
+
+__all__ = ["passed"]
+
+LINE = 4000  # octets of a header that is taken apart
+_PAIR = re.compile(r"([a-z0-9_-]+)(?:\s*\.\s*([a-z0-9_-]+))?\s*=\s*(\S+)", re.IGNORECASE)
+
+
+def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:
+    """The header of the server `authserv_id` that speaks of DKIM, and the domains whose signatures it found good."""
+    if not authserv_id:
+        return None
+    hops = 0
+    for name, value in letter.root.headers:
+        hops += name == "received"
+        if hops > 1:
+            return None  # what stands here was written before the letter came to our server
+        if name == "authentication-results" and (domains := _dkim(value, authserv_id)) is not None:
+            return value, domains
+    return None
+
+
+def _dkim(value: str, authserv_id: str) -> list[str] | None:
+    """The `header.d` of each dkim=pass; None when the header is another server's or does not speak of DKIM."""
+    bare = _bare(value) if len(value) <= LINE else None
+    if bare is None:
+        return None
+    server, *results = (part.strip() for part in bare.split(";"))
+    words = server.split()
+    if not words or words[0].lower() != authserv_id.lower() or words[1:] not in ([], ["1"]):
+        return None
+    found: list[str] = []
+    spoke = False
+    for result in results:
+        pairs = [(method.lower(), (kind or "").lower(), text) for method, kind, text in _PAIR.findall(result)]
+        if not pairs or pairs[0][:2] != ("dkim", ""):
+            continue
+        spoke = True
+        domains = [text for method, kind, text in pairs if (method, kind) == ("header", "d")]
+        if pairs[0][2].lower() == "pass" and len(domains) == 1:
+            found.append(domains[0].lower().rstrip("."))
+    return found if spoke else None
+
+
+def _bare(value: str) -> str | None:
+    """The value less its comments, which nest, and with an inert word for each quoted text; None without an end."""
+    kept: list[str] = []
+    depth = 0
+    quoted = False
+    characters = iter(value)
+    for character in characters:
+        if character == "\\":
+            next(characters, None)
+        elif quoted:
+            quoted = character != '"'
+        elif character == "(":
+            depth += 1
+            kept.append(" ")
+        elif depth:
+            depth -= character == ")"
+        elif character == '"':
+            quoted = True
+            kept.append("quoted")
+        else:
+            kept.append(character)
+    return None if depth or quoted else "".join(kept)

@@ -1,0 +1,55 @@
+"""Who vouches for the From of a letter that bears no signature of a person: its domain, or our own mail server.
+
+Here the two are put together, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
+word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.identity import authres, dkim
+from pbem.identity.verdict import Verdict  # noqa: TC001 - the reader's frames are decoded by their types
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from pbem.identity.dkim import Received
+
+__all__ = ["Voucher", "vouch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Voucher:
+    """What was found of a letter's From, and whose word it is."""
+
+    verdict: Verdict
+    """`valid` when From's domain vouches for the letter by a DKIM signature that we verified."""
+    name: str = ""
+    """Where the DNS keeps the key of that signature."""
+    wanted: tuple[str, ...] = ()
+    """Where it keeps the keys of all signatures that might count."""
+    told: str = ""
+    """The Authentication-Results header in which our own server says that such a signature holds."""
+
+
+def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+    """Say who vouches for From; never raises.
+
+    `records` are the key records by name: "" where the DNS has none, None where nobody could be asked. `authserv_id`
+    names our own server, whose word is only taken about a signature that counts but for its key; empty: nobody's.
+    `at` is when the letter was received.
+    """
+    found, verdict = dkim.signatures(letter)
+    name = told = ""
+    for signature in found:
+        verdict = dkim.verify(letter, signature, records.get(signature.name), at)
+        if verdict.kind == "valid":
+            name = signature.name
+            break
+    said = authres.passed(letter, authserv_id)
+    if said is not None and any(signature.domain in said[1] for signature in found):
+        told = said[0]
+    return Voucher(verdict, name, tuple(sorted({signature.name for signature in found})), told)

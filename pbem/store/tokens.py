@@ -1,0 +1,97 @@
+"""Single-use reply tokens: what is mailed to a mailbox, and comes back once from whoever reads it there.
+
+Only the hashes of tokens are kept, with whom and what each was made for: nobody who reads the store can answer in a
+player's name. Every call is part of the caller's transaction. Implements protocol.md, "Identity", level `mailbox`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.store.database import Database
+
+__all__ = ["Place", "Token", "Tokens", "new"]
+
+Purpose = Literal["register", "reply"]
+Place = tuple[int, int, int]
+"""Match, game and turn (0: the setup, or before the agreement) at which a match stood when the token was mailed."""
+
+RANDOM = 12  # bytes: 20 letters and digits, so that the longest mailbox and match fit into 64 (RFC 5321 4.5.3.1.1)
+TOKEN = re.compile(r"[a-z2-7]{20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as stored: its hash, to whom it was mailed and what for, and the letter that used it up, if any."""
+
+    hash: str
+    address: str
+    name: str
+    """The player's, or the one that is to be registered."""
+    purpose: Purpose
+    place: Place | None
+    used: str | None
+    letter: str | None
+    """SHA-256 of the text that used it up."""
+
+
+def new(random: Callable[[int], bytes]) -> str:
+    """A token that nobody can guess."""
+    return base64.b32encode(random(RANDOM)).decode().lower().rstrip("=")
+
+
+class Tokens:
+    """The reply tokens of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def issue(  # noqa: PLR0913 - whose it is, and what for
+        self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str
+    ) -> None:
+        """Keep a token that is mailed to this address; those of the address from before `too_old` are forgotten."""
+        self._database.execute("DELETE FROM reply_tokens WHERE address = ? AND created < ?", (address, too_old))
+        self._database.execute(
+            "INSERT INTO reply_tokens (hash, address, name, purpose, match, game, turn, created)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (_hash(token), address, name, purpose, *(place or (None, 0, 0)), time),
+        )
+
+    def find(self, token: str) -> Token | None:
+        """The token of this text; None when it was never given out."""
+        if not TOKEN.fullmatch(token):
+            return None
+        query = (
+            "SELECT hash, address, name, purpose, match, game, turn, used, letter FROM reply_tokens WHERE hash = ?"
+        )
+        row = self._database.execute(query, (_hash(token),)).fetchone()
+        if row is None:
+            return None
+        place = None if row[4] is None else (row[4], row[5], row[6])
+        return Token(row[0], row[1], row[2], row[3], place, row[7], row[8])
+
+    def use(self, hashed: str, letter: str, time: str) -> None:
+        """Use a token up; raises RuntimeError when it was used before: a token has effect once."""
+        used = self._database.execute(
+            "UPDATE reply_tokens SET used = ?, letter = ? WHERE hash = ? AND used IS NULL", (time, letter, hashed)
+        )
+        if used.rowcount != 1:
+            raise RuntimeError("the reply token was used before")
+
+    def waiting(self, address: str, purpose: Purpose, since: str) -> int:
+        """How many unused tokens for this purpose were mailed to the address since then."""
+        query = (
+            "SELECT count(*) FROM reply_tokens WHERE address = ? AND purpose = ? AND created >= ? AND used IS NULL"
+        )
+        return int(self._database.execute(query, (address, purpose, since)).fetchone()[0])
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

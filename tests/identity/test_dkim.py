@@ -1,0 +1,321 @@
+"""DKIM: which letters a domain vouches for, and which it does not, whatever dkimpy alone would say."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from domains import Domain, rsa_key
+
+from pbem.identity import authres, dkim
+from pbem.identity.vouching import vouch
+from pbem.mail.letter import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.identity import Verdict
+
+AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+LETTER = (
+    b"From: Bob <bob@mail.example>\r\nTo: pbem@play.example\r\nSubject: orders\r\n"
+    b"Date: Sat, 21 Nov 2026 07:30:00 +0000\r\nMessage-ID: <1@mail.example>\r\n\r\norders m1 turn 1 end\r\n"
+)
+SAMPLES = {
+    "rsa": "valid",
+    "rsa-simple": "valid",
+    "ed25519": "valid",
+    "rsa-ltag": "refused",
+}
+
+
+def judged(raw: bytes, domain: Domain, record: str | None = "its own", at: datetime = AT) -> Verdict:
+    records = {domain.where: domain.record if record == "its own" else record}
+    return vouch(read(raw), records, "", at).verdict
+
+
+def zone(shared: Path) -> dict[str, str | None]:
+    """The records of the samples' keys."""
+    keys = shared / "samples/signed/keys"
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode((keys / "dkim-ed25519.key.b64").read_text()))
+    public = base64.b64encode(private.public_key().public_bytes_raw()).decode()
+    return {
+        "s1._domainkey.players.example": f"v=DKIM1; p={(keys / 'dkim-rsa.pub.b64').read_text().strip()}",
+        "ed._domainkey.players.example": f"v=DKIM1; k=ed25519; p={public}",
+    }
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(shared: Path, name: str) -> None:
+    raw = (shared / f"samples/signed/dkim/{name}.eml").read_bytes()
+    verdict = vouch(read(raw), zone(shared), "", AT).verdict
+    assert (verdict.kind, verdict.format) == (SAMPLES[name], "dkim")
+    assert bool(verdict.signed) == (verdict.kind == "valid")
+
+
+def test_every_sample_is_tried_above(shared: Path) -> None:
+    assert {path.stem for path in (shared / "samples/signed/dkim").glob("*.eml")} == set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if SAMPLES[name] == "valid"])
+def test_samples_changed(shared: Path, name: str) -> None:
+    raw = (shared / f"samples/signed/dkim/{name}.eml").read_bytes()
+    for old, new in [(b"fire C7", b"fire A1"), (b"turn 5\r\nDate", b"turn 6\r\nDate"), (b"<anna@", b"<anne@")]:
+        changed = raw.replace(old, new) if old in raw else raw.replace(old.replace(b"\r\n", b"\n"), new)
+        assert changed != raw
+        assert vouch(read(changed), zone(shared), "", AT).verdict.kind == "bad"
+
+
+def test_a_letter_that_dkimpy_signed_counts() -> None:
+    domain = Domain("mail.example")
+    verdict = judged(domain.sign(LETTER, AT), domain)
+    assert (verdict.kind, verdict.key) == ("valid", "dkim:s1._domainkey.mail.example")
+
+
+def test_a_kept_record_verifies_years_later_and_is_judged_by_the_time_of_receipt() -> None:
+    domain = Domain("mail.example")
+    raw = domain.craft(LETTER, t=str(int(AT.timestamp())), x=str(int(AT.timestamp()) + 600))
+    assert judged(raw, domain, at=AT + timedelta(minutes=9)).kind == "valid"
+    assert judged(raw, domain, at=AT + timedelta(minutes=11)).kind == "expired"
+    assert judged(raw, domain, at=AT - timedelta(hours=11)).kind == "bad"
+    # The clock of this machine has no part in it.
+    old = datetime(2001, 1, 1, tzinfo=UTC)
+    raw = domain.craft(LETTER, x=str(int(old.timestamp()) + 600))
+    assert judged(raw, domain, at=old).kind == "valid"
+
+
+@pytest.mark.parametrize(
+    ("tags", "kind"),
+    [
+        ({"l": "10"}, "refused"),
+        ({"l": "99999"}, "refused"),
+        ({"a": "rsa-sha1"}, "refused"),
+        ({"a": "rsa-md5"}, "refused"),
+        ({"headers": ("to", "subject")}, "refused"),
+        ({"q": "http"}, "bad"),
+        ({"v": "2"}, "bad"),
+        ({"i": "@elsewhere.example"}, "bad"),
+        ({"t": "soon"}, "bad"),
+        ({"x": "1" * 13}, "bad"),
+        ({"drop": "bh"}, "bad"),
+        ({"drop": "d"}, "bad"),
+    ],
+)
+def test_signatures_that_do_not_count(tags: dict[str, str], kind: str) -> None:
+    domain = Domain("mail.example")
+    assert judged(domain.craft(LETTER), domain).kind == "valid"
+    raw = domain.craft(LETTER, **tags)
+    verdict = judged(raw, domain)
+    assert verdict.kind == kind
+    assert not verdict.signed
+
+
+@pytest.mark.parametrize(
+    ("author", "signer", "aligned"),
+    [
+        ("mail.example", "mail.example", True),
+        ("mail.example", "MAIL.example", True),
+        ("students.mail.example", "mail.example", True),
+        ("mail.example", "students.mail.example", False),
+        ("mail.example", "evil.example", False),
+        ("evilmail.example", "mail.example", False),
+        ("mail.example", "example", False),
+    ],
+)
+def test_alignment(author: str, signer: str, aligned: bool) -> None:
+    domain = Domain(signer)
+    raw = LETTER.replace(b"bob@mail.example", b"bob@" + author.encode())
+    records = {domain.where.lower(): domain.record}
+    assert (vouch(read(domain.craft(raw)), records, "", AT).verdict.kind == "valid") == aligned
+
+
+def test_a_foreign_signature_beside_it_does_no_harm() -> None:
+    own, other = Domain("mail.example"), Domain("list.example", key=rsa_key(2048, 1))
+    raw = other.craft(own.craft(LETTER))
+    assert judged(raw, own).kind == "valid"
+    assert [signature.domain for signature in dkim.signatures(read(raw))[0]] == ["mail.example"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"From: Eve <eve@evil.example>\r\n",
+        b"From: eve@evil.example, bob@mail.example\r\n",
+        b"from: bob@mail.example\r\n",
+    ],
+)
+def test_two_from(head: bytes) -> None:
+    domain = Domain("mail.example")
+    for raw in (head + domain.craft(LETTER), domain.craft(head + LETTER)):
+        assert judged(raw, domain).kind == "refused"
+        assert dkim.signatures(read(raw))[0] == []
+
+
+def test_changed_on_the_way() -> None:
+    domain = Domain("mail.example")
+    raw = domain.craft(LETTER)
+    body = judged(raw + b"-- \r\na footer\r\n", domain)
+    assert (body.kind, "text was changed" in body.reason) == ("bad", True)
+    assert judged(raw.replace(b"turn 1", b"turn 2"), domain).kind == "bad"
+    assert judged(raw.replace(b"Bob <bob", b"Rob <bob"), domain).kind == "bad"
+    assert judged(raw.replace(b"Bob <bob@", b"Bob <eve@"), domain).kind == "bad"
+    assert judged(raw.replace(b"\r\n", b"\n"), domain).kind == "valid"
+
+
+SHORT = {
+    512: "v=DKIM1; k=rsa; p="
+    "MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAMLoAoGmy/O2KXsG/m0hzBD5eiAEiGppwRrB6oOtChn/vhhFMFjUnObHjxoMtELJyXKJ"
+    "gMYnwwsaGMbDwcXQfmsCAwEAAQ==",
+    1016: "v=DKIM1; k=rsa; p="
+    "MIGeMA0GCSqGSIb3DQEBAQUAA4GMADCBiAKBgADRw5EW1MgJ/Gzx8IbOULPKlpbD6q7cXlCFJ7EsfiomBvb71gveBVS6g21XB29f"
+    "GiwDMrGsyybAnNWbXDD8UCbLFfP7pvdkVXXtk87QCU1g5JZAUMOG+MyY5JTAT6U8YkucCBv7kagsGdgJ+BGs85OxpYwTFor4/tLZ"
+    "7WWIw7oXAgMBAAE=",
+}
+"""Records of RSA keys that are too short (made with openssl)."""
+
+
+@pytest.mark.parametrize("bits", SHORT)
+def test_rsa_keys_below_1024_bits_are_refused(bits: int) -> None:
+    domain = Domain("mail.example")
+    verdict = judged(domain.craft(LETTER), domain, SHORT[bits])
+    assert (verdict.kind, f"of {bits} bits" in verdict.reason) == ("refused", True)
+
+
+def test_rsa_keys_of_1024_bits_are_accepted() -> None:
+    # RFC 8301 3.2: verifiers must take 1024 bits and must not take less; many domains still have no more.
+    domain = Domain("mail.example", key=rsa_key(1024))
+    assert judged(domain.craft(LETTER), domain).kind == "valid"
+
+
+@pytest.mark.parametrize(
+    ("record", "kind"),
+    [
+        (None, "unknown key"),
+        ("", "unknown key"),
+        ("v=DKIM1; k=rsa; p=", "revoked"),
+        ("v=DKIM2; {}", "refused"),
+        ("v=DKIM1; t=y; {}", "refused"),
+        ("v=DKIM1; s=tlsrpt; {}", "refused"),
+        ("v=DKIM1; h=sha1; {}", "refused"),
+        ("v=DKIM1; k=ed25519; p=" + base64.b64encode(bytes(32)).decode(), "refused"),
+        ("v=DKIM1; k=dsa; {}", "refused"),
+        ("v=DKIM1; p=AAAA", "refused"),
+        ("v=DKIM1; p=!", "refused"),
+        ("no record at all", "refused"),
+        ("v=DKIM1; {}; n=\u00e9", "refused"),
+        ("v=DKIM1; {}; n=" + "x" * 5000, "refused"),
+        ("v=DKIM1; s=*; h=sha1:sha256; t=s; {}", "valid"),
+        ("{}", "valid"),
+    ],
+)
+def test_records(record: str | None, kind: str) -> None:
+    domain = Domain("mail.example")
+    public = domain.record.rpartition("; ")[2]
+    given = record.replace("{}", public) if record else record
+    assert judged(domain.craft(LETTER), domain, given).kind == kind
+
+
+def test_another_domains_key_does_not_verify() -> None:
+    domain, other = Domain("mail.example"), Domain("mail.example", key=rsa_key(2048, 1))
+    assert judged(domain.craft(LETTER), domain, other.record).kind == "bad"
+
+
+@pytest.mark.parametrize(
+    "inserted",
+    [
+        b"From nobody Sat Nov 21\r\nX:\r\n orders m1 turn 1 server play.example end\r\n",
+        b"no header at all\r\n",
+        b"X-Spaced : a\r\n",
+        b"\x00: a\r\n",
+    ],
+)
+def test_what_is_verified_is_what_is_read(inserted: bytes) -> None:
+    """dkimpy skips a line `From ...` among the headers; for us the text would begin there."""
+    domain = Domain("mail.example")
+    raw = domain.craft(LETTER)
+    changed = raw.replace(b"\r\n\r\n", b"\r\n" + inserted + b"\r\n", 1)
+    assert read(changed).sender == "bob@mail.example"
+    assert judged(changed, domain).kind == "refused"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        b"DKIM-Signature: \r\n",
+        b"DKIM-Signature: v=1; v=1\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=a/../b; h=from; bh=aaaa; b=aaaa\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=" + b"a" * 4000 + b"; h=from; bh=aaaa; b=aaaa\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from; bh=aaaa; b=aaaa; c=x/y/z\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=\xff; s=s1; h=from; bh=aaaa; b=aaaa\r\n",
+        b"DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from; bh=a; b=a\r\n",
+    ],
+)
+def test_hostile_signatures(hostile: bytes) -> None:
+    assert judged(hostile + LETTER, Domain("mail.example")).kind in {"bad", "refused"}
+
+
+def test_letters_that_dkimpy_would_take_long_for() -> None:
+    domain = Domain("mail.example")
+    raw = domain.craft(LETTER)
+    assert judged(raw + b" " * 60_000 + b"x\r\n", domain).kind == "bad"
+    many = b"".join(b"DKIM-Signature: v=1; d=mail.example; n=%d\r\n" % number for number in range(50))
+    assert judged(many + raw, domain).kind == "bad"
+
+
+# Authentication-Results.
+
+OURS = "mx.play.example"
+
+
+def told(*heads: str, letter: bytes = LETTER) -> list[str] | None:
+    raw = "".join(f"{head}\r\n" for head in heads).encode() + letter
+    found = authres.passed(read(raw), OURS)
+    return None if found is None else found[1]
+
+
+def result(rest: str, server: str = OURS) -> str:
+    return f"Authentication-Results: {server}; {rest}"
+
+
+@pytest.mark.parametrize(
+    ("rest", "domains"),
+    [
+        ("dkim=pass header.d=mail.example", ["mail.example"]),
+        ("dkim=pass (2048-bit key; d=evil.example) header.d=MAIL.example header.i=@mail.example", ["mail.example"]),
+        ('dkim=pass reason="good; dkim=pass header.d=evil.example" header.d=mail.example', ["mail.example"]),
+        ("spf=pass smtp.mailfrom=evil.example; dkim=pass header.d=mail.example", ["mail.example"]),
+        (
+            "dkim=pass header.d=a.example; dkim=fail header.d=b.example; dkim=pass header.d=c.example",
+            ["a.example", "c.example"],
+        ),
+        ("dkim=fail header.d=mail.example", []),
+        ("dkim=none", []),
+        ("dkim=pass", []),
+        ("dkim=pass header.d=a.example header.d=b.example", []),
+        ("spf=pass header.d=mail.example", None),
+        ("spf=pass smtp.helo=dkim=pass header.d=mail.example", None),
+        ("dkim=pass header.d=mail.example (never closed", None),
+        ("none", None),
+    ],
+)
+def test_what_our_server_says(rest: str, domains: list[str] | None) -> None:
+    assert told(result(rest)) == domains
+
+
+def test_case_24_injected_authentication_results() -> None:
+    """Only the word of the named server, and only where nobody else can have put it."""
+    forged = result("dkim=pass header.d=mail.example")
+    received = "Received: from a by b; Sat, 21 Nov 2026 07:31:00 +0000"
+    assert told(forged) == ["mail.example"]
+    assert told(received, forged) == ["mail.example"]
+    assert told(received, received, forged) is None
+    assert told(result("dkim=fail header.d=mail.example"), forged) == []
+    assert told(received, result("dkim=none"), forged) == []
+    assert told(result("dkim=pass header.d=mail.example", "mx.evil.example")) is None
+    assert told(result("dkim=pass header.d=mail.example", "mx.play.example.evil.example")) is None
+    assert told(result("dkim=pass header.d=mail.example", f"(a) mx.evil.example {OURS}")) is None
+    assert told("X-Authentication-Results: " + forged.partition(": ")[2]) is None
+    assert authres.passed(read(f"{forged}\r\n".encode() + LETTER), "") is None
