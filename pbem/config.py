@@ -245,10 +245,10 @@ class Config(_Table, frozen=True):
             yield f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself'
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
             yield f'operator = "{self.operator}" is no address'
-        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
-            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
         if self.pages and not PAGES.fullmatch(self.pages):
             yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
+        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
+            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["PLAIN", "TINTS", "Board", "Panel", "Square", "boards"]
+__all__ = ["GAMES", "PLAIN", "TINTS", "Board", "Panel", "Square", "boards"]
 
 
 class Tint(NamedTuple):
@@ -89,13 +89,14 @@ class Board:
 
 def boards(game: str, view: Mapping[str, Any]) -> list[Board]:
     """The boards of a view, the reader's own first; raises KeyError for a game without boards."""
-    module = import_module(_MODULES[game])
+    module = import_module(GAMES[game])
     found: list[Board] = module.boards(view)
     return found
 
 
-_MODULES: Final[Mapping[str, str]] = {
+GAMES: Final[Mapping[str, str]] = {
     "spaceships": "pbem.boards.spaceships",
     "dueling-masters": "pbem.boards.dueling_masters",
     "shoot-em-up": "pbem.boards.shoot_em_up",
 }
+"""The games that have boards, with their modules. A game without them is played by text alone."""

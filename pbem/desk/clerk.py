@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pbem.boards import GAMES as DRAWN
 from pbem.boards import boards
 from pbem.boards.picture import draw
 from pbem.mail.commands import SETTINGS
@@ -77,8 +78,8 @@ class Clerk:
         self._people = people
         self._archive = archive
         self._random = random
-        self._mailboxes = mailboxes
         self._pages = pages
+        self._mailboxes = mailboxes
 
     def render(self, template: str, /, **facts: Any) -> str:
         """The text of a template."""
@@ -206,7 +207,7 @@ class Clerk:
             facts["outcome"] = _outcome_of_match(match)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
-        if wanted != "text" and notice.kind in _WITH_HTML:
+        if wanted != "text" and notice.kind in _WITH_HTML and match.terms.game in DRAWN:
             facts["picture"] = None
             if match.position is not None:
                 facts.setdefault("view", match.view(seat))
@@ -265,7 +266,8 @@ class Clerk:
         """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         out.attachments.append((name, "application/json", canonical(content)))
-        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if self._pages else ""
+        page = self._pages and match.terms.game in DRAWN
+        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
     def _position(self, match: Match, seat: int, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""

@@ -105,18 +105,10 @@ def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
             await asyncio.sleep(0.3)
             assert not sending.done(), "250 was said while nothing could be written"
         assert (await sending)[0] == 250
-
-    async def main() -> None:
-        house = House(config, points=save)
-        running = asyncio.create_task(house.daemon.run())
-        await house.until(lambda: bool(house.places))
-        await scene(house)
         for database in (house.daemon._inbox._database, house.desk.database):
             assert (database.scalar("PRAGMA journal_mode"), database.scalar("PRAGMA synchronous")) == ("wal", 2)
-        house.daemon.stop()
-        await running
 
-    asyncio.run(main())
+    run(config, scene, points=save)
     with Database(saved / "pbem.sqlite") as database:
         assert database.scalar("SELECT count(*) FROM inbox") == 1
 
@@ -327,14 +319,18 @@ def memory(pid: int) -> int:
 
 @pytest.mark.parametrize(
     ("raw", "reply"),
-    [(b"\r\n" * 15_000_000, "552"), ((b"x" * 998 + b"\r\n") * 30_000, "552"), (b"x" * 30_000_000, "500")],
+    [
+        (b"\r\n" * 15_000_000, "552 5.3.4 message has too many lines"),
+        ((b"x" * 998 + b"\r\n") * 30_000, "552 5.3.4 message too big"),
+        (b"x" * 30_000_000, "500 5.5.2 line too long"),
+    ],
     ids=["empty lines", "big", "one line"],
 )
 def test_case_12_oversize(server: Server, raw: bytes, reply: str) -> None:
     server.start()
     assert server.send(LETTER).startswith("250")
     before = memory(server.pid)
-    assert server.send(raw)[:3] == reply
+    assert server.send(raw) == reply
     assert memory(server.pid) - before < 64 * 2**20
     assert server.send(LETTER + b"another\r\n").startswith("250")
     assert len(letters(server)) == 2

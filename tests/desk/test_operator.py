@@ -96,6 +96,9 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
         {"player": "bob", "abandoned": 1, "drawn": 0},
     ]
     assert "ended by the operator of the server, without a winner" in body(reveal)
+    html = reveal.get_body(("html",))
+    assert html is not None
+    assert "ended by the operator of the server, without a winner" in html.get_content()
     referee.send(ann, "transcript m1\n")
     found = proven(attachment(ann.last, ".zip"))
     assert "paused by the operator: the server moves" in found

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
+from pbem.boards import GAMES as DRAWN
 from pbem.boards import TINTS, boards
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
@@ -104,6 +105,9 @@ PROPERTIES = frozenset(
 """No position, float, flex, grid, transform, variables or media queries: clients drop them."""
 
 
+LEVELS = ("key", "mailbox")
+
+
 class Page(HTMLParser):
     """Every tag, attribute and property of a page; tags must close in order."""
 
@@ -160,7 +164,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key",
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": LEVELS[seat % 2],
         "terms": SimpleNamespace(
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public"
         ),
@@ -180,7 +184,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "file_hash": "01" * 32,
         "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
-        "levels": {number: "mailbox" if number == 2 else "key" for number in m["names"]},
+        "levels": {seat: LEVELS[seat % 2] for seat in m["names"]},
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
@@ -238,7 +242,8 @@ def test_the_letter_says_what_the_text_says(game: str) -> None:
         plain = TEMPLATES.render(f"letters/{kind}.txt", **given)
         if kind in {"begin", "turn"} and given["m"]["asked"]:
             assert f"orders m17 turn {given['m']['turn']} server play.example player " in text
-            assert "ssh-keygen -Y sign -n pbem@play.example" in text
+            told = {"mailbox": "Answer this letter with the form", "key": "ssh-keygen -Y sign -n pbem@play.example"}
+            assert told[given["m"]["level"]] in text
         assert given["m"]["head"] in text
         # Every square that the text names is named here, too: nothing of the position or the events is left out.
         squares = SQUARES[game]
@@ -289,4 +294,4 @@ def test_boards_read_nothing_but_the_view(game: str) -> None:
     shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
     view = judge.view(one.states[-1], None, shown)
     assert boards(game, view)
-    assert set(PLAYERS) == set(GAMES)
+    assert set(PLAYERS) == set(GAMES) == set(DRAWN)
