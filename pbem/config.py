@@ -197,6 +197,13 @@ class Metrics(_Table, frozen=True):
     listen: Listen = Listen()
 
 
+class Recovery(_Table, frozen=True):
+    """How players who lost all their keys get new ones."""
+
+    delay: Duration = Duration(days=7)
+    codes_per_day: Count = 5
+
+
 class Log(_Table, frozen=True):
     """What is logged, to standard error."""
 
@@ -224,6 +231,7 @@ class Config(_Table, frozen=True):
     clock: Clock = Clock()
     identity: Identity = Identity()
     metrics: Metrics = Metrics()
+    recovery: Recovery = Recovery()
     log: Log = Log()
 
     def __post_init__(self) -> None:

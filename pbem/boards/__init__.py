@@ -1,20 +1,50 @@
-"""What a reader's boards show, square by square: a symbol and a tint each, for tables and pictures alike.
+"""How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
-One module a game turns a view into boards; `table` writes them as rows of HTML, `picture` draws them as PNG. All of
-it is fed by `Rules.view` alone, so nothing here can tell more than the view does. Here lives no text of letters: what
-a tint means stands in `templates/<game>/position.html`.
+A game's own module turns a view into boards (`games/squares.py`); `table` writes them as rows of HTML, `picture`
+draws them as PNG, `sheet` as PDF. All of it is fed by `Rules.view` alone, so nothing here can tell more than the view
+does. Here lives no text of letters: what a tint means stands in `templates/<game>/position.html`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+
+from pbem.games import GAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["GAMES", "PLAIN", "TINTS", "Board", "Panel", "Square", "boards"]
+    from pbem.games import Report
+    from pbem.games.squares import Board
+
+__all__ = ["TINTS", "Drawn", "drawn"]
+
+
+class Drawn(Protocol):
+    """The module `boards` of a game that has boards."""
+
+    def boards(self, view: Mapping[str, Any]) -> list[Board]:
+        """The boards of a view, the reader's own first."""
+
+    def blank(self) -> list[Board]:
+        """The boards of a record sheet: empty, under the default options."""
+
+    def happened(self, reports: Sequence[Report]) -> Board | None:
+        """A board of what happened in one turn, where a game shows that by itself."""
+
+
+@cache
+def drawn(game: str) -> Drawn | None:
+    """The boards of a game by its name; None for a game that is played by text alone."""
+    place = f"{GAMES[game]}.boards"
+    try:
+        found = find_spec(place)
+    except ModuleNotFoundError:  # a game that is one module has no others
+        found = None
+    return cast("Drawn", import_module(place)) if found else None
 
 
 class Tint(NamedTuple):
@@ -40,63 +70,3 @@ TINTS: Final[Mapping[str, Tint]] = {
     "": Tint("", ""),
 }
 """Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever colours the page has."""
-
-
-class Square(NamedTuple):
-    """One square: up to four characters, its tint, and whether anything happened to it in the last turn."""
-
-    symbol: str
-    tint: str = ""
-    fresh: bool = False
-
-
-PLAIN: Final = Square(".")
-"""A square of which there is nothing to say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One grid of a board: its name, the names of its columns and rows, and its squares row by row from the top."""
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence[str]
-    squares: Sequence[Sequence[Square]]
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """What is known of one seat's side (0: a board that all share), in one grid or, as layers, in several."""
-
-    seat: int
-    panels: Sequence[Panel]
-
-    @property
-    def tints(self) -> set[str]:
-        """The tints that occur, so that a legend names no others."""
-        return {square.tint for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def symbols(self) -> set[str]:
-        """The symbols that occur."""
-        return {square.symbol for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def fresh(self) -> bool:
-        """Whether anything happened here in the last turn."""
-        return any(square.fresh for panel in self.panels for row in panel.squares for square in row)
-
-
-def boards(game: str, view: Mapping[str, Any]) -> list[Board]:
-    """The boards of a view, the reader's own first; raises KeyError for a game without boards."""
-    module = import_module(GAMES[game])
-    found: list[Board] = module.boards(view)
-    return found
-
-
-GAMES: Final[Mapping[str, str]] = {
-    "spaceships": "pbem.boards.spaceships",
-    "dueling-masters": "pbem.boards.dueling_masters",
-    "shoot-em-up": "pbem.boards.shoot_em_up",
-}
-"""The games that have boards, with their modules. A game without them is played by text alone."""

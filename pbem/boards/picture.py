@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from PIL import Image, ImageDraw, ImageFont
 
-from pbem.boards import PLAIN, TINTS, Square
+from pbem.boards import TINTS
+from pbem.games.squares import PLAIN, Square
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.boards import Board, Panel
+    from pbem.games.squares import Board, Panel
 
 __all__ = ["draw"]
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
-from pbem.boards import PLAIN, TINTS
+from pbem.boards import TINTS
+from pbem.games.squares import PLAIN
 
 if TYPE_CHECKING:
-    from pbem.boards import Panel, Square
+    from pbem.games.squares import Panel, Square
 
 __all__ = ["FRESH", "markup", "rows"]
 

@@ -18,6 +18,6 @@ __all__ = ["page"]
 def page(game: str) -> None:
     """Print the page on which setups and orders of GAME are clicked together.
 
-    The page is one file that loads nothing and sends nothing: `pbem page spaceships > spaceships.html`, then open it.
+    The page is one file that loads nothing and sends nothing: `pbem page GAME > GAME.html`, then open it.
     """
     click.echo(composer(game), nl=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pbem.boards import drawn
 from pbem.boards.sheet import sheet
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.keys import KeyLife
     from pbem.desk.mailbox import Mailboxes
     from pbem.identity import Key
     from pbem.mail.commands import Command
@@ -56,7 +58,12 @@ _ELSEWHERE = (
     " {}, such as this one"
 )
 
-_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
+_OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
+"""What is answered to somebody whose key or address is not the player's yet."""
+
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
+    *(name.split() for name in COMMANDS)
+)
 
 
 class Answers(Tables):
@@ -73,14 +80,17 @@ class Answers(Tables):
         settle: timedelta,
         parse_key: Callable[[str | bytes, datetime | None], Key],
         mailboxes: Mailboxes,
+        keys: KeyLife,
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
         self._people = people
+        self._keys = keys
         self._parse_key = parse_key
         self._mailboxes = mailboxes
         self._gathering = Gathering(players, archive, clerk, world, people, settle)
-        self._elsewhere = {**self._gathering.commands, **Around(players, archive, clerk, world, people).commands}
+        around = Around(players, archive, clerk, world, people)
+        self._elsewhere = {**self._gathering.commands, **around.commands, **keys.commands}
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -91,6 +101,8 @@ class Answers(Tables):
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)
+        if caller.waits and command.name not in _OF_STRANGERS:
+            raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         answer: Answer = method(caller, command)
         return answer
@@ -122,12 +134,15 @@ class Answers(Tables):
 
     def _help(self, _caller: Caller, command: Command) -> Answer:
         topic = command.arguments.get("topic")
-        if topic in COMMANDS:
+        if topic in COMMANDS and topic not in self._keys.commands:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
         if topic == "mailbox":
             return Answer("help_mailbox")
+        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._keys.commands}:
+            forms = [COMMANDS[name] for name in self._keys.commands]
+            return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -150,15 +165,18 @@ class Answers(Tables):
         game = command.arguments["rules"]
         if game not in GAMES:
             raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+        boards = drawn(game)
+        if boards is None:
+            raise Refused(Fault("sheet", game, "this game has no boards"))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        content = sheet(game, title, self._clerk.render(f"{game}/sheet.txt"))
+        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt"))
         return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
 
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
         if caller.player is not None:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
-        if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
+        if self._players.by_name(name) or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
@@ -194,6 +212,8 @@ class Answers(Tables):
         return Answer("registered_mailbox", {"name": name, "games": self._titles()})
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
+        if (answer := self._keys.confirm(caller, command)) is not None:
+            return answer
         found = self._players.challenges(caller.address)
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
@@ -218,7 +238,8 @@ class Answers(Tables):
         self._players.answered(caller.address)
         self._people.speak(caller.address)
         self._gathering.welcome(name, caller.address, caller.now)
-        return Answer("confirm", {"name": name, "games": self._titles()})
+        code = self._keys.new_code(name, caller.now)
+        return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
 
     # For players.
 
@@ -228,7 +249,7 @@ class Answers(Tables):
 
     def _account(self, player: PlayerRow) -> Answer:
         chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
-        return Answer("whoami", {"player": player, "settings": chosen})
+        return Answer("whoami", self._keys.account(player) | {"settings": chosen})
 
     def _set(self, caller: Caller, command: Command) -> Answer:
         assert caller.player is not None

@@ -21,6 +21,7 @@ from pbem.store.matches import EntryRow, SubmissionRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pbem.match.keys import KeyChange
     from pbem.match.papers import Opening, Receipt
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
@@ -159,6 +160,9 @@ class _Rows:
             final=content["final"],
             text=content["text"],
         )
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Our own entries were judged when the letters came."""
 
 
 def _submission(row: SubmissionRow) -> Submission:

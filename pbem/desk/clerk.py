@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import GAMES as DRAWN
-from pbem.boards import boards
+from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pbem.boards import Board
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out"]
+__all__ = ["Clerk", "Out", "duration"]
 
 
 @dataclass(slots=True)
@@ -173,7 +172,7 @@ class Clerk:
             "phase": match.phase,
             "paused": match.paused,
             "terms": match.terms,
-            "settling": _duration(match.terms.settle),
+            "settling": duration(match.terms.settle),
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
@@ -207,11 +206,12 @@ class Clerk:
             facts["outcome"] = _outcome_of_match(match)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
-        if wanted != "text" and notice.kind in _WITH_HTML and match.terms.game in DRAWN:
+        if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
             facts["picture"] = None
             if match.position is not None:
                 facts.setdefault("view", match.view(seat))
-                facts["boards"] = boards(match.terms.game, facts["view"])
+                facts["boards"] = game.boards(facts["view"])
+                facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
                 facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
             out.html = self.render(f"letters/{notice.kind}.html", **facts)
         return out
@@ -266,7 +266,7 @@ class Clerk:
         """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         out.attachments.append((name, "application/json", canonical(content)))
-        page = self._pages and match.terms.game in DRAWN
+        page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
     def _position(self, match: Match, seat: int, out: Out) -> str:
@@ -356,6 +356,7 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "keys": "{title}, {by} has changed keys",
     "paused": "{title}, the match is paused",
     "restored": "{title}, the match is paused: the server was restored",
     "resumed": "{title}, the match goes on",
@@ -391,7 +392,8 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
+    """A time in words, such as "7 days"."""
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
         if seconds and seconds % size == 0:
             count = seconds // size

@@ -271,7 +271,7 @@ class Gathering(Tables):
         ]
         row = self._players.by_name(name)
         mailbox = pinned_mailbox(match.server, match.id, row.address) if row and not keys else ""
-        return Player(name, tuple(keys), mailbox)
+        return Player(name, tuple(keys), mailbox=mailbox)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         return self._give_up(caller, command, "declined")

@@ -101,8 +101,8 @@ class Postmaster:
                 self._log.error("letter to the operator undelivered", outbox=failure.id)
                 continue
             player = self._players.by_address(failure.recipient)
-            if player is None:
-                told.append((failure, None))
+            if player is None or failure.recipient.lower() != player.address.lower():
+                told.append((failure, None))  # reports do not go to a second address: nobody is cut off
             elif self._players.lose(player.name, stamp(now), failure.id):
                 self._log.warning("player out of reach", player=player.name, outbox=failure.id)
                 told.append((failure, player.name))

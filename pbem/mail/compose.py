@@ -22,7 +22,8 @@ from urllib.parse import quote as percent
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pbem.boards import Square, shoot_em_up, table
+from pbem.boards import table
+from pbem.games.squares import Square
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ class Templates:
         )
         # What the HTML parts draw boards with.
         self.environment.filters |= {"rows": table.rows, "cell": table.markup}
-        self.environment.globals |= {"square": Square, "actions": shoot_em_up.actions}
+        self.environment.globals |= {"square": Square}
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""

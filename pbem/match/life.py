@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
@@ -23,21 +24,6 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
 
 __all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World"]
-
-
-@dataclass(frozen=True, slots=True)
-class Player:
-    """One player of the match: the name, and the public keys that letters may be signed with."""
-
-    name: str
-    keys: tuple[Mapping[str, str], ...]
-    mailbox: str = ""
-    """For a player without a key: the hash that stands for the mailbox, see `pinned_mailbox`."""
-
-    def document(self) -> dict[str, Any]:
-        """The player as the transcript lists it: a JSON object."""
-        mailbox = {"mailbox": self.mailbox} if self.mailbox else {}
-        return {"name": self.name, "keys": [dict(key) for key in self.keys], **mailbox}
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +368,23 @@ class Step:
             self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
             self._close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
+
+    def keys(self, seat: int, change: KeyChange) -> None:
+        """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault("keys", match.id, f"this match is {match.phase}"))
+        player = change.after(match.players[seat - 1], match.prev)
+        self.papers += [
+            Paper(change.path(match.seq + 1, seat, who), letter) for who, letter in sorted(change.letters.items())
+        ]
+        self._enter("keys", change.body(seat))
+        players = (*match.players[: seat - 1], player, *match.players[seat:])
+        self.match = replace(self.match, players=players)
+        others = (other for other in match.seats if other != seat)
+        self.notices += [
+            Notice("keys", other, self.match, {"by": match.name(seat), "change": change}) for other in others
+        ]
 
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
+from pbem.match.keys import KeyChange
 from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
@@ -56,6 +57,9 @@ class Source(Protocol):
         `kind` is "setup", "orders", "resign game" or "resign match"; `paper` is the opening or receipt that names
         the letter; `evidence` stands for the signature of a letter at level `mailbox`.
         """
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Raises ValueError when the letters do not prove this change of the seat's keys."""
 
 
 @dataclass(slots=True)
@@ -126,6 +130,7 @@ class _Walk:
             "commitments": self.commitments,
             "turn": self.turn,
             "resigned": self.resigned,
+            "keys": self.keys,
             "paused": self.operated,
             "resumed": self.operated,
             "restored": self.operated,
@@ -152,7 +157,7 @@ class _Walk:
 
     def agreed(self) -> Step:
         players = tuple(
-            Player(player["name"], tuple(player["keys"]), player.get("mailbox", ""))
+            Player(player["name"], tuple(player["keys"]), mailbox=player.get("mailbox", ""))
             for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
         if tuple(player.name for player in players) != self.match.terms.players:
@@ -217,10 +222,28 @@ class _Walk:
                 yield str(json.loads(self.file(path))["salt"])
             turn += 1
 
-    def resigned(self) -> Step:
+    def keys(self) -> Step:
+        seat = self.seat()
+        letters = {}
+        for who, expected in self.entry.body["letters"].items():
+            path = KeyChange.path(self.entry.seq, seat, who)
+            letters[who] = self.file(path)
+            if digest(letters[who]) != expected:
+                raise self.untrue(path, "is not the letter that the transcript names")
+        change = KeyChange.read(self.entry.body, letters)
+        self.source.keys(self.match, seat, change)
+        step = self.at_work(iter(()))
+        step.keys(seat, change)
+        return step
+
+    def seat(self) -> int:
         seat = self.entry.body["seat"]
         if type(seat) is not int or seat not in self.match.seats:
             raise self.untrue(None, "no seat of this match")
+        return seat
+
+    def resigned(self) -> Step:
+        seat = self.seat()
         path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:

@@ -7,12 +7,13 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
+from pbem.match.keys import KeyChange
 from pbem.match.papers import Evidence, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
@@ -165,7 +166,7 @@ def _revealed(found: Bundle) -> int:
     return len(found.entries)
 
 
-BETWEEN = frozenset({"paused", "resumed", "restored"})
+BETWEEN = frozenset({"paused", "resumed", "restored", "keys"})
 """Entries that may stand between the turns of a game that is not revealed yet."""
 
 
@@ -173,6 +174,9 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
+    for entry in found.entries[until + 1 :]:
+        if entry.type == "keys":
+            named.update(_named(entry))
     following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
@@ -191,6 +195,10 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     """The papers of a running game that an entry names, each path with its hash."""
     body = entry.body
     try:
+        if entry.type == "keys":
+            for who, value in body["letters"].items():
+                yield KeyChange.path(entry.seq, body["seat"], who), value
+            return
         if entry.type == "commitments":
             for seat, value in body["commitments"].items():
                 yield f"openings/game-{body['game']}-seat-{seat}.txt", value
@@ -248,7 +256,17 @@ def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]
         evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
         level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
         return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+    if entry.type == "keys":
+        return _keys(body)
     return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
+
+
+def _keys(body: Mapping[str, Any]) -> str:
+    """Whose keys changed, how, and which letters prove it."""
+    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
+    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
+    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
+    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
 
 
 def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import PLAIN, boards
+from pbem.boards import drawn
 from pbem.games import rules
+from pbem.games.squares import PLAIN
 from pbem.mail.compose import Templates
 from pbem.match import bundle, record
 from pbem.pages import page
@@ -19,8 +20,8 @@ from pbem.pages import page
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pbem.boards import Board
     from pbem.games import Report, Rules, State
+    from pbem.games.squares import Board
     from pbem.match.record import Record
 
 __all__ = ["replay"]
@@ -78,7 +79,10 @@ def _open_boards(judge: Rules, state: State, one: Record, reports: Sequence[Repo
     """Each side as its own player sees it; the board that all share once. What is fresh is of this turn."""
     seats = range(1, len(one.seats) + 1)
     last = [list(reports)] if reports is not None else []
-    every = [boards(one.game, judge.view(state, seat, last))[0] for seat in seats]
+    game = drawn(one.game)
+    if game is None:
+        return []
+    every = [game.boards(judge.view(state, seat, last))[0] for seat in seats]
     return every if every[0].seat else every[:1]
 
 

@@ -16,6 +16,7 @@ from referee import ANN, BOB, SERVER, Mailbox, Referee, attachment, body, form_i
 
 from pbem.config import Identity
 from pbem.desk.forms import Letters
+from pbem.identity import ssh
 from pbem.match import bundle
 from pbem.match.papers import Evidence, Opening, pinned_mailbox
 from pbem.match.verify import verify
@@ -532,3 +533,23 @@ def test_a_signature_by_a_key_that_is_not_registered_is_no_hindrance(post: Post)
     text = post.referee.signed(other, bob.filled("orders", "bOy3Oy5"))
     post.reply(bob, text)
     assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(post: Post) -> None:
+    ann, bob = post.begun()
+    post.reply(bob, f"key add\n{ssh.public(bob.key)}\n", to=reply_to(bob.find("begins")))
+    assert "you have no key yet" in bob.text
+    post.referee.send(bob, f"recover\n{ssh.public(bob.key)}\n", sign=False)
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    assert "bob" in ann.text
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("begins")))
+    post.referee.wait(timedelta(days=7))
+    post.referee.turn((ann, ""))
+    assert "Level of the orders: ann key, bob mailbox." in body(ann.find("game 1, turn 1"))
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
+    assert "must be signed" in bob.text
+    post.referee.turn((ann, ""), (bob, "bOy3Oy5"))
+    assert "Level of the orders" not in body(ann.find("game 1, turn 2"))
+    post.referee.send(bob, "resign m1 game 1\n")
+    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
-from pbem.boards import GAMES as DRAWN
-from pbem.boards import TINTS, boards
+from pbem.boards import TINTS, Drawn, drawn
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
 
@@ -152,6 +151,12 @@ def played(game: str, *, widest: bool = False) -> Game:
     return play(game, Random(7), raw, SEATS[game], most=12, **other)
 
 
+def boards_of(game: str) -> Drawn:
+    found = drawn(game)
+    assert found is not None
+    return found
+
+
 def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
     """What the clerk hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
@@ -176,7 +181,8 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "turn": turn,
         "reports": shown[-1] if turn else [],
         "view": view,
-        "boards": boards(game.game, view),
+        "boards": boards_of(game.game).boards(view),
+        "happened": boards_of(game.game).happened(shown[-1]) if turn else None,
         "over": over,
         "composer": "https://play.example/pbem/spaceships.html#abc-_",
         "picture": "ab12@play.example",
@@ -293,5 +299,5 @@ def test_boards_read_nothing_but_the_view(game: str) -> None:
     one = played(game)
     shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
     view = judge.view(one.states[-1], None, shown)
-    assert boards(game, view)
-    assert set(PLAYERS) == set(GAMES) == set(DRAWN)
+    assert boards_of(game).boards(view)
+    assert set(PLAYERS) == set(GAMES)

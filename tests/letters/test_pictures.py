@@ -11,9 +11,10 @@ import pytest
 from PIL import Image
 from random_players import play, sensible_orders
 
-from pbem.boards import TINTS, Board, Panel, Square, boards
+from pbem.boards import TINTS, drawn
 from pbem.boards.picture import GAP, LARGEST, TITLE, draw
 from pbem.games import GAMES, rules
+from pbem.games.squares import Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
 SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
@@ -25,7 +26,9 @@ def shown(game: str) -> list[Board]:
     one = play(game, Random(5), WIDEST[game], SEATS[game], most=10, **other)
     judge = rules(game)
     seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]
-    return boards(game, judge.view(one.states[-1], 2, seen))
+    boards = drawn(game)
+    assert boards is not None
+    return boards.boards(judge.view(one.states[-1], 2, seen))
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -41,7 +44,7 @@ def test_pictures_fit_into_a_letter(game: str) -> None:
 
 def test_the_same_boards_give_the_same_bytes_in_another_process() -> None:
     script = (
-        "import sys; from pbem.boards import *; from pbem.boards.picture import draw;"
+        "import sys; from pbem.games.squares import *; from pbem.boards.picture import draw;"
         "panel = Panel('R', '12', 'vw', [[Square('K', 'own'), Square('k', 'lost', True)]] * 2);"
         "sys.stdout.buffer.write(draw([Board(1, [panel] * 5), Board(2, [panel])], {1: 'ann', 2: 'bob'}))"
     )

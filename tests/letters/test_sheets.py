@@ -9,35 +9,45 @@ from random import Random
 import pytest
 from random_players import PLAYERS, play
 
-from pbem.boards import boards
-from pbem.boards.sheet import GRIDS, sheet
+from pbem.boards import drawn
+from pbem.boards.sheet import sheet
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
 
 SCRIPT = (
-    "import sys; from pbem.boards.sheet import sheet; from pbem.mail.compose import Templates; game = sys.argv[1];"
-    "sys.stdout.buffer.write(sheet(game, 'Title', Templates().render(f'{game}/sheet.txt')))"
+    "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"
+    "from pbem.mail.compose import Templates; text = Templates().render(f'{game}/sheet.txt');"
+    "sys.stdout.buffer.write(sheet('Title', drawn(game).blank(), text))"
 )
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
     text = Templates().render(f"{game}/sheet.txt")
-    made = sheet(game, "Title", text)
+    boards = drawn(game)
+    assert boards is not None
+    made = sheet("Title", boards.blank(), text)
     assert made.startswith(b"%PDF-1.")
     assert made.count(b"/Type /Page\n") == 1
     assert len(made) < 60_000
     other = subprocess.run([sys.executable, "-c", SCRIPT, game], capture_output=True, check=True).stdout
     assert other == made
     with pytest.raises(ValueError, match="too many lines"):
-        sheet(game, "Title", text + "one more\n" * 40)
+        sheet("Title", boards.blank(), text + "one more\n" * 40)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
     raw, seats = PLAYERS[game].options[0]
     one = play(game, Random(1), raw, seats, most=1)
-    shown = boards(game, rules(game).view(one.states[0], 1, []))
-    wanted = [[(panel.name, list(panel.columns), list(panel.rows)) for panel in board.panels] for board in shown]
-    _, drawn = GRIDS[game]
-    assert [[(name, list(columns), list(rows)) for name, columns, rows in board] for board in drawn] == wanted
+    boards = drawn(game)
+    assert boards is not None
+    shown = boards.boards(rules(game).view(one.states[0], 1, []))
+    grids = [
+        [[(panel.name, list(panel.columns), list(panel.rows)) for panel in board.panels] for board in some]
+        for some in (boards.blank(), shown)
+    ]
+    assert grids[0] == grids[1]
+    assert {
+        square.symbol for board in boards.blank() for p in board.panels for row in p.squares for square in row
+    } == {"."}

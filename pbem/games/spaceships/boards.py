@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.boards import PLAIN, Board, Panel, Square
+from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from pbem.games import Report
 
 COLOURS: Final = "ROYGB"
 ROWS: Final = "vwxyz"
@@ -37,6 +39,15 @@ def boards(view: Mapping[str, Any]) -> list[Board]:
         return known
     me = 3 - known[0].seat
     return [_board(me, _own(view["own"])), *known]
+
+
+def blank() -> list[Board]:
+    """The two spaces of a record sheet."""
+    return [_board(seat, {}) for seat in (1, 2)]
+
+
+def happened(_reports: Sequence[Report]) -> None:
+    """A turn's shots are marked on the boards themselves."""
 
 
 def _board(seat: int, squares: Mapping[str, Square]) -> Board:

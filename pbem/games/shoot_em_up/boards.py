@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.boards import PLAIN, Board, Panel, Square
+from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from pbem.games import Report
 
 ARROWS: Final[Mapping[str, str]] = {"N": "^", "E": ">", "S": "v", "W": "<"}
 SHIPS: Final = "ABCDEFGHIJKL"
@@ -29,7 +31,12 @@ def boards(view: Mapping[str, Any]) -> list[Board]:
     return [Board(0, [_panel("", columns, rows, squares)])]
 
 
-def actions(reports: Sequence[Mapping[str, Any]]) -> Board:
+def blank() -> list[Board]:
+    """The board of a record sheet."""
+    return [Board(0, [_panel("", COLUMNS[:9], [str(row) for row in range(9, 0, -1)], {})])]
+
+
+def happened(reports: Sequence[Report]) -> Board:
     """The part of the board in which there was anything in a turn: a panel for each action, named by its number."""
     used = [square for report in reports for square in _squares(report)]
     columns = [COLUMNS.index(square[0]) for square in used]

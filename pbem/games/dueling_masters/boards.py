@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.boards import PLAIN, Board, Panel, Square
+from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from pbem.games import Report
 
 ROWS: Final = "ABCDEFGHIJ"
 COLUMNS: Final = tuple(str(column) for column in range(1, 11))
@@ -21,13 +23,22 @@ def boards(view: Mapping[str, Any]) -> list[Board]:
     """The own pieces, if any, then the others'."""
     turned = view["seat"] == 2
     last = view["turn"] - (0 if view["over"] else 1)
-    known = [_board(int(seat), _known(side, last), turned) for seat, side in sorted(view["known"].items())]
+    known = [_board(int(seat), _known(side, last), turned=turned) for seat, side in sorted(view["known"].items())]
     if not view["own"]:
         return known
-    return [_board(view["seat"], _own(view["own"], last), turned), *known]
+    return [_board(view["seat"], _own(view["own"], last), turned=turned), *known]
 
 
-def _board(seat: int, squares: Mapping[str, Square], turned: bool) -> Board:
+def blank() -> list[Board]:
+    """The two boards of a record sheet."""
+    return [_board(seat, {}, turned=False) for seat in (1, 2)]
+
+
+def happened(_reports: Sequence[Report]) -> None:
+    """What happened in a turn is marked on the boards themselves."""
+
+
+def _board(seat: int, squares: Mapping[str, Square], *, turned: bool) -> Board:
     rows = ROWS if turned else ROWS[::-1]
     return Board(
         seat,

@@ -1,0 +1,61 @@
+"""What a game's boards are made of: squares with a symbol and a tint, in panels with names for rows and columns.
+
+A game that has boards turns its view into them in its module `boards`: `boards(view)`, the reader's own first;
+`blank()`, for a record sheet; and `happened(reports)`, a board of the turn itself or None. How they are drawn is for
+the room `boards`; a game without such a module is played by text alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PLAIN", "Board", "Panel", "Square"]
+
+
+class Square(NamedTuple):
+    """One square: up to four characters, its tint, and whether anything happened to it in the last turn."""
+
+    symbol: str
+    tint: str = ""
+    fresh: bool = False
+
+
+PLAIN: Final = Square(".")
+"""A square of which there is nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One grid of a board: its name, the names of its columns and rows, and its squares row by row from the top."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    squares: Sequence[Sequence[Square]]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """What is known of one seat's side (0: a board that all share), in one grid or, as layers, in several."""
+
+    seat: int
+    panels: Sequence[Panel]
+
+    @property
+    def tints(self) -> set[str]:
+        """The tints that occur, so that a legend names no others."""
+        return {square.tint for panel in self.panels for row in panel.squares for square in row}
+
+    @property
+    def symbols(self) -> set[str]:
+        """The symbols that occur."""
+        return {square.symbol for panel in self.panels for row in panel.squares for square in row}
+
+    @property
+    def fresh(self) -> bool:
+        """Whether anything happened here in the last turn."""
+        return any(square.fresh for panel in self.panels for row in panel.squares for square in row)
