@@ -282,7 +282,6 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
 SERVE = """
 import os, sys
 sys.path.insert(0, {tests!r})
-from domains import Domain, rsa_key
 from house import Echo
 import pbem.daemon
 from pbem.cli.serve import serve

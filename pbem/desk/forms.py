@@ -89,7 +89,7 @@ class Letters:
     def _vouched(match: Match, seat: int, letter: bytes, content: bytes) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
         player, vouching = match.players[seat - 1], Evidence.read(content.decode())
-        if not player.mailbox or (player.keys and player.keyless != match.prev):
+        if not player.mailbox or ((player.keys or player.keyless) and player.keyless != match.prev):
             raise ValueError(f"{player.name} has a key, and this letter is not signed with it")
         if (vouching.server, vouching.match, vouching.player) != (match.server, match.id, player.name):
             raise ValueError("the evidence belongs to another match or player")

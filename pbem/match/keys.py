@@ -118,5 +118,5 @@ class KeyChange:
         gone = tuple((prev, key) for key in player.keys if key["fingerprint"] in self.revoked)
         if self.change == "revoked" and (len(gone) != 1 or not kept):
             raise ValueError("one key is revoked, and another must be left")
-        keyless = player.keyless if player.keys else prev
+        keyless = player.keyless or ("" if player.keys else prev)
         return replace(player, keys=(*kept, *self.added), former=(*player.former, *gone), keyless=keyless)

@@ -46,8 +46,8 @@ class PlayerRow:
 
     @property
     def level(self) -> str:
-        """The level that the player's letters are held to: `key` as soon as there is one, else `mailbox`."""
-        return "key" if self.keys else "mailbox"
+        """The level that the player's letters are held to: `key` for ever once there was one, else `mailbox`."""
+        return "key" if self.keys or self.former else "mailbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Players:
         return [KeyRow(*row) for row in self._database.execute(query, (player,))]
 
     def level(self, player: str) -> str | None:
-        """The level that this player's letters are held to; None when nobody is called so."""
+        """The level that this player's letters are held to, see `PlayerRow.level`; None when nobody is called so."""
         row = self.by_name(player)
         return row.level if row else None
 

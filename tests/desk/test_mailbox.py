@@ -20,6 +20,7 @@ from pbem.identity import ssh
 from pbem.match import bundle
 from pbem.match.papers import Evidence, Opening, pinned_mailbox
 from pbem.match.verify import verify
+from pbem.store.players import KeyRow, PlayerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -490,6 +491,31 @@ def test_a_pinned_key_is_never_weakened(post: Post) -> None:
     post.reply(ann, ann.filled("orders", "Gx3"), to=reply_to(ann.last))
     assert "must be signed with your key" in " ".join(ann.text.split())
     assert post.standing(1) is None
+
+
+def test_a_key_that_was_revoked_does_not_bring_the_lower_level_back() -> None:
+    key = KeyRow("ssh", "SHA256:x", "ssh-ed25519 AAAA", revoked="2026-03-01")
+    assert PlayerRow("ann", "ann@mail.example", (), former=(key,)).level == "key"
+    assert PlayerRow("ann", "ann@mail.example", (key,)).level == "key"
+    assert PlayerRow("bob", "bob@mail.example", ()).level == "mailbox"
+
+
+def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
+    """After notice and delay; then unsigned letters change nothing, and what stood before stands, and verifies."""
+    ann, bob = post.begun()
+    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
+    post.reply(bob, f"recover\n{ssh.public(bob.key)}")
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    post.referee.wait(timedelta(days=8))
+    assert post.referee.desk._players.level("bob") == "key"
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "Gx3"), to=reply_to(bob.last))
+    assert "must be signed with your key" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    post.referee.turn((ann, ""), (bob, ""))
+    post.referee.send(ann, "resign m1 game 1\n")
+    found = checks(attachment(bob.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found
 
 
 def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:

@@ -104,6 +104,9 @@ PROPERTIES = frozenset(
 """No position, float, flex, grid, transform, variables or media queries: clients drop them."""
 
 
+LEVELS = ("key", "mailbox")
+
+
 class Page(HTMLParser):
     """Every tag, attribute and property of a page; tags must close in order."""
 
@@ -201,7 +204,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "file_hash": "01" * 32,
         "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
-        "levels": {number: "mailbox" if number == 2 else "key" for number in m["names"]},
+        "levels": {seat: LEVELS[seat % 2] for seat in m["names"]},
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
