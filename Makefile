@@ -24,8 +24,9 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# On two cores at once; what shares a costly fixture stays together.
 test: check
-	$(BIN)/pytest -m "not long and not browser"
+	$(BIN)/pytest -n 2 --dist loadscope -m "not long and not browser"
 
 # Minutes, not seconds: everything in `test` and what is marked long.
 test-long: check
