@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Referee, attachment, body, form_in
 
@@ -342,6 +343,7 @@ class TestRecoveryCode:
     def test_only_a_hash_rests_and_nothing_is_logged(
         self, referee: Referee, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        structlog.reset_defaults()  # whatever other tests made of the logs
         ann, _ = referee.begun(SMALL, SETUPS)
         code = code_of(ann)
         send(referee, ann, f"recover {code}\n{line(another('ann'))}\n", None)
