@@ -192,9 +192,9 @@ def queues(database: Database, vault: Vault, config: Config, now: datetime) -> I
         yield Finding(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
     if aside := found["inbox"]["aside"]:
         yield Finding(False, "inbox", f"{aside} set aside: `pbem inbox list`")
-    due = Matches(database, vault).next_to_resolve()
+    due = Matches(database, vault).next_due()
     if due and now - moment(due) > STUCK:
-        yield Finding(False, "turns", f"one was due at {due[:16]} and is not resolved")
+        yield Finding(False, "turns", f"something was due at {due[:16]} and is not done")
     for player, since in found["unreachable"].items():
         yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
 

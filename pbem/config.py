@@ -183,6 +183,8 @@ class Clock(_Table, frozen=True):
     """The clock's defaults for what matches do not agree themselves."""
 
     settle: Duration = Duration(minutes=10)
+    outage: Duration = Duration(hours=1)
+    vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30
 
 
 class Identity(_Table, frozen=True):
@@ -195,6 +197,13 @@ class Metrics(_Table, frozen=True):
     """Where figures for Prometheus are given out."""
 
     listen: Listen = Listen()
+
+
+class Recovery(_Table, frozen=True):
+    """How players who lost all their keys get new ones."""
+
+    delay: Duration = Duration(days=7)
+    codes_per_day: Count = 5
 
 
 class Log(_Table, frozen=True):
@@ -224,6 +233,7 @@ class Config(_Table, frozen=True):
     clock: Clock = Clock()
     identity: Identity = Identity()
     metrics: Metrics = Metrics()
+    recovery: Recovery = Recovery()
     log: Log = Log()
 
     def __post_init__(self) -> None:

@@ -79,7 +79,8 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        self.daemon = Daemon(config, desk=self.open, reader=InProcess, transport=self.post, ready=self.ready, **more)
+        more = {"desk": self.open, "reader": InProcess, **more}
+        self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:
         _, database, vault, _, composer, *_ = arguments

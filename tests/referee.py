@@ -19,6 +19,7 @@ from pbem.mail.compose import Composer, Templates
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
+from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
@@ -181,7 +182,28 @@ class Referee:
         return bool(due)
 
     def wait(self, time: timedelta) -> None:
+        """Time goes by, and the daemon looks at the clock whenever something is due."""
+        end = self.now + time
+        while True:
+            following = self.desk.tick(self.now)
+            self.collect()
+            if self.now >= end:
+                break
+            self.now = min(end, max(following or end, self.now + timedelta(seconds=1)))
+            self.alive()
+        self.work()
+
+    def alive(self) -> None:
+        """The daemon has been at work all the while, as its heartbeat says."""
+        with self.database.transaction():
+            Outages(self.database).beat(self.now)
+
+    def outage(self, time: timedelta) -> None:
+        """Nothing runs for a time; then a new daemon starts."""
+        self.desk.tick(self.now)
+        self.alive()
         self.now += time
+        self.open_desk()
         self.work()
 
     def collect(self) -> None:

@@ -41,8 +41,11 @@ def by_clear_openpgp(person: Mailbox, text: str, name: str = "anna") -> bytes:
     return pasted(person, signed.decode().replace("\r", ""))
 
 
-def by_openpgp_mime(person: Mailbox, text: str, name: str = "anna") -> bytes:
-    entity = f"Content-Type: text/plain; charset=utf-8\n\n{text}".replace("\n", "\r\n").encode()
+TEXT = "Content-Type: text/plain; charset=utf-8\n\n"
+
+
+def by_openpgp_mime(person: Mailbox, text: str, name: str = "anna", *, content_type: str = TEXT) -> bytes:
+    entity = f"{content_type}{text}".replace("\n", "\r\n").encode()
     signature = pysequoia.sign(pgp_signer(name), entity, mode=pysequoia.SignatureMode.DETACHED)
     kind = (
         'Content-Type: multipart/signed; protocol="application/pgp-signature"; micalg=pgp-sha512; boundary=b\r\n\r\n'

@@ -38,6 +38,8 @@ class Caller:
     now: datetime
     proof: Proof | None = None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
+    waits: bool = False
+    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
 
     @property
     def signed(self) -> Signed:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from pbem.boards import drawn
 from pbem.boards.sheet import sheet
+from pbem.desk.agreements import Agreements
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
 from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
+from pbem.desk.hours import Hours
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
@@ -32,10 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pbem.config import Clock as ClockConfig
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.keys import KeyLife
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
@@ -57,7 +62,12 @@ _ELSEWHERE = (
     " {}, such as this one"
 )
 
-_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"})
+_OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
+"""What is answered to somebody whose key or address is not the player's yet."""
+
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
+    *(name.split() for name in COMMANDS)
+)
 
 
 class Answers(Tables):
@@ -71,17 +81,26 @@ class Answers(Tables):
         clerk: Clerk,
         world: Callable[[datetime], World],
         people: People,
-        settle: timedelta,
+        clock: ClockConfig,
+        time: Timekeeper,
         parse_key: Callable[[str | bytes, datetime | None], Key],
         mailboxes: Mailboxes,
+        keys: KeyLife,
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
         self._people = people
+        self._keys = keys
         self._parse_key = parse_key
         self._mailboxes = mailboxes
-        self._gathering = Gathering(players, archive, clerk, world, people, settle)
-        self._elsewhere = {**self._gathering.commands, **Around(players, archive, clerk, world, people).commands}
+        self._gathering = Gathering(players, archive, clerk, world, people, clock.settle)
+        self._elsewhere = {
+            **self._gathering.commands,
+            **Around(players, archive, clerk, world, people).commands,
+            **Agreements(players, archive, clerk, world).commands,
+            **keys.commands,
+            **Hours(players, archive, clerk, world, clock, time).commands,
+        }
 
     def answer(self, caller: Caller, command: Command) -> Answer:
         """The answer to one command; raises `Refused`."""
@@ -92,6 +111,8 @@ class Answers(Tables):
             raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
         if form.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)
+        if caller.waits and command.name not in _OF_STRANGERS:
+            raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         answer: Answer = method(caller, command)
         return answer
@@ -123,12 +144,15 @@ class Answers(Tables):
 
     def _help(self, _caller: Caller, command: Command) -> Answer:
         topic = command.arguments.get("topic")
-        if topic in COMMANDS:
+        if topic in COMMANDS and topic not in self._keys.commands:
             return Answer("help_command", {"form": COMMANDS[topic], "options": OPTIONS, "games": self._titles()})
         if topic == "signing":
             return Answer("help_signing")
         if topic == "mailbox":
             return Answer("help_mailbox")
+        if topic and topic.partition(" ")[0] in {name.partition(" ")[0] for name in self._keys.commands}:
+            forms = [COMMANDS[name] for name in self._keys.commands]
+            return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
             raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
         return Answer("help", {"commands": COMMANDS.values()})
@@ -162,7 +186,7 @@ class Answers(Tables):
         name = command.arguments["name"]
         if caller.player is not None:
             raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
-        if self._players.by_name(name) or name in COMMANDS or name in _NO_NAMES:
+        if self._players.by_name(name) or name in _NO_NAMES:
             raise Refused(Fault("register", name, "this name is taken; choose another"))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
@@ -198,6 +222,8 @@ class Answers(Tables):
         return Answer("registered_mailbox", {"name": name, "games": self._titles()})
 
     def _confirm(self, caller: Caller, command: Command) -> Answer:
+        if (answer := self._keys.confirm(caller, command)) is not None:
+            return answer
         found = self._players.challenges(caller.address)
         waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
@@ -222,7 +248,8 @@ class Answers(Tables):
         self._players.answered(caller.address)
         self._people.speak(caller.address)
         self._gathering.welcome(name, caller.address, caller.now)
-        return Answer("confirm", {"name": name, "games": self._titles()})
+        code = self._keys.new_code(name, caller.now)
+        return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
 
     # For players.
 
@@ -232,15 +259,7 @@ class Answers(Tables):
 
     def _account(self, player: PlayerRow) -> Answer:
         chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
-        return Answer("whoami", {"player": player, "settings": chosen})
-
-    def _set(self, caller: Caller, command: Command) -> Answer:
-        assert caller.player is not None
-        if caller.verdict.kind != "valid" and caller.match is None:
-            raise Refused(Fault("set", None, "sign it, or answer a letter of one of your matches"))
-        name, value = command.arguments["setting"]
-        self._players.choose(caller.player.name, name, value)
-        return Answer("set", {"name": name, "value": value})
+        return Answer("whoami", self._keys.account(player) | {"settings": chosen})
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)

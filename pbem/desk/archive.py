@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated
+from pbem.match.clock import Clock
 from pbem.match.life import Form, Match, Step, Submission
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
@@ -21,6 +22,7 @@ from pbem.store.matches import EntryRow, SubmissionRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pbem.match.keys import KeyChange
     from pbem.match.papers import Opening, Receipt
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
@@ -80,7 +82,13 @@ class Archive:
             match = replace(match, setups=waiting)
         elif match.phase == "playing":
             match = replace(match, orders=waiting)
-        return replace(match, resolve_at=moment(row.resolve_at) if row.resolve_at else None)
+        clock = row.clock or {"clocks": {}, "banks": {}}
+        return replace(
+            match,
+            resolve_at=moment(row.resolve_at) if row.resolve_at else None,
+            clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
+            banks={int(seat): left for seat, left in clock["banks"].items()},
+        )
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write what a step led to: entries with the server's signatures, papers, the row."""
@@ -97,7 +105,17 @@ class Archive:
             for entry in step.entries
         ]
         self.matches.append(number, before.head, rows)
-        self.matches.update(number, match.phase, stamp(match.resolve_at) if match.resolve_at else None)
+        clock = {
+            "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
+            "banks": {str(seat): left for seat, left in match.banks.items()},
+        }
+        self.matches.update(
+            number,
+            match.phase,
+            stamp(match.resolve_at) if match.resolve_at else None,
+            clock if any(clock.values()) else None,
+            stamp(match.wakes) if match.wakes else None,
+        )
         self._keep(number, match)
         if match.phase == "closed" and before.phase != "closed":
             self._rate(match)
@@ -105,9 +123,11 @@ class Archive:
     def _rate(self, match: Match) -> None:
         """Write what a closed match makes of its players' standings."""
         outcome = match.outcome or {}
+        reason = str(outcome.get("reason"))
+        if reason == "annulled":
+            return
+        abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
         standings = [self._people.standing(match.terms.game, name) for name in match.terms.players]
-        # Nor does what the operator ends say anything of its players.
-        abandoned = not match.games or str(outcome.get("reason")).startswith("operator: ")
         after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
@@ -159,6 +179,9 @@ class _Rows:
             final=content["final"],
             text=content["text"],
         )
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Our own entries were judged when the letters came."""
 
 
 def _submission(row: SubmissionRow) -> Submission:

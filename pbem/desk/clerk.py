@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.boards.picture import draw
+from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
+from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out"]
+__all__ = ["Clerk", "Out", "duration"]
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class Out:
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
+    detail: str | None = None
+    """The detail of `reply_to` where that is good for one letter."""
     place: Place | None = None
     """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
@@ -91,7 +96,9 @@ class Clerk:
         out.text = visible(out.text)
         player = self._players.by_address(address)
         if player is not None and player.level == "mailbox":
-            out.reply_to = self.sub_address(self._mailboxes.give(player, out.place, now))
+            out.detail = out.detail or self._mailboxes.draw()
+            out.reply_to = self.sub_address(out.detail)
+            self._mailboxes.give(out.detail, player, out.place, now)
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
@@ -118,7 +125,7 @@ class Clerk:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
                 wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
-                self.send(player.address, self.notice(notice, latest, row, wanted), now)
+                self.send(player.address, self.notice(notice, latest, row, wanted, now), now)
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 
@@ -168,7 +175,10 @@ class Clerk:
             "phase": match.phase,
             "paused": match.paused,
             "terms": match.terms,
-            "settling": _duration(match.terms.settle),
+            "settling": duration(match.terms.settle),
+            "pace": duration(match.terms.pace),
+            "grace": duration(match.terms.grace),
+            "bank": duration(match.terms.bank),
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
@@ -183,7 +193,7 @@ class Clerk:
             "key": self._archive.key,
         }
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str) -> Out:
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> Out:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
@@ -200,6 +210,14 @@ class Clerk:
             facts |= self._reveal(match, row, facts, out)
         elif notice.kind == "closed":
             facts["outcome"] = _outcome_of_match(match)
+        elif notice.kind == "extended":
+            facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
+        elif notice.kind == "offer":
+            facts["by"] = match.name(facts["by"])
+        elif notice.kind in ("missed", "vacation"):
+            facts["who"] = facts["seat"]
+        if notice.kind in _BRING_DEADLINES:
+            out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.render(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
@@ -221,10 +239,13 @@ class Clerk:
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
+        keyless = self._players.level(match.name(seat)) == "mailbox"
+        detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
         return Out(
             f"[pbem {match.id}] {subject}",
             "",
-            reply_to=self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            reply_to=self.sub_address(detail),
+            detail=detail if keyless else None,
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
@@ -234,6 +255,7 @@ class Clerk:
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
         keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
+            "time": _time_of(match, seat),
             "me": seat,
             "level": self._players.level(match.name(seat)),
             "asked": match.phase in ("setup", "playing") and match.asked(seat),
@@ -242,6 +264,18 @@ class Clerk:
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
             "format": keys[-1].format if keys else "ssh",
         }
+
+    def _appointment(self, match: Match, row: MatchRow, seat: int, now: datetime) -> list[Attachment]:
+        """The seat's deadline as a calendar file, when it has one."""
+        deadline = match.clocks[seat].deadline if seat in match.clocks else None
+        if deadline is None:
+            return []
+        what = f"turn {match.turn}" if match.phase == "playing" else "setup"
+        name = f"{match.id}-game-{match.game}-{what.replace(' ', '-')}"
+        summary = f"{match.rules.title} {match.id}, game {match.game}, {what}"
+        address = self._composer.sub_address(f"{match.id}.{row.of(seat).token}")
+        uid = f"{name}-seat-{seat}@{match.server}"
+        return [appointment(name, uid, summary, deadline, now, match.seq, address)]
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
@@ -349,10 +383,19 @@ _SUBJECTS = {
     "turn": "{title}, game {game}, turn {turn}",
     "ended": "{title}, game {game}, the end, and what was secret",
     "closed": "{title}, the match is closed",
+    "reminder": "{title}, game {game}, {what}: a reminder",
+    "missed": "{title}, game {game}, {what}: the time is over",
+    "extended": "{title}, game {game}, {what}: you have more time",
+    "vacation": "{title}, game {game}, {what}: a vacation",
+    "offer": "{title}, game {game}, {what}: {matter}",
+    "keys": "{title}, {by} has changed keys",
     "paused": "{title}, the match is paused",
     "restored": "{title}, the match is paused: the server was restored",
     "resumed": "{title}, the match goes on",
 }
+
+_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
+"""The letters with a calendar file."""
 
 
 def visible(text: str) -> str:
@@ -366,7 +409,10 @@ def visible(text: str) -> str:
 
 
 def _subject(notice: Notice) -> str:
-    facts = {"title": notice.match.rules.title, "game": notice.match.game, **notice.facts}
+    match = notice.match
+    what = f"turn {match.turn}" if match.phase == "playing" else "setup"
+    matter = {"draw": "a draw?", "annul": "to be annulled?"}.get(str(notice.facts.get("agreement")), "")
+    facts = {"title": match.rules.title, "game": match.game, "what": what, "matter": matter, **notice.facts}
     return _SUBJECTS[notice.kind].format(**facts)
 
 
@@ -384,12 +430,51 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
+    """A length of time in words: its two largest parts."""
+    parts = []
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds and seconds % size == 0:
-            count = seconds // size
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "none"
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}{'s' if count > 1 else ''}")
+    return " and ".join(parts[:2]) or "none"
+
+
+def _time_of(match: Match, seat: int) -> dict[str, Any]:
+    """What a letter to this seat says of its own clock, and of vacations of the others."""
+    clock = match.clocks.get(seat)
+    deadline, patience = (clock.deadline, clock.patience) if clock else (None, None)
+    stops = clock.stops if clock else ()
+    return {
+        "runs": clock is not None,
+        "over": seat in match.missed,
+        "silent": match.silent.get(seat, 0),
+        "deadline": written(deadline, clock.zone) if clock and deadline else None,
+        "patience": written(patience, clock.zone) if clock and patience and clock.grace else None,
+        "bank": duration(clock.bank) if clock and clock.bank else None,
+        "stops": [
+            {
+                "reason": stop.reason,
+                "began": written(stop.began, clock.zone),
+                "ended": written(stop.ended, clock.zone) if stop.ended else None,
+            }
+            for stop in stops
+            if clock and (deadline is None or stop.began < deadline)
+        ],
+        "away": [
+            {
+                "seat": other,
+                "first": on_a_day(stop.began, clock.zone),
+                "last": on_a_day(stop.ended - _MOMENT, clock.zone),
+            }
+            for other, clock in sorted(match.clocks.items())
+            for stop in clock.stops
+            if other != seat and stop.reason == VACATION and stop.ended
+        ],
+    }
+
+
+_MOMENT = timedelta(seconds=1)
 
 
 def _outcome_of_game(match: Match, ended: Ended) -> dict[str, Any]:

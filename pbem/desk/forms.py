@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pbem import identity
+from pbem.desk import evidence as proofs
 from pbem.desk.mailbox import vouched
 from pbem.games import Refused
 from pbem.identity import Key
@@ -19,11 +20,12 @@ from pbem.match.life import Form
 from pbem.match.papers import Evidence, Receipt, pinned_mailbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.identity import Key, Verdict
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
+    from pbem.match.keys import KeyChange
     from pbem.match.life import Match
     from pbem.match.papers import Opening
 
@@ -68,11 +70,14 @@ class Letters:
         if evidence:
             level, (key, text) = "mailbox", self._vouched(match, seat, letter, evidence)
         else:
-            level, (key, text) = "key", self._signed(match, seat, letter)
+            player = match.players[seat - 1]
+            # What waited was judged when it came; what had its effect at once, by the keys of that moment.
+            keys = player.keys_at(match.prev) if paper else player.keys
+            level, (key, text) = "key", self._signed(match, seat, letter, keys)
         if isinstance(paper, Receipt) and (paper.level, paper.key) != (level, key):
             raise ValueError("the receipt names another level or key")
         reading = commands.parse(text)
-        found = [command for command in reading.commands if _fits(command, match, kind) and not command.faults]
+        found = [command for command in reading.commands if _fits(command, match, kind, seat) and not command.faults]
         if isinstance(paper, Receipt):
             found = [command for command in found if command.rev == paper.rev]
         if not found:
@@ -83,10 +88,10 @@ class Letters:
     @staticmethod
     def _vouched(match: Match, seat: int, letter: bytes, content: bytes) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
-        player, evidence = match.players[seat - 1], Evidence.read(content.decode())
-        if player.keys or not player.mailbox:
+        player, vouching = match.players[seat - 1], Evidence.read(content.decode())
+        if not player.mailbox or ((player.keys or player.keyless) and player.keyless != match.prev):
             raise ValueError(f"{player.name} has a key, and this letter is not signed with it")
-        if (evidence.server, evidence.match, evidence.player) != (match.server, match.id, player.name):
+        if (vouching.server, vouching.match, vouching.player) != (match.server, match.id, player.name):
             raise ValueError("the evidence belongs to another match or player")
         try:
             found = read(letter)
@@ -94,23 +99,39 @@ class Letters:
             raise ValueError(f"cannot be read: {error}") from error
         if pinned_mailbox(match.server, match.id, found.sender or "") != player.mailbox:
             raise ValueError(f"does not come from the mailbox of {player.name}")
-        if fault := vouched(found, evidence):
+        if fault := vouched(found, vouching):
             raise ValueError(f"it is not vouched for: {fault}")
-        return evidence.key, found.text or ""
+        return vouching.key, found.text or ""
 
     @staticmethod
-    def _signed(match: Match, seat: int, letter: bytes) -> tuple[str, str]:
+    def _signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
         """The key that signed a letter, and the signed text."""
-        keys = [_listed(key) for key in match.players[seat - 1].keys]
         try:
             # Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
-            verdict = identity.judge(read(letter), keys, match.server)
+            verdict = identity.judge(read(letter), [_listed(key) for key in keys], match.server)
             text = said(verdict) if verdict.kind == "valid" else ""
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         if verdict.kind != "valid":
             raise ValueError(f"the signature of {match.name(seat)} does not hold: {verdict.reason}")
         return verdict.key or "", text
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Check that the letters of a key change prove it; raises ValueError."""
+        player = match.players[seat - 1]
+        for who, raw in change.letters.items():
+            keys = [_listed(key) for key in (player.keys if who == "old" else change.added)]
+            try:
+                letter = read(raw)
+                verdict = identity.judge(letter, keys, match.server)
+                found = commands.parse(said(verdict)).commands if verdict.kind == "valid" else []
+            except Unreadable as error:
+                raise ValueError(f"the {who} key's letter cannot be read: {error}") from error
+            if verdict.kind != "valid":
+                raise ValueError(f"the signature of {player.name}'s {who} key does not hold: {verdict.reason}")
+            spoken = proofs.Spoken(letter, verdict, found)
+            if not proofs.says(spoken, who, change, player, match.server):
+                raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
 def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None) -> bool:
@@ -163,7 +184,11 @@ def _listed(key: Mapping[str, str]) -> Key:
     return replace(found, state="pinned")
 
 
-def _fits(command: Command, match: Match, kind: str) -> bool:
+PLACED = ("extend", "claim", "draw", "annul")
+"""Kinds of letters that may say their place, and then must say it right."""
+
+
+def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
     """Whether the command is of this kind and meant for the place at which the match stands."""
     if command.match != match.id:
         return False
@@ -172,6 +197,16 @@ def _fits(command: Command, match: Match, kind: str) -> bool:
         return command.name == "setup" and given.get("game") == match.game
     if kind == "orders":
         return command.name == "orders" and given.get("turn") == match.turn
+    player = match.name(seat)
+    place = {"server": match.server, "player": player, "prev": match.prev}
+    if kind.startswith(PLACED) and any(command.fields.get(key, value) != value for key, value in place.items()):
+        return False
+    if kind.startswith("extend "):
+        return command.name == "extend" and given.get("time") == int(kind.split()[1])
+    if kind.startswith(("draw ", "annul ")):
+        return f"{command.name} {given.get('word')}" == kind
+    if kind == "claim":
+        return command.name == "claim"
     if command.name != "resign":
         return False
     return given.get("whole", False) if kind == "resign match" else given.get("game") == match.game

@@ -270,8 +270,8 @@ class Gathering(Tables):
             for key in self._players.keys(name)
         ]
         row = self._players.by_name(name)
-        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and not keys else ""
-        return Player(name, tuple(keys), mailbox)
+        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and row.level == "mailbox" else ""
+        return Player(name, tuple(keys), mailbox=mailbox)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         return self._give_up(caller, command, "declined")

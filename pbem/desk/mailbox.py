@@ -17,6 +17,7 @@ from pbem.identity.vouching import vouch
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
+from pbem.store import tokens
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
     from pbem.store.lookups import Lookups
     from pbem.store.players import PlayerRow
-    from pbem.store.tokens import Place, Token, Tokens
+    from pbem.store.tokens import Place, Purpose, Token, Tokens
 
 __all__ = ["Awaited", "Mailboxes", "Proof", "vouched"]
 
@@ -85,39 +86,38 @@ class Mailboxes:
     def __init__(
         self,
         config: Config,
-        tokens: Tokens,
+        kept: Tokens,
         lookups: Lookups,
         random: Callable[[int], bytes],
         vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
     ) -> None:
         self._config = config
-        self._tokens = tokens
+        self._tokens = kept
         self._lookups = lookups
         self._random = random
         self._vouch = vouch
 
-    def give(self, player: PlayerRow, place: Place | None, now: datetime) -> str:
-        """The detail of the sub-address that a letter to this player is to be answered to, good for one letter."""
-        token = self._tokens.issue(
-            player.address,
-            player.name,
-            "reply",
-            place,
-            time=stamp(now),
-            too_old=stamp(now - _AGE),
-            random=self._random,
-        )
-        return f"m{place[0]}.{token}" if place else f"reply.{token}"
+    def draw(self, match: str = "reply") -> str:
+        """The detail of a sub-address that a letter is to be answered to; good for one letter, once it is given."""
+        return f"{match}.{tokens.new(self._random)}"
+
+    def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
+        """Note that such a detail goes to this player, in a letter about this place."""
+        self._issue(detail, player.address, player.name, "reply", place, now)
 
     def invite(self, address: str, name: str, now: datetime) -> str:
         """The same, for the answer that registers this name; raises `Refused` when too many wait already."""
         if self._tokens.waiting(address, "register", stamp(now - timedelta(days=1))) >= _WAITING:
             raise Refused(Fault("register", None, "too many registrations of this address wait; come back in a day"))
-        too_old = stamp(now - _AGE)
-        token = self._tokens.issue(
-            address, name, "register", None, time=stamp(now), too_old=too_old, random=self._random
-        )
-        return f"register.{token}"
+        detail = self.draw("register")
+        self._issue(detail, address, name, "register", None, now)
+        return detail
+
+    def _issue(  # noqa: PLR0913, PLR0917 - whose it is, and what for
+        self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime
+    ) -> None:
+        token = detail.partition(".")[2]
+        self._tokens.issue(token, address, name, purpose, place, time=stamp(now), too_old=stamp(now - _AGE))
 
     def tokens_of(self, letter: Letter, row: InboxRow) -> list[Token]:
         """The reply tokens that a letter was sent to, by envelope, header or quoted address, each once."""

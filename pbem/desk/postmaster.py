@@ -14,6 +14,8 @@ import structlog
 
 from pbem.desk.clerk import Out
 from pbem.mail import bounces
+from pbem.match import pace
+from pbem.match.life import Step
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
@@ -24,11 +26,14 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.letter import Letter
+    from pbem.match.life import World
     from pbem.store.inbox import InboxRow
     from pbem.store.outbox import Failure, Outbox
     from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Postmaster"]
+
+UNREACHABLE = "unreachable"
 
 RUNNING = frozenset({"setup", "playing"})
 
@@ -54,6 +59,7 @@ class Postmaster:
         clerk: Clerk,
         today: Callable[[str, datetime], int],
         read: Callable[[Letter], bounces.Bounce],
+        world: Callable[[datetime], World],
     ) -> None:
         self._config = config
         self._outbox = outbox
@@ -62,6 +68,7 @@ class Postmaster:
         self._clerk = clerk
         self._today = today
         self._read = read
+        self._world = world
         self._log: Any = structlog.get_logger("postmaster")
 
     def bounce(self, row: InboxRow, letter: Letter, now: datetime) -> str | None:
@@ -91,6 +98,7 @@ class Postmaster:
             return
         self._players.find(player.name)
         self._log.info("player reached again", player=player.name)
+        self._clocks(player, now, None)
         self._write(player, "reachable", "can be reached again", now, since=moment(since), opponents=True)
 
     def _report(self, failures: list[Failure], now: datetime, how: str = "") -> None:
@@ -101,11 +109,12 @@ class Postmaster:
                 self._log.error("letter to the operator undelivered", outbox=failure.id)
                 continue
             player = self._players.by_address(failure.recipient)
-            if player is None:
-                told.append((failure, None))
+            if player is None or failure.recipient.lower() != player.address.lower():
+                told.append((failure, None))  # reports do not go to a second address: nobody is cut off
             elif self._players.lose(player.name, stamp(now), failure.id):
                 self._log.warning("player out of reach", player=player.name, outbox=failure.id)
                 told.append((failure, player.name))
+                self._clocks(player, now, failure.created)
                 self._write(player, "unreachable", "letters do not arrive", now, opponents=True)
                 self._write(player, "returned", "a letter to you came back", now, opponents=False)
         if not told or not self._config.operator or self._today("letters of failures", now) > _LETTERS:
@@ -113,6 +122,21 @@ class Postmaster:
         facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
         text = self._clerk.render("letters/undelivered.txt", **facts)
         self._clerk.send(self._config.operator, Out("[pbem] Letters could not be delivered", text), now)
+
+    def _clocks(self, player: PlayerRow, now: datetime, since: datetime | None) -> None:
+        """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""
+        for number in self._archive.matches.of_player(player.name, tuple(RUNNING)):
+            loaded = self._archive.load(number)
+            assert loaded is not None
+            match, _ = loaded
+            step, seat = Step(match, self._world(now)), match.seat_of(player.name)
+            assert seat is not None
+            if since is None:
+                pace.release(step, seat, UNREACHABLE)
+            else:
+                pace.halt(step, seat, since, UNREACHABLE)
+            if step.entries:
+                self._archive.save(number, match, step)
 
     def _write(
         self, player: PlayerRow, template: str, subject: str, now: datetime, *, opponents: bool, **facts: Any

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
+from pbem.match import pace
+from pbem.match.life import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
-    from pbem.match.life import Match, Step, Submission, World
+    from pbem.match.life import Match, Submission, World
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
 
@@ -54,9 +56,27 @@ class Tables:
         assert caller.player is not None
         name = command.match or ""
         try:
-            return self._seated(int(name.removeprefix("m") or 0), caller.player.name)
+            seated = self._seated(int(name.removeprefix("m") or 0), caller.player.name)
         except KeyError:
             raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
+        step = Step(seated.match, self._world(caller.now))
+        pace.catch_up(step)
+        if step.entries:
+            self._commit(seated, step, caller.now)
+        return seated
+
+    @staticmethod
+    def _meant_here(seated: Seated, command: Command) -> None:
+        """What the form says of its place, where it says it, must be so."""
+        match = seated.match
+        wanted = {"server": match.server, "player": match.name(seated.seat), "prev": match.prev}
+        faults = [
+            Fault(key, f"{key} {command.fields[key]}", f"this is `{key} {value}`")
+            for key, value in wanted.items()
+            if command.fields.get(key, value) != value
+        ]
+        if faults:
+            raise Refused(*faults)
 
     def _seated(self, number: int, player: str) -> Seated:
         loaded = self._archive.load(number)

@@ -8,6 +8,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +19,24 @@ from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
 from pbem.desk.forms import said
+from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
+from pbem.desk.keys import KeyLife
 from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
+from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
-from pbem.identity import Key, Verdict
+from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic
+from pbem.match import pace
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.points import passing
 from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
+from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
@@ -58,11 +64,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = frozenset({"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"})
+CHANGES = (
+    frozenset(
+        {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"}
+        | {"vacation", "extend", "claim", "draw", "annul"}
+    )
+    | CHANGES_OF_KEYS
+)
 """Commands that a second letter with the same signed text must not carry out again."""
 
-EVIDENCE = frozenset({"setup", "orders", "preview", "resign"})
+EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
+
+_PER_TICK = 100
+"""How many matches the clock looks at in one go, so that letters need not wait for it."""
+
+_TRY_AGAIN = timedelta(hours=1)
+"""When the clock looks again at a match over which it stumbled."""
+ALONE = frozenset({"key add", "key revoke", "confirm"})
+"""Commands of players whose letter is shown to the others at once: nothing else may stand in it."""
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
@@ -113,6 +133,7 @@ class Desk:
         self._archive = Archive(
             Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
         )
+        self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._outbox = Outbox(database, vault)
         self._lookups = Lookups(database)
         self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
@@ -128,7 +149,14 @@ class Desk:
             config.pages,
         )
         self._postmaster = Postmaster(
-            config, self._outbox, self._players, self._archive, self._clerk, self._today, self._reader.bounce
+            config,
+            self._outbox,
+            self._players,
+            self._archive,
+            self._clerk,
+            self._today,
+            self._reader.bounce,
+            self._world,
         )
         self._operator = Operator(
             config.operator,
@@ -141,6 +169,17 @@ class Desk:
             lambda: random(6).hex(),
         )
         self._random = random
+        self._keys = KeyLife(
+            config,
+            self._players,
+            KeyChanges(database, vault),
+            self._archive,
+            self._clerk,
+            self._world,
+            self._today,
+            self._people,
+            self._reader,
+        )
         self._interrupted: int | None = None
         self._answers = Answers(
             config.server,
@@ -149,14 +188,23 @@ class Desk:
             self._clerk,
             self._world,
             self._people,
-            config.clock.settle,
+            config.clock,
+            self._time,
             self._reader.parse_key,
             self._mailboxes,
+            self._keys,
         )
         self._log: Any = structlog.get_logger("desk")
 
     def _world(self, now: datetime) -> World:
-        return World(now, self._random, f"pbem {version('pbem')}", self._server_key)
+        return World(
+            now,
+            self._random,
+            f"pbem {version('pbem')}",
+            self._server_key,
+            calendar=lambda player: self._time.calendar(player, now),
+            outages=self._time.outages,
+        )
 
     def handle_next(self, now: datetime) -> bool:
         """Handle the next letter of the inbox; whether there was one.
@@ -167,6 +215,7 @@ class Desk:
             self._inbox.give_back(self._interrupted)
             self._interrupted = None
         self.obey(now)
+        self._beat(now)
         self._reader.get_ready()  # without one no letter's attempts are spent
         row = self._inbox.lease()
         if row is None:
@@ -202,28 +251,56 @@ class Desk:
         self._operator.obey(now)
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock asks for: resolve settled turns, tell of lost letters. When to be called again."""
+        """Do what is due: reminders, misses, settled turns, recovered keys, lost letters. When to be called again."""
         if self._outbox.failures():
             with self._database.transaction():
                 self._postmaster.tell_failures(now)
-        for number in self._archive.matches.to_resolve(stamp(now)):
+        self._beat(now)
+        for number in self._archive.matches.due(stamp(now), _PER_TICK):
             try:
                 with self._database.transaction():
                     self._advance(number, now)
                     self._points("clock written")
                 self._points("clock committed")
+            except StoreError:
+                self._archive.forget()
+                raise
+            except Exception as error:
+                self._archive.forget()
+                reference = self._random(6).hex()
+                self._log.error("clock failed", match=number, reference=reference, exc_info=error)
+                with self._database.transaction():
+                    self._archive.matches.look_at(number, stamp(now + _TRY_AGAIN))
             except BaseException:
                 self._archive.forget()
                 raise
-        due = self._archive.matches.next_to_resolve()
-        return moment(due) if due else None
+        due = self._archive.matches.next_due()
+        recovery = self._recover_keys(now)
+        return min(filter(None, [moment(due) if due else None, recovery]), default=None)
+
+    def _recover_keys(self, now: datetime) -> datetime | None:
+        """Carry out the recoveries whose delay is over; when the next one is."""
+        due = self._keys.next_due()
+        if due is None or due > now:
+            return due
+        try:
+            with self._database.transaction():
+                self._keys.carry_out(now)
+        except BaseException:
+            self._archive.forget()
+            raise
+        return self._keys.next_due()
+
+    def _beat(self, now: datetime) -> None:
+        if (gap := self._time.beat(now)) is not None:
+            self._log.warning("outage, or the clock was set", seconds=int(gap.total_seconds()))
 
     def _advance(self, number: int, now: datetime) -> None:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
         step = Step(match, self._world(now))
-        step.advance()
+        pace.tick(step)
         self._archive.save(number, match, step)
         self._clerk.tell(step.notices, step.match, row, now)
 
@@ -274,7 +351,7 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = self._reader.judge(letter, self._keys(sender, player), self._config.server, at=row.received)
+        verdict = self._reader.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
@@ -288,6 +365,7 @@ class Desk:
             identified = _Identified(verdict, text)
         else:
             return self._refuse_signature(letter, sender, player, verdict, now)
+        player, waits = self._keys.writer(sender, player, verdict)
         reading = commands.parse(identified.text)
         tokens = self._mailboxes.tokens_of(letter, row)
         proof = None
@@ -297,7 +375,7 @@ class Desk:
             if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
                 return "too many unsigned letters today"
         routed = self._routed(letter, row, player, tokens)
-        caller = Caller(sender, player, identified.verdict, letter, routed, now, proof)
+        caller = Caller(sender, player, identified.verdict, letter, routed, now, proof, waits)
         return self._carry_out(caller, reading, identified, row.received)
 
     def _prove(
@@ -313,13 +391,6 @@ class Desk:
         wanted = any(commands.COMMANDS[command.name].signed for command in reading.commands)
         return self._mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
 
-    def _keys(self, sender: str, player: PlayerRow | None) -> list[Key]:
-        """The keys that a letter from this address may be signed with: no others are tried."""
-        rows = list(player.keys) if player else []
-        if player is None:
-            rows += [waiting.key for waiting in self._players.challenges(sender)]
-        return [Key(key.format, key.fingerprint, key.public) for key in rows]
-
     def _refuse_signature(
         self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
     ) -> str:
@@ -327,9 +398,11 @@ class Desk:
         outcome = f"signature {verdict.kind}"
         if self._today(f"notices {sender.lower()}", now) > _NOTICES:
             return outcome
-        keys = [key.fingerprint for key in self._keys(sender, player)]
+        rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
+        keys = [key.fingerprint for key in rows]
+        subject = commands.masked(letter.subject)[:60]
         text = self._clerk.render(
-            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=letter.subject[:60], received=now
+            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=subject, received=now
         )
         address = player.address if player else sender
         self._clerk.send(address, Out("[pbem] A letter in your name was not accepted", text), now)
@@ -362,18 +435,23 @@ class Desk:
             self._players.handle(caller.player.name, signed, stamp(caller.now))
         proof = caller.proof if caller.proof and caller.proof.holds else None
         # A signed text that was here before may be sent by anybody who saw it.
-        if caller.player and ((signed and again is None) or caller.match is not None):
+        if caller.player and ((signed and again is None and not caller.waits) or caller.match is not None):
             self._postmaster.heard(caller.player, received, caller.now)
         wanted, left_out = _to_answer(reading)
         several = len({command.match for command in wanted if command.match}) > 1
-        answers = [(command, self._answer(caller, command, again, several=several)) for command in wanted]
+        alone = len(wanted) == 1
+        answers = [
+            (command, self._answer(caller, command, again, several=several, alone=alone)) for command in wanted
+        ]
         if proof and proof.again is None and any(_had_effect(command, answer) for command, answer in answers):
             self._mailboxes.use(proof, caller.now)
+        if caller.player and signed and again is None and not caller.waits and any(map(_obeyed, answers)):
+            self._keys.stop(caller)
         reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
-    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool) -> Answer:
+    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool, alone: bool) -> Answer:
         if again is not None and command.name in CHANGES:
             return Answer("again", {"name": command.name, "when": moment(again)})
         proof = caller.proof
@@ -384,6 +462,8 @@ class Desk:
         try:
             if several and command.name in EVIDENCE:
                 raise Refused(Fault(command.name, command.match, "one match a letter: this letter names several"))
+            if not alone and command.name in ALONE and caller.player is not None:
+                raise Refused(Fault(command.name, None, "opponents get this letter: send nothing else in it"))
             answer = self._answers.answer(caller, command)
             self._database.execute("RELEASE command")
             return answer
@@ -427,7 +507,7 @@ class Desk:
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
-        subject = letter.subject.strip() or "your letter"
+        subject = commands.masked(letter.subject).strip() or "your letter"
         out.subject = subject if subject.lower().startswith("re:") else f"Re: {subject}"
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
@@ -438,6 +518,12 @@ def _had_effect(command: Command, answer: Answer) -> bool:
     """Whether this was a command that a reply token is used up by, and was obeyed."""
     opened = answer.template == "registered_mailbox"
     return opened or (commands.COMMANDS[command.name].signed and answer.template not in _NO_EFFECT)
+
+
+def _obeyed(answered: tuple[Command, Answer]) -> bool:
+    """Whether a command that is for players alone had its effect."""
+    command, answer = answered
+    return commands.COMMANDS[command.name].level != "anyone" and answer.template not in {"refused", "again"}
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

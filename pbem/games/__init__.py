@@ -111,6 +111,8 @@ class Rules(Protocol):
     """The editions of the rulings that can be played, oldest first; an edition never changes."""
     seats: tuple[int, ...]
     """The numbers of seats that the game can have."""
+    empty_orders: bool
+    """Whether a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
 
     def options(self, raw: Mapping[str, Any], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""

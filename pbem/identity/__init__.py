@@ -38,9 +38,10 @@ _STARTS = 4
 """How many lines that look like the start of a signed form are tried."""
 
 _FORM = re.compile(
-    r"^[^\S\n]*(orders|setup|register|confirm|new|accept|decline|clear|preview|press|resign)\b", re.I | re.M
+    r"^[^\S\n]*(orders|setup|register|confirm|new|accept|decline|clear|preview|press|resign|key|address)\b",
+    re.I | re.M,
 )
-_FIELDS = frozenset({"server", "player", "prev", "rev", "challenge"})
+_FIELDS = frozenset({"server", "player", "prev", "rev", "challenge", "fingerprint", "proof"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
 _SMART = str.maketrans(

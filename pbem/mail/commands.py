@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 _Wrong = tuple[str | None, str]
 """A token as written, and what is wrong with it."""
 
-__all__ = ["COMMANDS", "SETTINGS", "Arguments", "Command", "Form", "Reading", "clean", "parse"]
+__all__ = ["COMMANDS", "SETTINGS", "Arguments", "Command", "Form", "Reading", "clean", "masked", "parse"]
 
 MAX_UNKNOWN = 5
 """So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
 
-FIELDS = ("server", "player", "prev", "rev", "challenge")
+FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof")
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
-SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text")}
+SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text"), "timezone": ("UTC",)}
 """What `set` sets: each setting with its values, the default first."""
+
+ANY_WORD = frozenset({"timezone"})
+"""The settings whose values are too many to be listed: they are judged where they are known."""
 
 _RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
@@ -64,8 +67,21 @@ class Arguments(TypedDict, total=False):
     players: tuple[str, ...]
     setting: tuple[str, str]
     """A name and a value of `SETTINGS`."""
+    time: int
+    """Seconds."""
+    word: str
+    """Of an agreement: `offer`, `accept` or `decline`."""
+    first: str
+    last: str
+    """Days, as `2026-12-20`."""
+    off: bool
     key: str
     """A public key line, the pieces that a mail program made of it joined."""
+    fingerprint: str
+    """Of a key, or the beginning of one, as written but for the blanks in it."""
+    code: str
+    """A recovery code, or what was given for one: lower case, without blanks and hyphens."""
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +95,7 @@ class Command:
     """1-based line of the text that was parsed."""
     arguments: Arguments = field(default_factory=Arguments)
     fields: dict[str, str] = field(default_factory=dict)
-    """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge`."""
+    """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge` and the rest of `FIELDS`."""
     options: dict[str, str] = field(default_factory=dict)
     """The `option: value` lines of `new`, names in lower case."""
     block: str | None = None
@@ -115,6 +131,8 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
+_TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _REV = re.compile(r"[1-9][0-9]{0,8}")
 _KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
 _KEY_BLOCK = re.compile(
@@ -122,6 +140,16 @@ _KEY_BLOCK = re.compile(
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
 _MINISIGN_KEY = re.compile(r"(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)")
+_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
+_FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
+_WHOLE_FINGERPRINT = re.compile(
+    r"SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", re.I
+)
+_GROUP = re.compile(r"[0-9A-F]{4}", re.I)
+_CODE_PIECE = re.compile(r"[0-9a-f-]{2,39}", re.I)
+_CODE = re.compile(r"(?<![0-9a-f-])[0-9a-f]{4}(?:(?:-\s?)?[0-9a-f]{4}){7}(?![0-9a-f-])", re.I)
+_CODE_DIGITS = 32
+_MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
@@ -138,6 +166,11 @@ _BLANK = re.compile(r"[^\S\n]")
 def clean(text: str) -> str:
     """Bring line ends to LF and every other white space to a blank, and take out what cannot be seen."""
     return _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
+
+
+def masked(text: str) -> str:
+    """A text in which no recovery code can be read."""
+    return _CODE.sub("****", text)
 
 
 class _Words:
@@ -262,6 +295,48 @@ def _final(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _setting(words: _Words, given: Arguments) -> str | None:
+    name, value = words.low(), words.bare(1)
+    if name not in ANY_WORD or not value:
+        value = value.lower()
+        if value not in SETTINGS.get(name, ()):
+            return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
+    given["setting"] = (name, value)
+    words.at += 2
+    return None
+
+
+def _time(words: _Words, given: Arguments) -> str | None:
+    found = _TIME.fullmatch(words.bare())
+    if found is None:
+        return "say how long, such as 3d or 12h"
+    given["time"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
+    words.take()
+    return None
+
+
+def _word(words: _Words, given: Arguments) -> str | None:
+    word = words.bare().lower()
+    if word not in {"offer", "accept", "decline"}:
+        return "say offer, accept or decline"
+    given["word"] = word
+    words.take()
+    return None
+
+
+def _days(words: _Words, given: Arguments) -> str | None:
+    if words.bare().lower() == "off":
+        given["off"] = True
+        words.take()
+        return None
+    first, last = words.bare(), words.bare(2)
+    if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
+        return "write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`"
+    given["first"], given["last"] = first, last
+    words.at += 3
+    return None
+
+
 def _public(words: _Words, given: Arguments) -> str | None:
     # Alone on the line of the command: what a player writes to the opponent may begin with any word.
     if words.low() == "public" and words.same_line():
@@ -270,15 +345,6 @@ def _public(words: _Words, given: Arguments) -> str | None:
             words.at -= 1
         else:
             given["public"] = True
-    return None
-
-
-def _setting(words: _Words, given: Arguments) -> str | None:
-    name, value = words.low(), words.bare(1).lower()
-    if value not in SETTINGS.get(name, ()):
-        return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
-    given["setting"] = (name, value)
-    words.at += 2
     return None
 
 
@@ -303,6 +369,8 @@ def _topic(words: _Words, given: Arguments) -> str | None:
     if words.same_line():
         given["topic"] = words.bare().lower()
         words.take()
+        if words.same_line() and f"{given['topic']} {words.bare().lower()}" in COMMANDS:
+            given["topic"] += f" {words.take().rstrip(',;.:').lower()}"
     return None
 
 
@@ -376,6 +444,47 @@ def _is_whole(blob: str, strings: int) -> bool:
     return at == len(data)
 
 
+def _fingerprint(words: _Words, given: Arguments) -> str | None:
+    if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in _RESERVED:
+        return "name the key by its fingerprint, or enough of its beginning; `whoami` lists yours"
+    parts = [words.bare()]
+    words.take()
+    while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints it in groups
+        parts.append(words.bare())
+        words.take()
+    given["fingerprint"] = "".join(parts)
+    return None
+
+
+def _key_or_fingerprint(words: _Words, given: Arguments) -> str | None:
+    if _key(words, given) is None and "key" in given:
+        return None
+    if _WHOLE_FINGERPRINT.fullmatch(words.bare()) or (words.same_line() and _GROUP.fullmatch(words.bare())):
+        return _fingerprint(words, given)
+    return None
+
+
+def _code(words: _Words, given: Arguments) -> str | None:
+    # Whatever stands there is taken for the code, however it was mistyped: it is not to be shown as a line ignored.
+    code = ""
+    while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
+        if words.low() in _RESERVED or not (words.same_line() or _CODE_PIECE.fullmatch(words.word())):
+            break
+        code += words.take().lower().replace("-", "")
+    if code:
+        given["code"] = code
+    return None
+
+
+def _address(words: _Words, given: Arguments) -> str | None:
+    address = words.bare().strip("<>")
+    if not _MAILBOX.fullmatch(address):
+        return "give the address, such as anna@mail.example"
+    given["address"] = address
+    words.take()
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One argument of a command: how help writes it, and how it is read."""
@@ -406,6 +515,8 @@ class Form:
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
     """What must follow the name, or the line is prose that happens to begin with that word."""
+    secret: bool = False
+    """Whether the answer must not repeat what was written: the echo is the name alone."""
 
     @property
     def block(self) -> bool:
@@ -428,7 +539,10 @@ class Form:
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
 _A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
+_A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
+
+_A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)", re.I)
 
 COMMANDS: dict[str, Form] = {
     form.name: form
@@ -445,7 +559,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "confirm",
-            "Prove that a key is yours: the form from the answer to register, signed with that key.",
+            "Prove that a key is yours: the form that an answer brought, signed with that key.",
             (Slot("NAME", _name),),
             body="fields",
             signed=True,
@@ -454,10 +568,51 @@ COMMANDS: dict[str, Form] = {
         ),
         Form("whoami", "Show your account, its addresses and keys."),
         Form(
+            "key add",
+            "Use one more key: signed with a key of yours here; its answer is to be signed with the new one.",
+            (Slot("[ssh-ed25519 AAAA…|FINGERPRINT]", _key_or_fingerprint),),
+            signed=True,
+            level="key",
+        ),
+        Form(
+            "key revoke",
+            "Never accept this key of yours again: named by its fingerprint, signed with any key of yours.",
+            (Slot("FINGERPRINT", _fingerprint),),
+            signed=True,
+            level="key",
+        ),
+        Form(
+            "key keep",
+            "You still have your key: stop a recovery that somebody asked for in your name.",
+            signed=True,
+            level="key",
+        ),
+        Form(
+            "recover",
+            "You lost your keys: a new one takes their place, by your recovery code, or without it after a delay.",
+            (Slot("[CODE]", _code), Slot("[ssh-ed25519 AAAA…]", _key)),
+            opens=_A_RECOVERY,
+            secret=True,
+        ),
+        Form(
+            "address add",
+            "Write from one more address: it is mailed a form that is to be sent back signed.",
+            (Slot("anna@mail.example", _address),),
+            signed=True,
+            level="key",
+        ),
+        Form(
             "set",
-            "Choose how reports come: both is text and HTML, pictures a picture of the boards beside, text no more.",
-            (Slot("format both|pictures|text", _setting),),
+            "Choose your time zone, or how reports come: as text and HTML (both), with pictures, or as text alone.",
+            (Slot("timezone Europe/Berlin|format both|pictures|text", _setting),),
             opens=_A_SETTING,
+        ),
+        Form(
+            "vacation",
+            "Let your clocks stand from the first day to the last, in all your matches; off: you are back.",
+            (Slot("2026-12-20 to 2027-01-03|off", _days),),
+            signed=True,
+            opens=_A_VACATION,
         ),
         Form(
             "new",
@@ -534,8 +689,40 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("game 2|match", _whole)),
             signed=True,
         ),
+        Form(
+            "draw",
+            "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is resolved.",
+            (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "annul",
+            "Offer that the whole match be annulled and count for nothing, or answer such an offer.",
+            (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "extend",
+            "Give your opponent more time for what is asked now.",
+            (_MATCH_SLOT, Slot("3d", _time)),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "claim",
+            "Claim the game from an opponent whose deadline and grace are over, where the rules agreed say wait.",
+            (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+        ),
     )
 }
+
+
+_KEY_SLOTS = (_key, _key_or_fingerprint)
+"""What may be closed by an `end`, as a pasted block is."""
 
 
 def parse(text: str) -> Reading:
@@ -559,7 +746,7 @@ def parse(text: str) -> Reading:
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     skipped.sort(key=lambda found: found[0])
-    return Reading(commands, [*(run for _, run in skipped), *signature], optout)
+    return Reading(commands, [masked(run) for run in (*(run for _, run in skipped), *signature)], optout)
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
@@ -584,7 +771,7 @@ def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], lis
 
 
 def _known(words: _Words) -> Form | None:
-    form = COMMANDS.get(words.low())
+    form = COMMANDS.get(f"{words.low()} {words.low(1)}") or COMMANDS.get(words.low())
     if form is None or form.opens is None:
         return form
     follows = " ".join(word for ahead in (1, 2) if (word := words.word(ahead)))
@@ -593,7 +780,7 @@ def _known(words: _Words) -> Form | None:
 
 def _command(words: _Words, form: Form) -> Command:
     start = words.start
-    words.take()
+    words.at += len(form.name.split())
     given: Arguments = {}
     wrong = _read_slots(words, form, given)
     fields = _read_fields(words, form, given, wrong)
@@ -605,11 +792,11 @@ def _command(words: _Words, form: Form) -> Command:
         options = _read_block(form, block, fields, wrong)
     elif wrong:
         words.take_line()
-    elif words.low() == "end" and (fields or form.name == "register"):
+    elif words.low() == "end" and (fields or any(slot.read in _KEY_SLOTS for slot in form.slots)):
         words.take()
     line = words.line(start)
     faults = tuple(Fault(form.name, token, message, line) for token, message in wrong)
-    echo = words.text[start : words.passed]
+    echo = f"{form.name} ..." if form.secret else masked(words.text[start : words.passed])
     return Command(form.name, echo, line, given, fields, options, block, block_line, faults)
 
 
@@ -635,7 +822,7 @@ def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong
         if name not in FIELDS:
             return fields
         words.take()
-        value = words.low()
+        value = words.word() if name == "fingerprint" else words.low()
         if not value or value in FIELDS or _END.fullmatch(value):
             wrong.append((name, f"`{name}` has no value."))
             continue
@@ -699,7 +886,7 @@ def _read_block(form: Form, block: str | None, fields: dict[str, str], wrong: li
     if form.body == "fields":
         wrong.extend((None, f"`{name}` is missing.") for name in ("server", "challenge") if name not in fields)
         if _COMMENT.sub("", block).strip():
-            wrong.append((block.split()[0], "Nothing but `server` and `challenge` may stand here."))
+            wrong.append((block.split()[0], "Nothing but the lines of the form may stand here."))
     return {}
 
 

@@ -3,7 +3,7 @@
 `proposed -> agreed -> [setup -> playing -> ended -> revealed] for each game -> closed`. A `Match` is the fold of its
 transcript and of the submissions that wait; a `Step` is what an event leads to: entries for the transcript, papers
 to keep, notices to the seats. Who may act was decided before (identity); how a letter reads comes after
-(templates). Implements protocol.md, "A match".
+(templates). What the clock does to a match is in `pace`. Implements protocol.md, "A match".
 """
 
 from __future__ import annotations
@@ -13,31 +13,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.match.clock import Calendar, Clock, Stop
+from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pbem.match.terms import Terms
 
-__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World"]
+__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World", "standing"]
 
 
-@dataclass(frozen=True, slots=True)
-class Player:
-    """One player of the match: the name, and the public keys that letters may be signed with."""
-
-    name: str
-    keys: tuple[Mapping[str, str], ...]
-    mailbox: str = ""
-    """For a player without a key: the hash that stands for the mailbox, see `pinned_mailbox`."""
-
-    def document(self) -> dict[str, Any]:
-        """The player as the transcript lists it: a JSON object."""
-        mailbox = {"mailbox": self.mailbox} if self.mailbox else {}
-        return {"name": self.name, "keys": [dict(key) for key in self.keys], **mailbox}
+PAUSE = "pause"
+"""Why all clocks of a match stand while it is paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +39,10 @@ class World:
     random: Callable[[int], bytes]
     version: str
     server_key: str
+    calendar: Callable[[str], Calendar] = field(default=lambda _: Calendar())
+    """The wall clock and the vacations of a player, by name."""
+    outages: Callable[[datetime], Sequence[Stop]] = field(default=lambda _: ())
+    """The times in which the server was out of reach, of those that ended after a moment."""
 
     @property
     def time(self) -> str:
@@ -166,6 +161,16 @@ class Match:
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
+    clocks: Mapping[int, Clock] = field(default_factory=dict)
+    """Of the seats that are asked, whether their answer is in or not: one seat cannot learn that from another's."""
+    banks: Mapping[int, int] = field(default_factory=dict)
+    """Seconds left in the banks of the seats that have drawn on theirs."""
+    missed: frozenset[int] = frozenset()
+    """The seats whose time and grace are over for what they are asked."""
+    silent: Mapping[int, int] = field(default_factory=dict)
+    """How often in a row a seat missed what it was asked for."""
+    offers: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Who wants what must be agreed on, such as a draw: offers that stand."""
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
@@ -206,10 +211,24 @@ class Match:
     def asked(self, seat: int) -> bool:
         """Whether the match waits for something of this seat that is not there yet."""
         if self.phase == "setup":
-            return not _standing(self.setups, seat)
+            return not standing(self.setups, seat)
         if self.phase == "playing" and self.position:
-            return self.position.due.get(seat, 0) is None and not _standing(self.orders, seat)
+            return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
+
+    def silent_by_now(self, seat: int) -> bool:
+        """Whether the match does not wait for this seat any more: it missed its time, and waiting was not agreed."""
+        return seat in self.missed and self.terms.miss != "wait"
+
+    @property
+    def wakes(self) -> datetime | None:
+        """The next moment at which something is to happen by the clock."""
+        if self.paused:
+            return None
+        times = [
+            clock.following() for seat, clock in self.clocks.items() if self.asked(seat) and seat not in self.missed
+        ]
+        return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
     def shown(self, seat: int | None) -> list[list[Report]]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
@@ -225,7 +244,8 @@ class Match:
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
 
-def _standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+    """What stands of a seat, and was not withdrawn."""
     submission = submissions.get(seat)
     return submission if submission and submission.standing else None
 
@@ -254,7 +274,7 @@ class Step:
         if match.phase != "proposed":
             raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
         self.match = replace(match, players=players)
-        self._enter(
+        self.enter(
             "agreed",
             {
                 "version": self.world.version,
@@ -271,7 +291,7 @@ class Step:
     def setup(self, seat: int, form: Form, signed: Signed) -> Submission:
         """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
         match = self.match
-        self._demand_key(signed)
+        self.demand_key(signed)
         faults = self._misplaced(seat, form, match.setups.get(seat), game=True)
         if match.phase != "setup" or match.options is None:
             raise Refused(Fault("setup", None, "no setup is being asked for"))
@@ -297,6 +317,7 @@ class Step:
         )
         submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw, evidence=signed.evidence)
         self.match = replace(match, setups={**match.setups, seat: submission})
+        self._answered(seat, self.world.now)
         return submission
 
     def order(self, seat: int, form: Form, signed: Signed) -> Submission:
@@ -304,7 +325,7 @@ class Step:
         match = self.match
         if match.phase != "playing" or match.position is None:
             raise Refused(Fault("orders", None, "no turn is being played"))
-        self._demand_key(signed)
+        self.demand_key(signed)
         faults = self._misplaced(seat, form, match.orders.get(seat))
         if match.position.due.get(seat, 0) is not None:
             raise Refused(Fault("orders", None, f"turn {match.turn} does not ask for orders of yours"))
@@ -334,6 +355,7 @@ class Step:
             form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final, evidence=signed.evidence
         )
         self.match = replace(match, orders={**match.orders, seat: submission})
+        self._answered(seat, self.world.now)
         return submission
 
     def clear(self, seat: int) -> Submission:
@@ -343,12 +365,19 @@ class Step:
             raise Refused(Fault("clear", None, "nothing is being asked for"))
         where = "setups" if match.phase == "setup" else "orders"
         submissions: Mapping[int, Submission] = getattr(match, where)
-        submission = _standing(submissions, seat)
+        submission = standing(submissions, seat)
         if submission is None:
             raise Refused(Fault("clear", None, "nothing of yours stands"))
         withdrawn = {**submissions, seat: replace(submission, standing=False)}
         self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
+        self._answered(seat, None)
         return submission
+
+    def _answered(self, seat: int, when: datetime | None) -> None:
+        """Note when a seat's answer came in; reminders whose time went by meanwhile are not made up for."""
+        if clock := self.match.clocks.get(seat):
+            clock = replace(clock.reminded_by(self.world.now), answered=when)
+            self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
         """Give up the game, or the whole match: the position's scores stand.
@@ -363,7 +392,7 @@ class Step:
             raise Refused(
                 Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
             )
-        self._demand_key(signed)
+        self.demand_key(signed)
         in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
         if seat not in in_game:
             raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
@@ -373,33 +402,88 @@ class Step:
             body |= {"level": "mailbox", "evidence": signed.evidence_hash}
         # Before a game begins, the letter belongs to what is revealed already: this game never will be.
         game = match.game if match.phase == "playing" else match.game - 1
-        self._file_letter(f"resign-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-        self._enter("resigned", body)
+        self.file_letter(f"resign-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
+        self.enter("resigned", body)
         # What waits is given up, too: neither orders nor their settling may reach into the next game.
         setups = {} if match.phase == "setup" else match.setups
         self.match = replace(self.match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
-            self._end(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
+            self.end_game(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
-            self._close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
+            self.close(winner if match.terms.kind == "single" else _alone(match.seats, seat), "resignation")
+
+    def forfeit(self, seats: Iterable[int]) -> None:
+        """Seats that were silent for too long lose the game, or the whole match where no game has begun."""
+        match = self.match
+        lost = sorted(seats)
+        allowed = [seat for seat in match.seats if seat in self._lost()]
+        if not lost or not set(lost) <= set(allowed):
+            raise Refused(Fault("forfeit", None, "nobody was silent for so long"))
+        self.enter("forfeited", {"game": match.game, "seats": lost})
+        self.lose(lost)
+
+    def lose(self, seats: Sequence[int]) -> None:
+        """End what is being played by the silence of these seats: nobody wins when all of them were silent."""
+        match = self.match
+        in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+        others = [seat for seat in in_game if seat not in seats]
+        winner = others[0] if len(others) == 1 else 0
+        reason = "forfeit" if others else "abandoned"
+        if match.position is not None and match.phase == "playing":
+            self.end_game(Result(winner, match.position.scores, reason), goes_on=True)
+        else:
+            self.match = replace(self.match, setups={}, resolve_at=None)
+            self.close(winner, reason)
+
+    def keys(self, seat: int, change: KeyChange) -> None:
+        """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
+        match = self.match
+        if match.phase not in ("setup", "playing"):
+            raise Refused(Fault("keys", match.id, f"this match is {match.phase}"))
+        player = change.after(match.players[seat - 1], match.prev)
+        self.papers += [
+            Paper(change.path(match.seq + 1, seat, who), letter) for who, letter in sorted(change.letters.items())
+        ]
+        self.enter("keys", change.body(seat))
+        players = (*match.players[: seat - 1], player, *match.players[seat:])
+        self.match = replace(self.match, players=players)
+        others = (other for other in match.seats if other != seat)
+        self.notices += [
+            Notice("keys", other, self.match, {"by": match.name(seat), "change": change}) for other in others
+        ]
 
     def advance(self) -> None:
         """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
         match = self.match
         if match.paused:
             return
-        if match.phase == "setup" and all(_standing(match.setups, seat) for seat in match.seats):
-            self._begin()
+        if match.phase == "setup":
+            if all(standing(match.setups, seat) for seat in match.seats):
+                self._begin()
+            elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
+                self.forfeit(seat for seat in self._lost() if not standing(match.setups, seat))
         elif match.phase == "playing" and match.position:
-            waiting = [_standing(match.orders, seat) for seat, forced in match.position.due.items() if forced is None]
-            if not all(waiting):
+            asked = [seat for seat, forced in match.position.due.items() if forced is None]
+            waiting = {seat: standing(match.orders, seat) for seat in asked}
+            if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
                 return
             settled = match.resolve_at or self.world.now + match.terms.settling
-            if all(orders and orders.final for orders in waiting) or settled <= self.world.now:
+            if settled > self.world.now and not all(orders is None or orders.final for orders in waiting.values()):
+                self.match = replace(match, resolve_at=settled)
+            elif lost := [seat for seat in self._lost() if not waiting.get(seat)]:
+                self.forfeit(lost)
+            else:
                 self._resolve()
                 self._go_on()
-            else:
-                self.match = replace(match, resolve_at=settled)
+
+    def _lost(self) -> list[int]:
+        """The seats whose silence costs them the game, unless their answer came in after all."""
+        match = self.match
+        if match.terms.miss == "wait":
+            return []
+        return [
+            seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1
+        ]
 
     # The operator's. Whoever reads the transcript sees when, and why.
 
@@ -416,20 +500,21 @@ class Step:
     def resume(self, reason: str) -> None:
         """Let the match go on; what became due meanwhile comes with `advance`."""
         self._under_way("resume", paused=True)
-        self._enter("resumed", {"by": "operator", "reason": reason})
-        self.match = replace(self.match, paused="")
-        self._tell("resumed", reason=reason)
+        self.enter("resumed", {"by": "operator", "reason": reason})
+        clocks = {seat: clock.released(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        self.match = replace(self.match, paused="", clocks=clocks)
+        self.tell("resumed", reason=reason)
 
     def stop(self, reason: str) -> None:
         """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
         match = self.match
         self._under_way("end", paused=None)
-        self._enter("stopped", {"by": "operator", "reason": reason})
+        self.enter("stopped", {"by": "operator", "reason": reason})
         setups = {} if match.phase == "setup" else match.setups
         self.match = replace(self.match, setups=setups, orders={}, resolve_at=None, paused="")
         if match.position is not None and match.phase == "playing":
-            self._end(Result(0, match.position.scores, "abandoned"), goes_on=False)
-        self._close(0, f"operator: {reason}")
+            self.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by="operator")
+        self.close(0, f"operator: {reason}")
 
     def _under_way(self, event: str, *, paused: bool | None) -> None:
         """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
@@ -440,18 +525,20 @@ class Step:
             raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))
 
     def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
-        self._enter(kind, body)
-        self.match = replace(self.match, paused=why or kind, resolve_at=None)
-        self._tell(kind, **body)
+        self.enter(kind, body)
+        clocks = {seat: clock.halted(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        self.match = replace(self.match, paused=why or kind, resolve_at=None, clocks=clocks)
+        self.tell(kind, **body)
 
     # What events have in common.
 
-    def _demand_key(self, signed: Signed) -> None:
+    def demand_key(self, signed: Signed) -> None:
         """Refuse a letter at level `mailbox` where the players agreed that keys are demanded."""
         if signed.level == "mailbox" and self.match.terms.keys == "demanded":
             raise Refused(Fault("keys", None, "this match demands a signature by a key; `help signing` says how"))
 
-    def _file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int) -> None:
+    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int) -> None:
+        """Keep a player's letter, and what vouches for it where that is no signature."""
         self.papers.append(Paper(f"letters/{name}.eml", letter, game, seat))
         if evidence:
             self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
@@ -485,13 +572,15 @@ class Step:
             Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before with other content; use a higher one")
         )
 
-    def _enter(self, kind: str, body: dict[str, Any]) -> Entry:
+    def enter(self, kind: str, body: dict[str, Any]) -> Entry:
+        """The next entry of the transcript."""
         entry = Entry(self.match.seq + 1, self.match.head, self.world.time, kind, body)
         self.entries.append(entry)
         self.match = replace(self.match, seq=entry.seq, head=entry.head)
         return entry
 
-    def _tell(self, kind: str, **facts: Any) -> None:
+    def tell(self, kind: str, **facts: Any) -> None:
+        """Tell every seat."""
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
     def _ask_for_setups(self, options: Options) -> None:
@@ -508,8 +597,47 @@ class Step:
             played=(),
             reports=(),
             resolve_at=None,
+            banks=self._banks(),
+            missed=frozenset(),
+            offers={},
         )
-        self._tell("setup")
+        self.start_clocks(match.seats)
+        self.tell("setup")
+
+    def _banks(self) -> dict[int, int]:
+        """What is left in each bank when what was asked for is over."""
+        drawn = {
+            seat: clock.left_in_bank(clock.answered or self.world.now)
+            for seat, clock in self.match.clocks.items()
+            if self.match.terms.bank
+        }
+        return {**self.match.banks, **drawn}
+
+    def start_clocks(self, seats: Iterable[int]) -> None:
+        """Set the clocks of these seats going, from now on; all others stand."""
+        terms = self.match.terms
+        clocks = {}
+        for seat in seats if terms.pace else ():
+            calendar = self.world.calendar(self.match.name(seat))
+            bank = self.match.banks.get(seat, terms.bank)
+            clocks[seat] = Clock(
+                since=self.world.now,
+                time=terms.pace + bank,
+                grace=terms.grace,
+                bank=bank,
+                zone=calendar.zone,
+                weekends=terms.weekends == "count",
+                stops=calendar.vacations,
+            )
+            if self.match.paused:
+                clocks[seat] = clocks[seat].halted(PAUSE, self.world.now)
+        self.match = replace(self.match, clocks=clocks)
+
+    def _ask_for_orders(self, position: State) -> None:
+        """Set the clocks going of those who are asked in this position."""
+        self.match = replace(self.match, banks=self._banks(), missed=frozenset(), offers={})
+        asked = [seat for seat, forced in position.due.items() if forced is None]
+        self.start_clocks(asked if position.result is None else ())
 
     def _begin(self) -> None:
         match = self.match
@@ -518,8 +646,8 @@ class Step:
             opening = f"openings/game-{match.game}-seat-{seat}.txt"
             self.papers.append(Paper(opening, submission.paper.encode(), match.game, seat))
             letter = f"game-{match.game}-setup-seat-{seat}"
-            self._file_letter(letter, submission.letter, submission.evidence, match.game, seat)
-        self._enter(
+            self.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
+        self.enter(
             "commitments",
             {
                 "game": match.game,
@@ -531,33 +659,34 @@ class Step:
         )
         setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
         position = match.rules.begin(match.options, setups)
-        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position)
-        self._tell("begin")
+        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position, silent={})
+        self._ask_for_orders(position)
+        self.tell("begin")
         self._go_on()
 
     def _resolve(self) -> None:
         match = self.match
         assert match.position is not None
         due = match.position.due
-        texts = {seat: match.orders[seat].text if due[seat] is None else (due[seat] or _NONE).text for seat in due}
+        given = {seat: orders for seat, orders in sorted(match.orders.items()) if orders.standing}
+        texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
         orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
         position, reports = match.rules.turn(match.position, orders)
         name = f"game-{match.game}-turn-{match.turn}"
-        for seat, sent in sorted(match.orders.items()):
+        for seat, sent in given.items():
             self.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", sent.paper.encode(), match.game, seat))
-            self._file_letter(f"{name}-seat-{seat}", sent.letter, sent.evidence, match.game, seat)
+            self.file_letter(f"{name}-seat-{seat}", sent.letter, sent.evidence, match.game, seat)
         files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
         everything = self._report_file(None, reports)
         for seat, content in files.items():
             self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
         self.papers.append(Paper(f"reports/{name}.json", everything, match.game))
-        receipts = {seat: match.orders[seat].paper.encode() for seat, forced in due.items() if forced is None}
-        self._enter(
+        self.enter(
             "turn",
             {
                 "game": match.game,
                 "turn": match.turn,
-                "orders": {str(seat): digest(paper) for seat, paper in sorted(receipts.items())},
+                "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
                 "shown": {str(seat): digest(content) for seat, content in files.items()},
                 "reports": digest(everything),
             },
@@ -570,9 +699,11 @@ class Step:
             orders={},
             resolve_at=None,
             prev=self.match.head,
+            silent={seat: times for seat, times in match.silent.items() if seat not in given},
         )
+        self._ask_for_orders(position)
         for seat, content in files.items():
-            levels = {number: match.orders[number].level for number in receipts}
+            levels = {number: match.orders[number].level for number in given}
             facts = {
                 "turn": match.turn,
                 "reports": match.show(seat, tuple(reports)),
@@ -601,13 +732,14 @@ class Step:
         """Play on while turns ask nobody, and end the game when the rules ended it."""
         while (position := self.match.position) is not None:
             if position.result is not None:
-                self._end(position.result, goes_on=True)
+                self.end_game(position.result, goes_on=True)
                 return
             if any(forced is None for forced in position.due.values()):
                 return
             self._resolve()
 
-    def _end(self, result: Result, *, goes_on: bool) -> None:
+    def end_game(self, result: Result, *, goes_on: bool, by: str = "") -> None:
+        """The game is over: what was secret is laid open, and the match goes on or closes."""
         match = self.match
         assert match.position is not None
         turns = len(match.played)
@@ -615,7 +747,7 @@ class Step:
         record = write(self._record(result)).encode()
         path = f"records/game-{match.game}.pbem.toml"
         self.papers.append(Paper(path, record, match.game))
-        self._enter(
+        self.enter(
             "ended",
             {
                 "game": match.game,
@@ -625,7 +757,7 @@ class Step:
                 "reason": result.reason,
             },
         )
-        self._enter("revealed", {"game": match.game, "record": digest(record)})
+        self.enter("revealed", {"game": match.game, "record": digest(record)})
         self.match = replace(
             self.match,
             phase="ended",
@@ -633,12 +765,17 @@ class Step:
             previous=digest(record),
             orders={},
             resolve_at=None,
+            banks=self._banks(),
+            clocks={},
+            missed=frozenset(),
+            offers={},
         )
-        self._tell("ended", game=match.game, ended=ended)
+        self.tell("ended", game=match.game, ended=ended, by=by)
         if not goes_on:
             return
         if self._match_is_over(ended):
-            self._close(self._winner(ended), "agreed length")
+            early = match.terms.kind == "single" and ended.reason != "rules"
+            self.close(self._winner(ended), ended.reason if early else "agreed length")
         else:
             assert match.options is not None
             carried = match.rules.carry(match.options, result)
@@ -673,11 +810,12 @@ class Step:
         best = [seat for seat in self.match.seats if totals[seat - 1] == max(totals)]
         return best[0] if len(best) == 1 else 0
 
-    def _close(self, winner: int, reason: str) -> None:
+    def close(self, winner: int, reason: str) -> None:
+        """The match is over."""
         outcome = {"winner": winner, "scores": list(self.match.totals), "reason": reason}
-        self._enter("closed", outcome)
-        self.match = replace(self.match, phase="closed", outcome=outcome)
-        self._tell("closed")
+        self.enter("closed", outcome)
+        self.match = replace(self.match, phase="closed", outcome=outcome, clocks={}, missed=frozenset(), offers={})
+        self.tell("closed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
+from pbem.match import agreements, pace
+from pbem.match.clock import SLACK, floor
+from pbem.match.keys import KeyChange
 from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
@@ -53,9 +56,13 @@ class Source(Protocol):
     ) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
-        `kind` is "setup", "orders", "resign game" or "resign match"; `paper` is the opening or receipt that names
-        the letter; `evidence` stands for the signature of a letter at level `mailbox`.
+        `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, "claim", or
+        "draw" or "annul" and its word; `paper` is the opening or receipt that names the letter;
+        `evidence` stands for the signature of a letter at level `mailbox`.
         """
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Raises ValueError when the letters do not prove this change of the seat's keys."""
 
 
 @dataclass(slots=True)
@@ -126,6 +133,16 @@ class _Walk:
             "commitments": self.commitments,
             "turn": self.turn,
             "resigned": self.resigned,
+            "missed": self.missed,
+            "forfeited": self.forfeited,
+            "extended": self.extended,
+            "claimed": self.claimed,
+            "draw": self.agreement,
+            "annul": self.agreement,
+            "moved": self.told,
+            "halted": self.told,
+            "vacation": self.told,
+            "keys": self.keys,
             "paused": self.operated,
             "resumed": self.operated,
             "restored": self.operated,
@@ -152,7 +169,7 @@ class _Walk:
 
     def agreed(self) -> Step:
         players = tuple(
-            Player(player["name"], tuple(player["keys"]), player.get("mailbox", ""))
+            Player(player["name"], tuple(player["keys"]), mailbox=player.get("mailbox", ""))
             for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
         if tuple(player.name for player in players) != self.match.terms.players:
@@ -218,20 +235,91 @@ class _Walk:
             turn += 1
 
     def resigned(self) -> Step:
+        whole_match = self.entry.body["match"] is True
+        seat, signed = self.letter("resign", "resign match" if whole_match else "resign game")
+        step = self.at_work(iter(()))
+        step.resign(seat, signed, whole_match=whole_match)
+        return step
+
+    def extended(self) -> Step:
+        seconds = self.entry.body["seconds"]
+        seat, signed = self.letter("extend", f"extend {seconds}")
+        step = self.at_work(iter(()))
+        pace.extend(step, seat, seconds, signed)
+        return step
+
+    def claimed(self) -> Step:
+        seat, signed = self.letter("claim", "claim")
+        step = self.at_work(iter(()))
+        pace.claimed(step, seat, self.entry.body["against"], signed)
+        return step
+
+    def agreement(self) -> Step:
+        what, word = self.entry.type, str(self.entry.body["word"])
+        seat, signed = self.letter(what, f"{what} {word}")
+        step = self.at_work(iter(()))
+        agreements.agree(step, what, seat, word, signed)
+        return step
+
+    def missed(self) -> Step:
+        """A miss: no earlier than pace and grace allow, whatever the player's zone, which nobody else knows."""
+        step = self.at_work(iter(()))
+        seat = self.seat()
+        clock = self.match.clocks[seat]
+        deadline = _moment(self.entry.body["deadline"])
+        if deadline < floor(clock.since, clock.time - clock.bank):
+            raise self.untrue(None, "the deadline is earlier than what was agreed")
+        if step.world.now < deadline + timedelta(seconds=clock.grace) - SLACK:
+            raise self.untrue(None, "the grace after the deadline was not over")
+        if seat in self.match.missed:
+            raise self.untrue(None, "this seat had missed its time before")
+        late = replace(clock, since=deadline, time=0, bank=0, stops=(), weekends=True)
+        step.match = replace(step.match, clocks={**self.match.clocks, seat: late})
+        pace.miss(step, seat)
+        return step
+
+    def forfeited(self) -> Step:
+        step = self.at_work(iter(()))
+        step.forfeit(self.entry.body["seats"])
+        return step
+
+    def told(self) -> Step:
+        """What the server noted of the clocks: they are its own, and all that must hold of them is in `missed`."""
+        step = self.at_work(iter(()))
+        step.enter(self.entry.type, self.entry.body)
+        return step
+
+    def keys(self) -> Step:
+        seat = self.seat()
+        letters = {}
+        for who, expected in self.entry.body["letters"].items():
+            path = KeyChange.path(self.entry.seq, seat, who)
+            letters[who] = self.file(path)
+            if digest(letters[who]) != expected:
+                raise self.untrue(path, "is not the letter that the transcript names")
+        change = KeyChange.read(self.entry.body, letters)
+        self.source.keys(self.match, seat, change)
+        step = self.at_work(iter(()))
+        step.keys(seat, change)
+        return step
+
+    def seat(self) -> int:
         seat = self.entry.body["seat"]
         if type(seat) is not int or seat not in self.match.seats:
             raise self.untrue(None, "no seat of this match")
-        path = f"letters/resign-{self.entry.seq}-seat-{seat}.eml"
+        return seat
+
+    def letter(self, what: str, kind: str) -> tuple[int, Signed]:
+        """The seat that the entry names, and its letter, which says what the entry says."""
+        seat = self.seat()
+        path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
         letter = self.file(path)
         if digest(letter) != self.entry.body["mail"]:
             raise self.untrue(path, "is not the letter that the transcript names")
-        whole_match = self.entry.body["match"] is True
         level = self.entry.body.get("level", "key")
         evidence = self.evidence(path, self.entry.body.get("evidence", ""))
-        self.form("resign match" if whole_match else "resign game", seat, path, letter, None, evidence)
-        step = self.at_work(iter(()))
-        step.resign(seat, Signed(letter, level, "", evidence), whole_match=whole_match)
-        return step
+        self.form(kind, seat, path, letter, None, evidence)
+        return seat, Signed(letter, level, "", evidence)
 
     def operated(self) -> Step:
         """What the operator did follows from nothing but the server's word: it need only make sense."""
@@ -245,7 +333,7 @@ class _Walk:
 
     def at_work(self, salts: Iterator[str]) -> Step:
         body = self.entry.body
-        now = datetime.strptime(self.entry.time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        now = _moment(self.entry.time)
         return Step(self.match, World(now, _Salts(salts), str(body.get("version")), str(body.get("server_key"))))
 
     def signed(self, kind: str, seat: int, path: str, paper: Opening | Receipt) -> tuple[Form, Signed]:
@@ -295,6 +383,10 @@ class _Walk:
 
     def untrue(self, path: str | None, reason: str) -> Untrue:
         return Untrue(self.entry.seq, path, reason)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
 
 
 _NAMED_BY = {"records": "revealed"}

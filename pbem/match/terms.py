@@ -22,6 +22,8 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
+MISSES = ("wait", "pass", "forfeit")
+WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
 
@@ -33,12 +35,23 @@ OPTIONS: Mapping[str, str] = {
     "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
     "privacy": "public (default): others may watch what is open to all; or private",
     "rules": "edition of the rulings; the newest by default",
+    "pace": "time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines",
+    "grace": "time after the deadline before anything happens (default 3d); 0 for none",
+    "miss": "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played, "
+    "and who is silent twice in a row loses; forfeit: the game is lost",
+    "weekends": "count (default) or free: on Saturdays and Sundays no clock runs",
+    "bank": "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default",
     "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
+_PACE = 7 * 86400
+_GRACE = 3 * 86400
+_PACES = (3600, 90 * 86400)
+_LONGEST_GRACE = 90 * 86400
+_LONGEST_BANK = 366 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,12 @@ class Terms:
     settle: int
     privacy: str
     players: tuple[str, ...]
+    pace: int = _PACE
+    """Seconds; 0: there are no deadlines."""
+    grace: int = _GRACE
+    miss: str = MISSES[0]
+    weekends: str = WEEKENDS[0]
+    bank: int = 0
     keys: str = KEYS[0]
 
     @property
@@ -118,10 +137,17 @@ class _Proposal:
             "games": 1 if kind == "single" else games,
             "target": target,
             "victory": self.choice("victory", VICTORIES),
-            "settle": self.settling(),
+            "settle": self.time("settle", int(self.settle.total_seconds()), (0, _LONGEST_SETTLING)),
+            "pace": self.time("pace", _PACE, _PACES, none=True),
+            "grace": self.time("grace", _GRACE, (0, _LONGEST_GRACE)),
+            "miss": self.choice("miss", MISSES),
+            "weekends": self.choice("weekends", WEEKENDS),
+            "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "keys": self.choice("keys", KEYS),
             "privacy": self.choice("privacy", PRIVACIES),
         }
+        if terms["miss"] == "pass" and not self.rules.empty_orders:
+            self.faults.append(Fault("miss", "pass", f"{self.rules.title} has no empty order: wait or forfeit"))
         if terms["edition"] not in self.rules.editions:
             self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))
         options = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
@@ -144,14 +170,20 @@ class _Proposal:
             return None
         return int(text)
 
-    def settling(self) -> int:
-        text = self.lines.get("settle")
+    def time(self, key: str, default: int, bounds: tuple[int, int], *, none: bool = False) -> int:
+        text = self.lines.get(key)
         if text is None:
-            return int(self.settle.total_seconds())
-        seconds = duration(text)
-        if seconds is None or seconds > _LONGEST_SETTLING:
-            self.faults.append(Fault("settle", text, "settle is a time such as 10m, 2h or 1d, 7d at most, or 0"))
+            return default
+        if none and text.strip().lower() == "none":
             return 0
+        seconds = duration(text)
+        least, most = bounds
+        if seconds is None or not least <= seconds <= most:
+            among = " or 0" if not least else ", or none" if none else ""
+            days = f"{least // 3600}h at least, " if least else ""
+            says = f"{key} is a time such as 10m, 2h or 1d, {days}{most // 86400}d at most{among}"
+            self.faults.append(Fault(key, text, says))
+            return default
         return seconds
 
     def game_options(self, lines: dict[str, str]) -> Mapping[str, Any]:

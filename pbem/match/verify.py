@@ -7,12 +7,13 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.match import bundle
+from pbem.match.keys import KeyChange
 from pbem.match.papers import Evidence, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
@@ -24,6 +25,28 @@ if TYPE_CHECKING:
     from pbem.match.life import Match, Notice
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
+
+
+BETWEEN: Mapping[str, str] = {
+    **dict.fromkeys(("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation"), ""),
+    "extended": "extend",
+    "draw": "draw",
+    "annul": "annul",
+}
+"""What may stand between the turns of a game that is not revealed yet, and the name of the letter that it names."""
+
+_SAID = {
+    "missed": "seat {seat} missed turn {turn} of game {game}: pace and grace were over",
+    "moved": "deadlines of seats {seats} moved: {reason}",
+    "halted": "the clock of seat {seat} stands: {reason}",
+    "vacation": "a vacation of seat {seat}",
+    "extended": "a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
+    "draw": "seat {seat}, of a draw: {word}, signed",
+    "annul": "seat {seat}, of annulling the match: {word}, signed",
+    "claimed": "seat {seat} claimed from the silent seats {against}, signed",
+    "forfeited": "seats {seats} lost game {game} by their silence",
+}
+"""What each of the entries of the clock says, once it was found true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +188,20 @@ def _revealed(found: Bundle) -> int:
     return len(found.entries)
 
 
-BETWEEN = frozenset({"paused", "resumed", "restored"})
-"""Entries that may stand between the turns of a game that is not revealed yet."""
-
-
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
     named = dict(_named(found.entries[until]))
+    for entry in found.entries[until + 1 :]:
+        if entry.type == "keys":
+            named.update(_named(entry))
     following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
         named.update(_named(entry))
+    for entry in found.entries[until + 1 :]:
+        named.update(_named_letter(entry))
     for path in rest & named.keys():
         if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
             named.update(_letter(path, found.papers[path]))
@@ -191,6 +215,10 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     """The papers of a running game that an entry names, each path with its hash."""
     body = entry.body
     try:
+        if entry.type == "keys":
+            for who, value in body["letters"].items():
+                yield KeyChange.path(entry.seq, body["seat"], who), value
+            return
         if entry.type == "commitments":
             for seat, value in body["commitments"].items():
                 yield f"openings/game-{body['game']}-seat-{seat}.txt", value
@@ -203,6 +231,15 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"reports/{name}-seat-{seat}.json", value
     except (KeyError, AttributeError) as error:
         raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
+
+
+def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The letter of a player that an entry between the turns names."""
+    if entry.type in BETWEEN and (what := BETWEEN[entry.type]):
+        name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
+        yield f"letters/{name}.eml", str(entry.body.get("mail"))
+        if "evidence" in entry.body:
+            yield f"evidence/{name}.txt", str(entry.body["evidence"])
 
 
 def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
@@ -240,6 +277,8 @@ def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]
         return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
     if entry.type == "revealed":
         return f"{game}: the record replays"
+    if said := _SAID.get(entry.type):
+        return said.format(**{"seat": None, "seats": None, "reason": None, **body})
     if entry.type == "restored":
         return f"the server was restored from a backup (generation {body['generation']}); paused"
     if entry.type in ("paused", "resumed", "stopped"):
@@ -248,7 +287,17 @@ def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]
         evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
         level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
         return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+    if entry.type == "keys":
+        return _keys(body)
     return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
+
+
+def _keys(body: Mapping[str, Any]) -> str:
+    """Whose keys changed, how, and which letters prove it."""
+    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
+    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
+    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
+    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
 
 
 def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:

@@ -43,6 +43,8 @@ class MatchRow:
     terms: dict[str, Any]
     head: str
     resolve_at: str | None
+    clock: dict[str, Any] | None
+    """How its clocks stand, as a JSON object."""
     seats: tuple[SeatRow, ...]
     """Those that are taken."""
 
@@ -113,7 +115,7 @@ class Matches:
 
     def row(self, number: int) -> MatchRow | None:
         """The match of this number."""
-        query = "SELECT number, phase, terms, head, resolve_at FROM matches WHERE number = ?"
+        query = "SELECT number, phase, terms, head, resolve_at, clock FROM matches WHERE number = ?"
         found = self._database.execute(query, (number,)).fetchone()
         if not found:
             return None
@@ -126,13 +128,20 @@ class Matches:
             json.loads(found[2]),
             found[3],
             found[4],
+            json.loads(found[5]) if found[5] else None,
             tuple(SeatRow(seat, player, token, bool(accepted)) for seat, player, token, accepted in seats),
         )
 
-    def of_player(self, player: str) -> list[int]:
-        """The numbers of the player's matches, oldest first."""
+    def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
+        """The numbers of the player's matches, of all phases or of these, oldest first."""
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
-        return [row[0] for row in self._database.execute(query, (player,))]
+        if phases:
+            marks = ", ".join("?" * len(phases))
+            query = (
+                "SELECT match FROM seats JOIN matches ON number = match"  # noqa: S608 - only marks are put in
+                f" WHERE player = ? AND phase IN ({marks}) ORDER BY match"
+            )
+        return [row[0] for row in self._database.execute(query, (player, *phases))]
 
     def numbers(self) -> list[int]:
         """The numbers of all matches, oldest first."""
@@ -148,24 +157,40 @@ class Matches:
         row = self._database.execute("SELECT match, player FROM seats WHERE token = ?", (token,)).fetchone()
         return (row[0], row[1]) if row else None
 
-    def to_resolve(self, now: str) -> list[int]:
-        """The matches whose settling time is over."""
-        query = "SELECT number FROM matches WHERE resolve_at <= ? ORDER BY resolve_at, number"
-        return [row[0] for row in self._database.execute(query, (now,))]
+    def due(self, now: str, limit: int) -> list[int]:
+        """The matches whose clocks want something by now, the longest due first."""
+        query = "SELECT number FROM matches WHERE due <= ? ORDER BY due, number LIMIT ?"
+        return [row[0] for row in self._database.execute(query, (now, limit))]
 
-    def next_to_resolve(self) -> str | None:
-        """When the next settling time is over."""
-        row = self._database.execute("SELECT min(resolve_at) FROM matches WHERE resolve_at IS NOT NULL").fetchone()
+    def next_due(self) -> str | None:
+        """When the next clock wants something."""
+        row = self._database.execute("SELECT min(due) FROM matches WHERE due IS NOT NULL").fetchone()
         return row[0] if row else None
+
+    def look_at(self, number: int, due: str) -> None:
+        """Let the clock look at a match then, whatever it wanted."""
+        self._database.execute("UPDATE matches SET due = ? WHERE number = ?", (due, number))
+
+    def look_at_later_than(self, late: str, due: str) -> None:
+        """The same for all matches that wanted nothing before `late`."""
+        self._database.execute("UPDATE matches SET due = ? WHERE due > ?", (due, late))
 
     def accept(self, number: int, seat: int) -> None:
         """Note that a seat accepted the terms."""
         self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))
 
-    def update(self, number: int, phase: str, resolve_at: str | None) -> None:
-        """Set a match's phase and the time at which its turn resolves."""
+    def update(
+        self,
+        number: int,
+        phase: str,
+        resolve_at: str | None,
+        clock: dict[str, Any] | None = None,
+        due: str | None = None,
+    ) -> None:
+        """Set a match's phase, the time at which its turn resolves, how its clocks stand and when they are due."""
         self._database.execute(
-            "UPDATE matches SET phase = ?, resolve_at = ? WHERE number = ?", (phase, resolve_at, number)
+            "UPDATE matches SET phase = ?, resolve_at = ?, clock = ?, due = ? WHERE number = ?",
+            (phase, resolve_at, json.dumps(clock) if clock else None, due, number),
         )
 
     def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:

@@ -1,4 +1,4 @@
-"""Players, their keys, challenges that wait for an answer, signed texts already handled, and who is out of reach.
+"""Players, their addresses and keys, challenges that wait, signed texts already handled, and who is out of reach.
 
 Only storage: who may register what is decided at the desk. Every call is part of the caller's transaction.
 Implements protocol.md, "Identity".
@@ -13,30 +13,51 @@ if TYPE_CHECKING:
     from pbem.identity import Format
     from pbem.store.database import Database
 
-__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players"]
+__all__ = ["Challenge", "KeyRow", "PlayerRow", "Players", "VacationRow", "WaitingAddress"]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A public key as stored: its format, fingerprint and text."""
+    """A public key as stored: its format, fingerprint and text; since when it counts, and when it was revoked."""
 
     format: Format
     fingerprint: str
     public: str
+    added: str = ""
+    revoked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerRow:
-    """A registered player: name, address of the mailbox, and keys, oldest first."""
+    """A registered player: name, address of the first mailbox, and keys, oldest first."""
 
     name: str
     address: str
     keys: tuple[KeyRow, ...]
+    """Those that count; the revoked ones are `former`."""
+    former: tuple[KeyRow, ...] = ()
+    more_addresses: tuple[str, ...] = ()
+    """Those that the player may write from as well."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses, the first one first."""
+        return (self.address, *self.more_addresses)
 
     @property
     def level(self) -> str:
-        """The level that the player's letters are held to: `key` as soon as there is one, else `mailbox`."""
-        return "key" if self.keys else "mailbox"
+        """The level that the player's letters are held to: `key` for ever once there was one, else `mailbox`."""
+        return "key" if self.keys or self.former else "mailbox"
+
+
+@dataclass(frozen=True, slots=True)
+class VacationRow:
+    """A vacation: its first and last day, and the moments between which clocks stand for it."""
+
+    first: str
+    last: str
+    began: str
+    ended: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +70,15 @@ class Challenge:
     challenge: str
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingAddress:
+    """One more address of a player that waits for its challenge to come back."""
+
+    address: str
+    player: str
+    challenge: str
+
+
 class Players:
     """The players of a store."""
 
@@ -56,29 +86,44 @@ class Players:
         self._database = database
 
     def by_address(self, address: str) -> PlayerRow | None:
-        """The player whose mailbox this is; case does not matter."""
-        return self._player("SELECT name, address FROM players WHERE address = ?", address)
+        """The player whose mailbox this is, the first or another; case does not matter."""
+        more = "SELECT player FROM addresses WHERE address = :value AND confirmed IS NOT NULL"
+        return self._player(f"SELECT name, address FROM players WHERE address = :value OR name IN ({more})", address)  # noqa: S608 - no input in it
 
     def by_name(self, name: str) -> PlayerRow | None:
         """The player of this name."""
-        return self._player("SELECT name, address FROM players WHERE name = ?", name)
+        return self._player("SELECT name, address FROM players WHERE name = :value", name)
 
     def _player(self, query: str, value: str) -> PlayerRow | None:
-        row = self._database.execute(query, (value,)).fetchone()
-        return PlayerRow(row[0], row[1], self.keys(row[0])) if row else None
+        row = self._database.execute(query, {"value": value}).fetchone()
+        if row is None:
+            return None
+        keys = self._all_keys(row[0])
+        more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
+        return PlayerRow(
+            row[0],
+            row[1],
+            tuple(key for key in keys if key.revoked is None),
+            tuple(key for key in keys if key.revoked is not None),
+            tuple(found[0] for found in self._database.execute(more, (row[0],))),
+        )
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
-        """The player's keys, oldest first."""
-        query = "SELECT format, fingerprint, public FROM keys WHERE player = ? ORDER BY added, fingerprint"
-        return tuple(KeyRow(*row) for row in self._database.execute(query, (player,)))
+        """The player's keys that count, oldest first."""
+        return tuple(key for key in self._all_keys(player) if key.revoked is None)
+
+    def _all_keys(self, player: str) -> list[KeyRow]:
+        columns = "format, fingerprint, public, added, revoked"
+        query = f"SELECT {columns} FROM keys WHERE player = ? ORDER BY added, fingerprint"  # noqa: S608 - no input in it
+        return [KeyRow(*row) for row in self._database.execute(query, (player,))]
 
     def level(self, player: str) -> str | None:
-        """The level that this player's letters are held to; None when nobody is called so."""
+        """The level that this player's letters are held to, see `PlayerRow.level`; None when nobody is called so."""
         row = self.by_name(player)
         return row.level if row else None
 
     def owner(self, fingerprint: str) -> str | None:
-        """The name of the player who has this key."""
+        """The name of the player who has this key, or had it."""
         row = self._database.execute("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,)).fetchone()
         return row[0] if row else None
 
@@ -92,15 +137,70 @@ class Players:
         """The player's choice for a setting, from now on."""
         self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
 
+    def vacations(self, player: str, since: str = "") -> list[VacationRow]:
+        """The player's vacations that ended, or will end, after a moment, oldest first."""
+        query = "SELECT first, last, began, ended FROM vacations WHERE player = ? AND ended > ? ORDER BY began"
+        return [VacationRow(*row) for row in self._database.execute(query, (player, since))]
+
+    def take_vacation(self, player: str, row: VacationRow) -> None:
+        """Keep a vacation."""
+        values = (player, row.first, row.last, row.began, row.ended)
+        self._database.execute("INSERT OR REPLACE INTO vacations VALUES (?, ?, ?, ?, ?)", values)
+
+    def call_off(self, player: str, now: str, today: str) -> None:
+        """End the vacation that lasts, today being its last day, and forget those to come."""
+        self._database.execute("DELETE FROM vacations WHERE player = ? AND began >= ?", (player, now))
+        self._database.execute(
+            "UPDATE vacations SET ended = ?, last = ? WHERE player = ? AND ended > ?", (now, today, player, now)
+        )
+
     def add(self, name: str, address: str, key: KeyRow | None, time: str) -> None:
         """A new player with a first key, or without one."""
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
-        if key is None:
-            return
+        if key is not None:
+            self.add_key(name, key, time)
+
+    def add_key(self, name: str, key: KeyRow, time: str) -> None:
+        """One more key of a player; nobody may have or have had it."""
         self._database.execute(
             "INSERT INTO keys (fingerprint, player, format, public, added) VALUES (?, ?, ?, ?, ?)",
             (key.fingerprint, name, key.format, key.public, time),
         )
+
+    def revoke_key(self, fingerprint: str, time: str) -> None:
+        """Let a key count no longer; it stays known, so that nobody can register it again."""
+        self._database.execute("UPDATE keys SET revoked = ? WHERE fingerprint = ?", (time, fingerprint))
+
+    def await_address(self, player: str, address: str, challenge: str, time: str) -> None:
+        """Keep the challenge that one more address of the player is mailed."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO addresses (address, player, challenge, created) VALUES (?, ?, ?, ?)",
+            (address, player, challenge, time),
+        )
+
+    def waiting_addresses(self, *, address: str | None = None, player: str | None = None) -> list[WaitingAddress]:
+        """The addresses that wait for their challenge: this one, by whomever, or all of this player."""
+        query = (
+            "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
+            " AND (address = :address OR player = :player) ORDER BY created, address"
+        )
+        rows = self._database.execute(query, {"address": address, "player": player})
+        return [WaitingAddress(*row) for row in rows]
+
+    def confirm_address(self, player: str, address: str, time: str) -> None:
+        """One more address of the player counts from now on."""
+        self._database.execute(
+            "UPDATE addresses SET confirmed = ? WHERE address = ? AND player = ?", (time, address, player)
+        )
+
+    def recovery_hash(self, player: str) -> str | None:
+        """The hash of the player's recovery code, if there is one."""
+        row = self._database.execute("SELECT hash FROM recovery_codes WHERE player = ?", (player,)).fetchone()
+        return row[0] if row else None
+
+    def set_recovery_hash(self, player: str, code_hash: str, time: str) -> None:
+        """Keep the hash of a new recovery code, in place of the old one."""
+        self._database.execute("INSERT OR REPLACE INTO recovery_codes VALUES (?, ?, ?)", (player, code_hash, time))
 
     def challenges(self, address: str) -> list[Challenge]:
         """The registrations that wait for an answer from this address, one a key, oldest first."""

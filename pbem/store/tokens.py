@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["Place", "Token", "Tokens"]
+__all__ = ["Place", "Token", "Tokens", "new"]
 
 Purpose = Literal["register", "reply"]
 Place = tuple[int, int, int]
@@ -42,32 +42,27 @@ class Token:
     """SHA-256 of the text that used it up."""
 
 
+def new(random: Callable[[int], bytes]) -> str:
+    """A token that nobody can guess."""
+    return base64.b32encode(random(RANDOM)).decode().lower().rstrip("=")
+
+
 class Tokens:
     """The reply tokens of a store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def issue(  # noqa: PLR0913 - whose it is, what for, and what is handed in
-        self,
-        address: str,
-        name: str,
-        purpose: Purpose,
-        place: Place | None,
-        *,
-        time: str,
-        too_old: str,
-        random: Callable[[int], bytes],
-    ) -> str:
-        """A fresh token for this address, in clear; those of the address from before `too_old` are forgotten."""
-        token = base64.b32encode(random(RANDOM)).decode().lower().rstrip("=")
+    def issue(  # noqa: PLR0913 - whose it is, and what for
+        self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str
+    ) -> None:
+        """Keep a token that is mailed to this address; those of the address from before `too_old` are forgotten."""
         self._database.execute("DELETE FROM reply_tokens WHERE address = ? AND created < ?", (address, too_old))
         self._database.execute(
             "INSERT INTO reply_tokens (hash, address, name, purpose, match, game, turn, created)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (_hash(token), address, name, purpose, *(place or (None, 0, 0)), time),
         )
-        return token
 
     def find(self, token: str) -> Token | None:
         """The token of this text; None when it was never given out."""

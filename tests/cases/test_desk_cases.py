@@ -238,6 +238,12 @@ def test_case_23_replay(referee: Referee) -> None:
     referee.send(ann, text)
     assert "Your orders for turn 2 stand, revision 1" in ann.text
     assert status(referee, ann) == stands
+    higher = text.replace("rev 1", "rev 3").replace("Rv4", "Rv3")
+    referee.send(ann, higher)
+    stands = status(referee, ann)
+    referee.send(ann, text.replace("rev 1", "rev 2").replace("Rv4", "Rv2"))
+    assert "Refused; nothing was changed." in ann.text
+    assert status(referee, ann) == stands
 
 
 @pytest.mark.parametrize(

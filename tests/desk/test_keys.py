@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from referee import Mailbox, Referee, attachment, body, form_in
-from signers import KEYS, WAYS, head, pasted
+from signers import KEYS, WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.desk.forms import Letters
-from pbem.identity import parse_key
+from pbem.identity import parse_key, ssh
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
@@ -74,6 +74,50 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
         text = archive.read(transcript).decode()
     assert f'"format":"{kind}"' in text
     assert fingerprint in text
+
+
+@pytest.mark.parametrize("by_attachment", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: str, *, by_attachment: bool) -> None:
+    kind, file, sign = WAYS[way]
+    content = (KEYS / file).read_bytes()
+    fingerprint = parse_key(content).fingerprint
+    ann, bob = referee.begun(SMALL, (BOB, ANN))
+    if by_attachment:
+        asked = referee.signed(ann, f"key add {fingerprint}\n")
+        referee.deliver(attached(ann, asked.replace("\n", "\r\n"), file, content), ann.address)
+    else:
+        referee.send(ann, f"key add\n{content.decode()}")
+    assert "proof old-key" in ann.text, ann.text
+    referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+    assert "and counts from now on" in ann.text, ann.text
+    own = parse_key(ssh.public(ann.key)).fingerprint
+    referee.deliver(sign(ann, f"key revoke {own}\n"), ann.address)
+    assert "is revoked" in ann.text, ann.text
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
+        referee.send(bob, bob.filled("orders", f"final\n{cell}"))
+    checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+    assert any(f"key added (signed): {fingerprint}" in check.found for check in checks), kind
+
+
+def test_a_key_attached_within_the_signature(referee: Referee) -> None:
+    """PGP/MIME covers the attachment: nothing need be named."""
+    ann = referee.person("ann")
+    pgp = (KEYS / "pgp-anna.pub.asc").read_text()
+    referee.deliver(pasted(ann, f"register ann\n{pgp}"), ann.address)
+    referee.deliver(by_openpgp_mime(ann, form_in(ann.text, "confirm")), ann.address)
+    public = (KEYS / "ssh-rsa.pub").read_text()
+    parts = (
+        "Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: text/plain\n\nkey add\n\n"
+        "--c\nContent-Type: text/plain\nContent-Disposition: attachment; filename=new.pub\n\n"
+        f"{public}\n--c--"
+    )
+    referee.deliver(by_openpgp_mime(ann, parts, content_type=""), ann.address)
+    assert "proof old-key" in ann.text, ann.text
+    referee.deliver(by_ssh(ann, form_in(ann.text, "confirm")), ann.address)
+    assert "and counts from now on" in ann.text
 
 
 def test_revoked_and_expired_keys_are_not_registered(referee: Referee) -> None:

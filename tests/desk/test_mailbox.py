@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 from dataclasses import replace
 from datetime import timedelta
@@ -15,9 +16,11 @@ from referee import ANN, BOB, SERVER, Mailbox, Referee, attachment, body, form_i
 
 from pbem.config import Identity
 from pbem.desk.forms import Letters
+from pbem.identity import ssh
 from pbem.match import bundle
 from pbem.match.papers import Evidence, Opening, pinned_mailbox
 from pbem.match.verify import verify
+from pbem.store.players import KeyRow, PlayerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,6 +172,10 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
         post.referee.turn((ann, ""))
         post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
         assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
+    html = bob.find("game 1, turn 3").get_body(("html",))
+    assert html is not None
+    assert "Answer this letter with the form" in html.get_content()
+    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)
@@ -376,6 +383,17 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
     assert not any(address.partition(".")[2].partition("@")[0] in stored for address in addresses)
 
 
+def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
+    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    _, bob = post.begun()
+    letter = bob.find("begins")
+    position = json.loads(attachment(letter, "position.json"))
+    assert position["address"] == reply_to(letter)
+    bob.letters[:] = [letter]
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=position["address"])
+    assert post.standing(2) == "bOy3Oy5"
+
+
 # Whose word is taken.
 
 
@@ -475,6 +493,31 @@ def test_a_pinned_key_is_never_weakened(post: Post) -> None:
     assert post.standing(1) is None
 
 
+def test_a_key_that_was_revoked_does_not_bring_the_lower_level_back() -> None:
+    key = KeyRow("ssh", "SHA256:x", "ssh-ed25519 AAAA", revoked="2026-03-01")
+    assert PlayerRow("ann", "ann@mail.example", (), former=(key,)).level == "key"
+    assert PlayerRow("ann", "ann@mail.example", (key,)).level == "key"
+    assert PlayerRow("bob", "bob@mail.example", ()).level == "mailbox"
+
+
+def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
+    """After notice and delay; then unsigned letters change nothing, and what stood before stands, and verifies."""
+    ann, bob = post.begun()
+    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
+    post.reply(bob, f"recover\n{ssh.public(bob.key)}")
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    post.referee.wait(timedelta(days=8))
+    assert post.referee.desk._players.level("bob") == "key"
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "Gx3"), to=reply_to(bob.last))
+    assert "must be signed with your key" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    post.referee.turn((ann, ""), (bob, ""))
+    post.referee.send(ann, "resign m1 game 1\n")
+    found = checks(attachment(bob.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found
+
+
 def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:
     ann, bob = post.referee.registered("ann"), post.registered("bob")
     post.referee.send(ann, "new spaceships with bob\nkeys: demanded\nend\n")
@@ -516,3 +559,23 @@ def test_a_signature_by_a_key_that_is_not_registered_is_no_hindrance(post: Post)
     text = post.referee.signed(other, bob.filled("orders", "bOy3Oy5"))
     post.reply(bob, text)
     assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(post: Post) -> None:
+    ann, bob = post.begun()
+    post.reply(bob, f"key add\n{ssh.public(bob.key)}\n", to=reply_to(bob.find("begins")))
+    assert "you have no key yet" in bob.text
+    post.referee.send(bob, f"recover\n{ssh.public(bob.key)}\n", sign=False)
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    assert "bob" in ann.text
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("begins")))
+    post.referee.wait(timedelta(days=7))
+    post.referee.turn((ann, ""))
+    assert "Level of the orders: ann key, bob mailbox." in body(ann.find("game 1, turn 1"))
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
+    assert "must be signed" in bob.text
+    post.referee.turn((ann, ""), (bob, "bOy3Oy5"))
+    assert "Level of the orders" not in body(ann.find("game 1, turn 2"))
+    post.referee.send(bob, "resign m1 game 1\n")
+    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found

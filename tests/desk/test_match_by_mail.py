@@ -178,7 +178,7 @@ def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.send(ann, "resign m1 match\n")
-    assert "bob has won the match: the other side resigned it" in body(bob.find("closed"))
+    assert "bob has won the match, because the other side resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
@@ -326,7 +326,7 @@ def test_clearing_after_the_end_changes_nothing(referee: Referee) -> None:
 
 
 def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
-    ann, bob = referee.begun("fleet: cost:3\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun("fleet: cost:3\nkind: scored\npace: none", (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", ""))
     referee.send(bob, "resign m1 game 1\n")

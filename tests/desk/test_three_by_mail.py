@@ -100,7 +100,7 @@ def test_a_resignation_among_three_ends_the_game_without_a_winner(referee: Refer
     reveal = ann.find("what was secret")
     assert "The game ends without a winner after 0 turns, because one of you resigned" in body(reveal)
     assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
-    assert "The match is a draw. Scores" in body(ann.find("the match is closed"))
+    assert "The match ends without a winner, because one of you resigned." in body(ann.find("the match is closed"))
 
 
 def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
@@ -110,7 +110,7 @@ def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
     referee.send(bob, "resign m1 match\n")
     for person in (ann, cem):
         assert "ann wins after 1 turn, because one of you resigned" in body(person.find("what was secret"))
-        assert "ann has won the match: one of you resigned it" in body(person.find("the match is closed"))
+        assert "ann has won the match, because one of you resigned" in body(person.find("the match is closed"))
     checks = list(verify(attachment(cem.find("what was secret"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
 

@@ -151,6 +151,18 @@ def played(game: str, *, widest: bool = False) -> Game:
     return play(game, Random(7), raw, SEATS[game], most=12, **other)
 
 
+TIME = {
+    "runs": True,
+    "over": False,
+    "silent": 0,
+    "deadline": "Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)",
+    "patience": "Monday 9 March 2026, 13:00 Europe/Berlin (UTC+1)",
+    "bank": "6 days",
+    "stops": [{"reason": "vacation", "began": "Sunday", "ended": "Monday"}],
+    "away": [{"seat": 1, "first": "2026-03-10", "last": "2026-03-12"}],
+}
+
+
 def boards_of(game: str) -> Drawn:
     found = drawn(game)
     assert found is not None
@@ -169,10 +181,12 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": LEVELS[seat % 2],
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key",
         "terms": SimpleNamespace(
-            edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public"
+            edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public",
+            pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400,
         ),
+        "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME,
         "settling": "none", "rules_hash": "45" * 32, "options": {},
     }  # fmt: skip
     return {
@@ -195,6 +209,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),
         "bundle_name": "m17-game-2.pbem.zip",
+        "by": "",
     }
 
 

@@ -119,7 +119,7 @@ def test_waiting_spends_no_attempts(case: Case) -> None:
         row = case.inbox.lease()
         assert row is not None
         assert row.attempts == 1
-        case.inbox.put_back(row.id)
+        case.inbox.give_back(row.id)
 
 
 def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case: Case) -> None:

@@ -54,6 +54,17 @@ def test_defaults() -> None:
         ("settle", "7d", "settle", 604800),
         ("privacy", "Private", "privacy", "private"),
         ("rules", "1", "edition", 1),
+        ("pace", "3d", "pace", 259200),
+        ("pace", "12h", "pace", 43200),
+        ("pace", "None", "pace", 0),
+        ("grace", "0", "grace", 0),
+        ("grace", "1d", "grace", 86400),
+        ("miss", "wait", "miss", "wait"),
+        ("miss", "Pass", "miss", "pass"),
+        ("miss", "forfeit", "miss", "forfeit"),
+        ("weekends", "free", "weekends", "free"),
+        ("weekends", "count", "weekends", "count"),
+        ("bank", "21d", "bank", 1814400),
         ("keys", "optional", "keys", "optional"),
         ("keys", "Demanded", "keys", "demanded"),
     ],
@@ -86,6 +97,12 @@ def test_every_option_is_tried_above() -> None:
         ({"target": "5"}, ["games"]),
         ({"settle": "soon"}, ["settle"]),
         ({"settle": "8d"}, ["settle"]),
+        ({"settle": "none"}, ["settle"]),
+        ({"pace": "59m"}, ["pace"]),
+        ({"pace": "0"}, ["pace"]),
+        ({"pace": "91d"}, ["pace"]),
+        ({"pace": "weekly", "grace": "91d", "bank": "none"}, ["pace", "grace", "bank"]),
+        ({"miss": "shrug", "weekends": "yes"}, ["miss", "weekends"]),
         ({"settle": "-1m"}, ["settle"]),
         ({"settle": ""}, ["settle"]),
         ({"privacy": "secret"}, ["privacy"]),
@@ -176,6 +193,11 @@ CHANGED: dict[str, Any] = {
     "settle": 1,
     "privacy": "private",
     "players": ("bob", "ann"),
+    "pace": 3600,
+    "grace": 0,
+    "miss": "pass",
+    "weekends": "free",
+    "bank": 1,
     "keys": "demanded",
 }
 
@@ -205,3 +227,9 @@ def test_the_hash_changes_with_the_server_and_the_match() -> None:
 )
 def test_durations(text: str, seconds: int | None) -> None:
     assert duration(text) == seconds
+
+
+@pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
+def test_an_empty_order_is_agreed_only_where_the_rules_know_one(game: str) -> None:
+    assert faults(game=game, miss="pass") == ["miss"]
+    assert propose(game=game, miss="forfeit").miss == "forfeit"

@@ -28,6 +28,7 @@ class DuelingMasters:
     title: str = "Dueling Masters of Space-Time"
     editions: tuple[int, ...] = (1,)
     seats: tuple[int, ...] = (2,)
+    empty_orders: bool = False
 
     def options(self, raw: Mapping[str, Any], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""

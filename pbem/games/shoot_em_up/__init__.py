@@ -29,6 +29,7 @@ class ShootEmUp:
     title: str = "Shoot 'em up Spaceships"
     editions: tuple[int, ...] = (1,)
     seats: tuple[int, ...] = SEATS
+    empty_orders: bool = False
 
     def options(self, raw: Mapping[str, Any], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""

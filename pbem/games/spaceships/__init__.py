@@ -31,6 +31,7 @@ class Spaceships:
     title: str = "Spaceships"
     editions: tuple[int, ...] = (1,)
     seats: tuple[int, ...] = (2,)
+    empty_orders: bool = True
 
     def options(self, raw: Mapping[str, Any], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""

@@ -1,0 +1,73 @@
+"""The timekeeper: whether the server was at work all the while, and what the players' days look like.
+
+It hands the matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while
+the daemon runs; where it is missing for long, the server was out of reach, or its clock was set. Implements
+protocol.md, "A match", the clock, and reliability.md, case 30 (clock step).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.match.clock import VACATION, Calendar, Stop, zone_named
+from pbem.match.pace import OUTAGE
+from pbem.store.database import moment, stamp
+from pbem.store.outages import Outages
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+    from pbem.store.matches import Matches
+    from pbem.store.players import Players
+
+__all__ = ["TIMEZONE", "Timekeeper"]
+
+TIMEZONE = "timezone"
+"""The setting that names a player's zone."""
+
+_BEAT = timedelta(minutes=1)
+_STEP_BACK = timedelta(minutes=5)
+"""So far the system's clock may be set back without a word."""
+
+
+class Timekeeper:
+    """Keeps the time of a server; `outage` is how long it is out of reach before deadlines move for it."""
+
+    def __init__(self, database: Database, players: Players, matches: Matches, outage: timedelta) -> None:
+        self._database = database
+        self._outages = Outages(database)
+        self._players = players
+        self._matches = matches
+        self._outage = outage
+
+    def beat(self, now: datetime) -> timedelta | None:
+        """Note that the server is at work; how long it was not, if for long. Negative: the clock had been ahead."""
+        last = self._outages.heartbeat()
+        if last is not None and -_STEP_BACK < now - last < _BEAT:
+            return None
+        gap = now - last if last is not None else timedelta()
+        with self._database.transaction():
+            if last is not None and gap <= -_STEP_BACK:
+                # What the wrong clock looked at waits for a moment that is far away now.
+                if ahead := self._outages.cut(now):
+                    self._matches.look_at_later_than(stamp(ahead), stamp(now))
+            elif last is not None and gap >= self._outage:
+                self._outages.add(last, now)
+            self._outages.beat(now)
+        return gap if gap <= -_STEP_BACK or gap >= self._outage else None
+
+    def outages(self, since: datetime) -> list[Stop]:
+        """The outages that ended after a moment."""
+        return [Stop(began, ended, OUTAGE) for began, ended in self._outages.since(since)]
+
+    def zone(self, player: str) -> str:
+        """The zone of the player's wall clock."""
+        return zone_named(self._players.setting(player, TIMEZONE, "UTC")) or "UTC"
+
+    def calendar(self, player: str, since: datetime) -> Calendar:
+        """The player's zone, and the vacations that ended, or will end, after a moment."""
+        rows = self._players.vacations(player, stamp(since))
+        vacations = tuple(Stop(moment(row.began), moment(row.ended), VACATION) for row in rows)
+        return Calendar(self.zone(player), vacations)

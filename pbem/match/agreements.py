@@ -1,0 +1,75 @@
+"""What players agree on while they play: a draw of the game, or that the match be annulled.
+
+An offer stands until it is answered or the turn is resolved. Each word of it is a signed letter and an entry of the
+transcript; both are known to everybody at once. Implements protocol.md, "A match" and "Commands" (`draw`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused, Result
+from pbem.match.life import Notice
+from pbem.match.pace import keep
+
+if TYPE_CHECKING:
+    from pbem.match.life import Match, Signed, Step
+
+__all__ = ["DRAW", "WORDS", "agree"]
+
+DRAW = "draw"
+ANNUL = "annul"
+WORDS = ("offer", "accept", "decline")
+
+
+def agree(step: Step, what: str, seat: int, word: str, signed: Signed) -> bool:
+    """A seat offers, accepts or declines a draw or an annulment; whether all agree now. Raises `Refused`."""
+    match = step.match
+    wanted = match.offers.get(what, frozenset())
+    _judge(match, what, seat, word, wanted)
+    mail = keep(step, what, seat, signed)
+    step.enter(what, {"seat": seat, "word": word, **mail})
+    willing = frozenset() if word == "decline" else wanted | {seat}
+    step.match = replace(step.match, offers={**match.offers, what: willing})
+    for other in match.seats:
+        if other != seat:
+            facts = {"agreement": what, "word": word, "by": seat}
+            step.notices.append(Notice("offer", other, step.match, facts))
+    if not willing >= set(_asked(match, what)):
+        return False
+    step.match = replace(step.match, orders={}, resolve_at=None, offers={})
+    playing = match.position is not None and match.phase == "playing"
+    if what == DRAW:
+        assert match.position is not None
+        step.end_game(Result(0, match.position.scores, "agreement"), goes_on=True)
+        return True
+    if playing and match.position is not None:
+        step.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by="annulled")
+    else:
+        step.match = replace(step.match, setups={})
+    step.close(0, "annulled")
+    return True
+
+
+def _asked(match: Match, what: str) -> tuple[int, ...]:
+    """The seats that must agree: who is still in the game to a draw of it, everybody to an annulment."""
+    if what == DRAW and match.position is not None:
+        return match.position.remaining
+    return tuple(match.seats)
+
+
+def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
+    """Refuse what makes no sense now."""
+    if match.phase not in ("setup", "playing"):
+        raise Refused(Fault(what, match.id, "the match is not being played"))
+    if what == DRAW and match.phase != "playing":
+        raise Refused(Fault(what, match.id, "no game has begun that could be drawn"))
+    if word not in WORDS:
+        raise Refused(Fault(what, word, f"one of: {', '.join(WORDS)}"))
+    if seat not in _asked(match, what):
+        raise Refused(Fault(what, match.id, "you are out of this game, and the others play on"))
+    if word != "offer" and not wanted:
+        raise Refused(Fault(what, word, "no such offer stands; it may have lapsed when the turn was resolved"))
+    if word != "decline" and seat in wanted:
+        raise Refused(Fault(what, word, "your own offer stands already; the others have yet to answer"))

@@ -1,0 +1,321 @@
+"""The arithmetic of time: how long a seat's clock has run, when it runs out, and what is due before and after.
+
+Pure: no match, no mail, no reading of the system's clock; every moment is handed in. A clock runs on the wall of its
+player: seven days end at the same time of day, whatever daylight saving does between. It stands while a `Stop` lasts
+(a vacation, an outage of the server, a letter that could not be delivered) and, where that was agreed, at weekends.
+Implements protocol.md, "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, available_timezones
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = [
+    "REMINDERS",
+    "VACATION",
+    "Calendar",
+    "Clock",
+    "Stop",
+    "days_of_year",
+    "floor",
+    "on_a_day",
+    "on_the_wall",
+    "vacation",
+    "written",
+    "zone_named",
+]
+
+DAY = 86400
+"""Seconds of a day of the calendar."""
+
+VACATION = "vacation"
+"""The reason of a stop that its player asked for: it never rescues a deadline already passed, so grace runs on."""
+
+REMINDERS = ("half", "day", "deadline")
+"""The kinds of reminders, in the order in which they come."""
+
+SLACK = timedelta(hours=3)
+"""More than any change of a zone's clocks takes from the days between: see `floor`."""
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A time in which a clock stands, and why; without an end it stands until somebody says otherwise."""
+
+    began: datetime
+    ended: datetime | None
+    reason: str
+
+    def document(self) -> list[str | None]:
+        """The stop as it is stored."""
+        return [self.began.isoformat(), self.ended.isoformat() if self.ended else None, self.reason]
+
+    @classmethod
+    def read(cls, document: Iterable[str | None]) -> Stop:
+        """The stop of such a document."""
+        began, ended, reason = document
+        assert began is not None
+        assert reason is not None
+        return cls(datetime.fromisoformat(began), datetime.fromisoformat(ended) if ended else None, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """What a player's days look like: the zone of the wall clock, and the vacations announced, as stops."""
+
+    zone: str = "UTC"
+    vacations: tuple[Stop, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """One seat's clock for what it is asked for: since when, and how many seconds it may run.
+
+    `bank` of these seconds are the seat's own store of time, drawn on last. `answered` is when the answer came in,
+    while it stands; `reminded` is how many of `REMINDERS` were dealt with.
+    """
+
+    since: datetime
+    time: int
+    grace: int = 0
+    bank: int = 0
+    zone: str = "UTC"
+    weekends: bool = True
+    stops: tuple[Stop, ...] = ()
+    reminded: int = 0
+    answered: datetime | None = None
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the time is up; None while the clock stands without an end."""
+        return self.after(self.since, self.time)
+
+    @property
+    def patience(self) -> datetime | None:
+        """When the grace after the deadline is over, too: neither vacations nor weekends lengthen it."""
+        deadline = self.deadline
+        if deadline is None:
+            return None
+        unasked = tuple(stop for stop in self.stops if stop.reason != VACATION)
+        return replace(self, stops=unasked, weekends=True).after(deadline, self.grace)
+
+    @property
+    def reminders(self) -> tuple[datetime | None, ...]:
+        """The time of each of `REMINDERS`; None for one day before, where half of the time is no more than that."""
+        deadline = self.deadline
+        if deadline is None:
+            return ()
+        half = self.after(self.since, self.time // 2)
+        day = self.after(self.since, self.time - DAY) if self.time > 2 * DAY else None
+        return half, day, deadline
+
+    def reminder(self, now: datetime) -> str | None:
+        """The reminder that is due: the last one whose time has come, unless it was dealt with."""
+        come = self._come(now)
+        return REMINDERS[come - 1] if come > self.reminded else None
+
+    def reminded_by(self, now: datetime) -> Clock:
+        """The clock once all reminders whose time has come were dealt with: none of them is ever sent again."""
+        return replace(self, reminded=max(self.reminded, self._come(now)))
+
+    def _come(self, now: datetime) -> int:
+        times = enumerate(self.reminders, start=1)
+        return max((number for number, time in times if time is not None and time <= now), default=0)
+
+    def following(self) -> datetime | None:
+        """The next moment at which this clock asks for something: a reminder, or the end of its patience."""
+        for time in self.reminders[self.reminded :]:
+            if time is not None:
+                return time
+        return self.patience
+
+    def run(self, until: datetime) -> int:
+        """How many seconds the clock has run until then."""
+        total = timedelta()
+        for began, ended in self._pieces(self.since):
+            end = self._wall(until)
+            if began >= end:
+                break
+            total += min(ended, end) - began if ended else end - began
+        return int(total.total_seconds())
+
+    def left_in_bank(self, until: datetime) -> int:
+        """What is left of the bank when the answer came in then."""
+        drawn = max(0, self.run(until) - (self.time - self.bank))
+        return max(0, self.bank - drawn)
+
+    def given(self, seconds: int, now: datetime) -> Clock:
+        """The clock with a gift of time: on top of what is left, or from now on when the deadline has passed."""
+        deadline = self.deadline
+        if deadline is not None and deadline <= now:
+            return replace(self, since=now, time=seconds, bank=0)
+        return replace(self, time=self.time + seconds)
+
+    def with_stops(self, reason: str, stops: Iterable[Stop]) -> Clock:
+        """The clock with these stops of one reason, in place of those it had."""
+        others = [stop for stop in self.stops if stop.reason != reason]
+        return replace(self, stops=tuple(sorted([*others, *stops], key=_by_time)))
+
+    def with_stop(self, stop: Stop) -> Clock:
+        """The clock with one more stop."""
+        return replace(self, stops=tuple(sorted([*self.stops, stop], key=_by_time)))
+
+    def halted(self, reason: str, began: datetime) -> Clock:
+        """The clock standing from then on, for one more reason, until `released`."""
+        if any(stop.reason == reason and stop.ended is None for stop in self.stops):
+            return self
+        return self.with_stop(Stop(began, None, reason))
+
+    def released(self, reason: str, now: datetime) -> Clock:
+        """The clock running again, as far as this reason goes."""
+        stops = [
+            replace(stop, ended=max(now, stop.began)) if stop.reason == reason and stop.ended is None else stop
+            for stop in self.stops
+        ]
+        return replace(self, stops=tuple(stops))
+
+    def document(self) -> dict[str, Any]:
+        """The clock as it is stored: a JSON object."""
+        return {
+            "since": self.since.isoformat(),
+            "time": self.time,
+            "grace": self.grace,
+            "bank": self.bank,
+            "zone": self.zone,
+            "weekends": self.weekends,
+            "stops": [stop.document() for stop in self.stops],
+            "reminded": self.reminded,
+            "answered": self.answered.isoformat() if self.answered else None,
+        }
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Clock:
+        """The clock of such an object."""
+        times = {
+            "since": datetime.fromisoformat(document["since"]),
+            "answered": datetime.fromisoformat(document["answered"]) if document["answered"] else None,
+        }
+        return cls(**{**document, **times, "stops": tuple(map(Stop.read, document["stops"]))})
+
+    # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
+
+    def after(self, start: datetime, seconds: int) -> datetime | None:
+        """When the clock, started then, has run so many seconds."""
+        left = timedelta(seconds=seconds)
+        for began, ended in self._pieces(start):
+            if ended is None or began + left <= ended:
+                return on_the_wall(began + left, self.zone)
+            left -= ended - began
+        return None
+
+    def _pieces(self, start: datetime) -> Iterator[tuple[datetime, datetime | None]]:
+        """The stretches of wall time in which the clock runs, from a moment on; the last one has no end."""
+        at = self._wall(start)
+        stops = [
+            (self._wall(stop.began), self._wall(stop.ended) if stop.ended else None)
+            for stop in self.stops
+            if stop.ended is None or stop.ended > stop.began
+        ]
+        while True:
+            standing = [ended for began, ended in stops if began <= at and (ended is None or at < ended)]
+            if None in standing:
+                return
+            if standing:
+                at = max(ended for ended in standing if ended)
+                continue
+            if not self.weekends and at.weekday() >= 5:
+                at = _midnight(at.date() + timedelta(days=7 - at.weekday()))
+                continue
+            ahead = [began for began, _ in stops if began > at]
+            if not self.weekends:
+                ahead.append(_midnight(at.date() + timedelta(days=5 - at.weekday())))
+            if not ahead:
+                yield at, None
+                return
+            yield at, min(ahead)
+            at = min(ahead)
+
+    def _wall(self, time: datetime) -> datetime:
+        return time.astimezone(_zone(self.zone)).replace(tzinfo=None)
+
+
+def _by_time(stop: Stop) -> tuple[datetime, str]:
+    return stop.began, stop.reason
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)  # noqa: DTZ001 - a time on the wall
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+def zone_named(text: str) -> str | None:
+    """The name of a zone as the list of zones writes it, whatever the case; None when there is none."""
+    return _zones().get(text.lower())
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, str]:
+    # The machine's own list has `localtime` and the like, which mean something else elsewhere.
+    names = {name for name in available_timezones() if "/" in name or name in {"UTC", "GMT"}}
+    return {name.lower(): name for name in names if not name.startswith(("posix/", "right/", "SystemV/"))}
+
+
+def on_the_wall(time: datetime, zone: str) -> datetime:
+    """The moment (UTC) at which a wall clock of the zone shows this naive time.
+
+    A time that the clock shows twice is the later one; a time that it jumps over is as much later: both in favour of
+    the player.
+    """
+    return max(time.replace(tzinfo=_zone(zone), fold=fold).astimezone(UTC) for fold in (0, 1))
+
+
+def on_a_day(time: datetime, zone: str) -> date:
+    """The day that a calendar of the zone shows."""
+    return time.astimezone(_zone(zone)).date()
+
+
+def vacation(first: date, last: date, zone: str, now: datetime) -> Stop:
+    """The stop of a vacation: from the first day's beginning, or from now, to the last day's end."""
+    began = max(on_the_wall(_midnight(first), zone), now)
+    return Stop(began, on_the_wall(_midnight(last + timedelta(days=1)), zone), VACATION)
+
+
+def days_of_year(vacations: Iterable[tuple[date, date]]) -> dict[int, int]:
+    """How many different days of each year these vacations take, first and last days included."""
+    days = {first + timedelta(days=day) for first, last in vacations for day in range((last - first).days + 1)}
+    years = [day.year for day in days]
+    return {year: years.count(year) for year in sorted(set(years))}
+
+
+def floor(since: datetime, seconds: int) -> datetime:
+    """Before this moment no zone's wall clock has gone so many seconds on: for who does not know the zone."""
+    return since + timedelta(seconds=seconds) - SLACK
+
+
+def written(time: datetime, zone: str) -> str:
+    """The time on a wall of the zone, written out: `Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)`."""
+    local = time.astimezone(_zone(zone))
+    offset = local.utcoffset() or timedelta()
+    minutes = int(offset.total_seconds()) // 60
+    hours, rest = divmod(abs(minutes), 60)
+    from_utc = f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02}' if rest else ''}" if minutes else "UTC"
+    place = f"{zone} ({from_utc})" if zone != "UTC" else "UTC"
+    day = f"{_DAYS[local.weekday()]} {local.day} {_MONTHS[local.month - 1]} {local.year}"
+    return f"{day}, {local:%H:%M} {place}"

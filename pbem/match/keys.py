@@ -1,0 +1,122 @@
+"""Which keys the letters of a seat may be signed with: those pinned at the start, and every change since.
+
+Here live a change of keys as the transcript tells it, and what counts after it. Who may change what is decided
+before (the desk), and proved from the letters after (the reader of a bundle). A key that is revoked still counts for
+what waits: letters that cite the head that was printed before it was revoked. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["HOW", "KeyChange", "Player"]
+
+HOW: Mapping[str, str] = {
+    "old-key": "signed",
+    "recovery-code": "recovery code",
+    "mailbox": "mailbox, after notice and delay",
+}
+"""How a change was allowed: the word that the player's own form says, and what the transcript tells."""
+
+_LETTERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "added": {"signed": ("old", "new")},
+    "revoked": {"signed": ("old",)},
+    "replaced": {"recovery code": ("new",), "mailbox, after notice and delay": ("new",)},
+}
+"""The letters that prove each kind of change: signed by an old key, by the new one, or by both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """One player of a match: the name, and the public keys that letters may be signed with."""
+
+    name: str
+    keys: tuple[Mapping[str, str], ...]
+    """Each with `format`, `fingerprint` and `public`."""
+    former: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    """Revoked keys, each with the head that the last letters had printed then."""
+    mailbox: str = ""
+    """For a player who had no key at the start: the hash that stands for the mailbox, see `pinned_mailbox`."""
+    keyless: str = ""
+    """The head that the last letters had printed when such a player got the first key."""
+
+    def document(self) -> dict[str, Any]:
+        """The player as the transcript lists it: a JSON object."""
+        mailbox = {"mailbox": self.mailbox} if self.mailbox else {}
+        return {"name": self.name, "keys": [dict(key) for key in self.keys], **mailbox}
+
+    def keys_at(self, prev: str) -> tuple[Mapping[str, str], ...]:
+        """The keys of letters that cite this head: those revoked since then count, too."""
+        return (*self.keys, *(key for cited, key in self.former if cited == prev))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """One change: "added", "revoked" or "replaced" (the new key takes the place of all others)."""
+
+    change: str
+    how: str
+    added: tuple[Mapping[str, str], ...] = ()
+    revoked: tuple[str, ...] = ()
+    """Fingerprints."""
+    letters: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The letter signed by an old key ("old"), and the one signed by the new key ("new")."""
+
+    def body(self, seat: int) -> dict[str, Any]:
+        """What the transcript says of it."""
+        return {
+            "seat": seat,
+            "change": self.change,
+            "how": self.how,
+            "added": [dict(key) for key in self.added],
+            "revoked": sorted(self.revoked),
+            "letters": {who: digest(letter) for who, letter in self.letters.items()},
+        }
+
+    @staticmethod
+    def path(seq: int, seat: int, who: str) -> str:
+        """Where a letter of the change lies in the bundle."""
+        return f"letters/keys-{seq}-seat-{seat}-{who}.eml"
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any], letters: Mapping[str, bytes]) -> KeyChange:
+        """The change that a transcript tells of, with these letters; raises LookupError, TypeError and ValueError."""
+        change = cls(
+            str(body["change"]),
+            str(body["how"]),
+            tuple({str(name): str(value) for name, value in key.items()} for key in body["added"]),
+            tuple(str(fingerprint) for fingerprint in body["revoked"]),
+            letters,
+        )
+        change.check()
+        return change
+
+    def check(self) -> None:
+        """Whether it is a change at all, with the letters that prove it; raises ValueError and LookupError."""
+        if _LETTERS[self.change][self.how] != tuple(sorted(self.letters, reverse=True)):
+            raise ValueError("the letters are not those of such a change")
+        if len(self.added) != ("new" in self.letters):
+            raise ValueError("not one new key")
+
+    def after(self, player: Player, prev: str) -> Player:
+        """The player after the change; `prev` is the head that the last letters printed; raises ValueError."""
+        known = [*player.keys, *(key for _, key in player.former)]
+        if any(key["fingerprint"] == new["fingerprint"] for key in known for new in self.added):
+            raise ValueError("the new key is known already")
+        fingerprints = sorted(key["fingerprint"] for key in player.keys)
+        revoked = sorted(self.revoked)
+        wanted = {"added": [], "replaced": fingerprints}.get(self.change, revoked)
+        if revoked != wanted or not set(revoked) <= set(fingerprints):
+            raise ValueError("the keys that count no longer are not those of the seat")
+        kept = tuple(key for key in player.keys if key["fingerprint"] not in self.revoked)
+        gone = tuple((prev, key) for key in player.keys if key["fingerprint"] in self.revoked)
+        if self.change == "revoked" and (len(gone) != 1 or not kept):
+            raise ValueError("one key is revoked, and another must be left")
+        keyless = player.keyless or ("" if player.keys else prev)
+        return replace(player, keys=(*kept, *self.added), former=(*player.former, *gone), keyless=keyless)

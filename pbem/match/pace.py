@@ -1,0 +1,198 @@
+"""What the clock does to a match: reminders, misses, and all that moves a deadline.
+
+Each event takes a `Step` and leads it on, as the events of `life` do; what it does to a deadline is an entry of the
+transcript. A deadline tells nobody anything about another seat: a clock runs for a seat that is asked whether or not
+its answer is in. The arithmetic is in `clock`. Implements protocol.md, "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.clock import VACATION, Clock, Stop
+from pbem.match.life import Notice, standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import date, datetime
+
+    from pbem.match.life import Match, Signed, Step
+
+__all__ = ["catch_up", "claim", "claimed", "credit", "extend", "halt", "miss", "release", "tick", "vacation"]
+
+OUTAGE = "outage"
+GIFT = (3600, 30 * 86400)
+"""The least and the greatest gift of time, in seconds."""
+
+
+def tick(step: Step) -> None:
+    """Do what is due by now: make up for outages, remind, note who missed the time, and advance the match."""
+    catch_up(step)
+    if step.match.paused:
+        return
+    now = step.world.now
+    for seat, clock in sorted(step.match.clocks.items()):
+        if not step.match.asked(seat) or seat in step.match.missed:
+            continue
+        patience = clock.patience
+        if patience is not None and patience <= now:
+            miss(step, seat)
+        elif kind := clock.reminder(now):
+            _set(step, seat, clock.reminded_by(now))
+            step.notices.append(Notice("reminder", seat, step.match, {"reminder": kind}))
+    step.advance()
+
+
+def catch_up(step: Step) -> None:
+    """Let the clocks stand for the times in which the server was out of reach."""
+    moved: dict[int, Clock] = {}
+    for seat, clock in sorted(step.match.clocks.items()):
+        outages = [Stop(stop.began, stop.ended, OUTAGE) for stop in step.world.outages(clock.since)]
+        if outages != [stop for stop in clock.stops if stop.reason == OUTAGE]:
+            moved[seat] = clock.with_stops(OUTAGE, outages)
+    if moved:
+        step.match = replace(step.match, clocks={**step.match.clocks, **moved})
+        ends = [
+            stop.ended for clock in moved.values() for stop in clock.stops if stop.reason == OUTAGE and stop.ended
+        ]
+        until = max(ends, default=step.world.now)
+        step.enter("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": _time(until)})
+
+
+def miss(step: Step, seat: int) -> None:
+    """A seat's time and grace are over; what follows was agreed. All players are told."""
+    match = step.match
+    deadline = match.clocks[seat].deadline
+    assert deadline is not None, "who has no deadline cannot miss it"
+    body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": _time(deadline)}
+    step.enter("missed", body)
+    times = match.silent.get(seat, 0) + 1
+    again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
+    silent = {**match.silent, seat: times}
+    step.match = replace(step.match, silent=silent)
+    if again:  # there is no empty setup: it is asked for once more
+        others = {other: clock for other, clock in match.clocks.items() if other != seat}
+        step.start_clocks([seat])
+        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+    else:
+        step.match = replace(step.match, missed=match.missed | {seat})
+    step.tell("missed", seat=seat, silent=times, again=again)
+
+
+def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
+    """A gift of time from this seat to the others that are asked; which they are. Raises `Refused`."""
+    match = step.match
+    to = sorted(other for other in match.clocks if other != seat)
+    if not to:
+        raise Refused(Fault("extend", match.id, "no deadline of your opponent runs"))
+    if not GIFT[0] <= seconds <= GIFT[1]:
+        raise Refused(Fault("extend", None, "a gift of time is 1h at least and 30d at most"))
+    mail = keep(step, "extend", seat, signed)
+    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **mail})
+    clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
+    missed = match.missed & set(to)
+    step.match = replace(
+        step.match,
+        clocks={**match.clocks, **clocks},
+        missed=match.missed - missed,
+        silent={other: times - (other in missed) for other, times in match.silent.items()},
+    )
+    step.notices.extend(Notice("extended", other, step.match, {"by": seat, "seconds": seconds}) for other in to)
+    return to
+
+
+def claim(step: Step, seat: int, signed: Signed) -> None:
+    """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`."""
+    match = step.match
+    if match.phase not in ("setup", "playing"):
+        raise Refused(Fault("claim", match.id, "the match is not being played"))
+    if match.terms.miss != "wait":
+        raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
+    if match.asked(seat):
+        raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
+    submissions = match.setups if match.phase == "setup" else match.orders
+    silent = sorted(other for other in match.missed if other != seat and not standing(submissions, other))
+    if not silent:
+        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+    claimed(step, seat, silent, signed)
+
+
+def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
+    """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
+    match = step.match
+    if match.terms.miss != "wait" or seat in against or not against or not set(against) <= match.missed:
+        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+    mail = keep(step, "claim", seat, signed)
+    step.enter("claimed", {"seat": seat, "against": list(against), **mail})
+    step.match = replace(step.match, orders={}, resolve_at=None)
+    step.lose(against)
+
+
+def keep(step: Step, what: str, seat: int, signed: Signed) -> dict[str, str]:
+    """Keep the letter of the next entry, and say how that entry names it. Raises `Refused` where a key is demanded.
+
+    Before a game begins it belongs to what is revealed already: nothing of the game to come is in it.
+    """
+    match = step.match
+    step.demand_key(signed)
+    game = match.game if match.phase == "playing" else match.game - 1
+    step.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
+    named = {"mail": signed.hash}
+    return named | {"level": "mailbox", "evidence": signed.evidence_hash} if signed.evidence else named
+
+
+def vacation(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:
+    """A player's vacations as they are now; `said` is the one announced, None when they were called off."""
+    if clock := step.match.clocks.get(seat):
+        _set(step, seat, clock.with_stops(VACATION, stops))
+    first, last = said or (None, None)
+    body = {
+        "seat": seat,
+        "from": first.isoformat() if first else None,
+        "to": last.isoformat() if last else None,
+    }
+    step.enter("vacation", body)
+    for other in step.match.seats:
+        if other != seat:
+            step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
+
+
+def credit(step: Step, seats: Sequence[int], stop: Stop) -> None:
+    """Let the clocks of these seats stand for a time that is over, such as that which a letter was under way."""
+    clocks = step.match.clocks
+    running = [seat for seat in seats if seat in clocks and stop not in clocks[seat].stops]
+    if not running or stop.ended is None:
+        return
+    for seat in running:
+        _set(step, seat, clocks[seat].with_stop(stop))
+    step.enter("moved", {"seats": sorted(running), "reason": stop.reason, "until": _time(stop.ended)})
+
+
+def halt(step: Step, seat: int, began: datetime, reason: str) -> None:
+    """Let a seat's clock stand until `release`, such as while no letter can reach its player."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or seat in step.match.missed or clock.halted(reason, began) == clock:
+        return
+    _set(step, seat, clock.halted(reason, max(began, clock.since)))
+    step.enter("halted", {"seat": seat, "reason": reason})
+
+
+def release(step: Step, seat: int, reason: str) -> None:
+    """Let a seat's clock run on."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or clock.released(reason, step.world.now) == clock:
+        return
+    _set(step, seat, clock.released(reason, step.world.now))
+    step.enter("moved", {"seats": [seat], "reason": reason, "until": step.world.time})
+
+
+def _set(step: Step, seat: int, clock: Clock) -> None:
+    match: Match = step.match
+    step.match = replace(match, clocks={**match.clocks, seat: clock})
+
+
+def _time(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,115 @@
+"""Changes of players' keys that wait: for the new key's signature, or for a delay to pass.
+
+Only storage: who may change what is decided at the desk. The letters that prove a change are sealed by the vault.
+Every call is part of the caller's transaction. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pbem.store.players import KeyRow
+
+if TYPE_CHECKING:
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+
+__all__ = ["KeyChanges", "WaitingKey"]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingKey:
+    """A new key that waits: by which proof it was asked for, the challenge, and since when."""
+
+    player: str
+    proof: str
+    """"old-key", "recovery-code" or "mailbox"."""
+    key: KeyRow
+    challenge: str
+    created: str
+    asked_by: str | None = None
+    """The fingerprint of the old key that asked."""
+    letter: bytes = field(default=b"", repr=False)
+    """Signed by the old key that asked; once a delay runs, signed by the new one."""
+    due: str | None = None
+    """When the delay is over; None while the challenge has not come back."""
+
+
+class KeyChanges:
+    """The waiting changes of a store."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def ask(self, waiting: WaitingKey) -> None:
+        """Keep a change, in place of an earlier one of the same key by the same proof."""
+        key = waiting.key
+        self._database.write(
+            "INSERT OR REPLACE INTO key_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                waiting.player,
+                waiting.proof,
+                key.format,
+                key.fingerprint,
+                key.public,
+                waiting.challenge,
+                waiting.asked_by,
+                self._vault.seal(waiting.letter, _context(waiting.player, key.fingerprint)),
+                waiting.created,
+                waiting.due,
+            ),
+        )
+
+    def of_player(self, player: str) -> list[WaitingKey]:
+        """The player's waiting changes, oldest first."""
+        return self._found("player = ?", player)
+
+    def due(self, now: str) -> list[WaitingKey]:
+        """The changes whose delay is over."""
+        return self._found("due <= ?", now)
+
+    def next_due(self) -> str | None:
+        """When the next delay is over."""
+        due: str | None = self._database.scalar("SELECT min(due) FROM key_changes")
+        return due
+
+    def forget(
+        self, player: str, *, asked_by: str | None = None, proof: str | None = None, fingerprint: str | None = None
+    ) -> None:
+        """Forget the player's changes: all, or those asked by one key, by one proof, or for one key."""
+        self._database.write(
+            "DELETE FROM key_changes WHERE player = :player AND (:asked_by IS NULL OR asked_by = :asked_by)"
+            " AND (:proof IS NULL OR proof = :proof) AND (:fingerprint IS NULL OR fingerprint = :fingerprint)",
+            {"player": player, "asked_by": asked_by, "proof": proof, "fingerprint": fingerprint},
+        )
+
+    def forget_older(self, player: str, created: str) -> None:
+        """Forget the player's changes whose challenge did not come back since then."""
+        self._database.write(
+            "DELETE FROM key_changes WHERE player = ? AND created < ? AND due IS NULL", (player, created)
+        )
+
+    def _found(self, where: str, value: str) -> list[WaitingKey]:
+        rows = self._database.rows(
+            f"SELECT * FROM key_changes WHERE {where} ORDER BY created, fingerprint",  # noqa: S608 - no input in it
+            (value,),
+        )
+        return [self._waiting(row) for row in rows]
+
+    def _waiting(self, row: dict[str, Any]) -> WaitingKey:
+        return WaitingKey(
+            row["player"],
+            row["proof"],
+            KeyRow(row["format"], row["fingerprint"], row["public"]),
+            row["challenge"],
+            row["created"],
+            row["asked_by"],
+            self._vault.open(row["letter"], _context(row["player"], row["fingerprint"])),
+            row["due"],
+        )
+
+
+def _context(player: str, fingerprint: str) -> str:
+    return f"key change {player} {fingerprint}"

@@ -1,0 +1,53 @@
+"""The heartbeat of the server, and the times in which it had none: what the clocks of matches make up for.
+
+Only storage; what an outage is, is decided at the desk. Every call is part of the caller's transaction. Implements
+protocol.md, "A match": an outage of the server never costs a player time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.store.database import moment, stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["Outages"]
+
+_BEAT = "heartbeat"
+
+
+class Outages:
+    """The outages of a server, as its store knows them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def heartbeat(self) -> datetime | None:
+        """When the server was last known to be at work."""
+        beat = self._database.meta(_BEAT)
+        return moment(beat) if beat else None
+
+    def beat(self, now: datetime) -> None:
+        """Note that the server is at work."""
+        self._database.set_meta(_BEAT, stamp(now))
+
+    def add(self, began: datetime, ended: datetime) -> None:
+        """Note an outage."""
+        self._database.write("INSERT OR REPLACE INTO outages VALUES (?, ?)", (stamp(began), stamp(ended)))
+
+    def cut(self, now: datetime) -> datetime | None:
+        """No outage reaches beyond now: what the clock said of the future was wrong. The first moment it said."""
+        first = self._database.scalar("SELECT min(ended) FROM outages WHERE ended > ?", (stamp(now),))
+        self._database.write("DELETE FROM outages WHERE began >= ?", (stamp(now),))
+        self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (stamp(now), stamp(now)))
+        return moment(first) if first else None
+
+    def since(self, time: datetime) -> list[tuple[datetime, datetime]]:
+        """The outages that ended after a moment, oldest first."""
+        query = "SELECT began, ended FROM outages WHERE ended > ? ORDER BY began"
+        rows = self._database.execute(query, (stamp(time),))
+        return [(moment(began), moment(ended)) for began, ended in rows]

@@ -1,0 +1,181 @@
+"""Ends that players agree on, and each reason for which a game or match ends: letters, transcript, record, proof."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from golden import reads_like
+from referee import Referee, attachment, body, form_in
+
+from pbem.desk.forms import Letters
+from pbem.match import bundle
+from pbem.match.record import read, replay
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+ANN = "MD Rv1 Rv2 Rv3"
+BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+DAY = timedelta(days=1)
+
+
+def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+    return referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
+
+
+def types(referee: Referee) -> list[str]:
+    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
+    return [json.loads(row[0])["type"] for row in rows]
+
+
+def proved(referee: Referee, person: Mailbox) -> list[str]:
+    referee.send(person, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(person.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+class TestDraws:
+    def test_offered_and_accepted(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, "draw m1 offer\n")
+        assert "Offered: a draw of the game." in ann.text
+        reads_like(bob.last, "agreements/draw-offered")
+        form = form_in(bob.text, "draw")
+        referee.send(bob, form.replace("prev ", "prev 0"))
+        assert "Refused; nothing was changed." in bob.text
+        referee.send(bob, form)
+        assert "All agree to a draw of the game." in bob.text
+        reads_like(ann.find("the end"), "agreements/draw-end")
+        assert types(referee)[-5:] == ["draw", "draw", "ended", "revealed", "closed"]
+        found = proved(referee, ann)
+        assert "seat 2, of a draw: accept, signed" in found
+        assert "game 1 ended: winner 0, scores [3, 2], agreement" in found
+
+    def test_declined(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "draw m1 offer\n")
+        referee.send(bob, "draw m1 decline\n")
+        reads_like(ann.last, "agreements/draw-declined")
+        referee.send(bob, "draw m1 accept\n")
+        assert "no such offer stands" in bob.text
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert types(referee)[-1] == "turn"
+
+    def test_an_offer_lapses_when_the_turn_is_resolved(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "draw m1 offer\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(bob, "draw m1 accept\n")
+        assert "no such offer stands" in bob.text
+        referee.send(ann, "draw m1 offer # again\n")
+        referee.open_desk()
+        referee.send(bob, "draw m1 accept # now\n")
+        assert types(referee)[-1] == "closed"
+        proved(referee, bob)
+
+    def test_orders_are_asked_for_all_the_same_and_given_up_by_a_draw(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "kind: scored")
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.send(ann, "draw m1 offer\n")
+        referee.send(bob, "draw m1 offer\n")
+        assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
+        assert "your setup is asked for" in str(bob.last["Subject"]) or bob.find("game 2, your setup is asked for")
+        found = proved(referee, ann)
+        assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
+
+    def test_what_makes_no_sense_is_refused(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        referee.send(ann, "draw m1 offer\n")
+        assert "no game has begun" in ann.text
+        referee.send(ann, ann.filled("setup", ANN))
+        referee.send(bob, bob.filled("setup", BOB))
+        for text, said in (
+            ("draw m1 accept", "no such offer stands"),
+            ("draw m1 decline", "no such offer stands"),
+            ("draw m1 please", "say offer, accept or decline"),
+            ("draw m1 offer # 2", "Offered: a draw"),
+            ("draw m1 offer # 3", "your own offer stands already"),
+            ("draw m1 accept # 4", "your own offer stands already"),
+            ("draw m1 decline # 5", "Declined: a draw"),
+        ):
+            referee.send(ann, f"{text}\n")
+            assert said in ann.text, text
+        referee.send(bob, "draw m1 accept\n", sign=False)
+        assert "must be signed" in bob.text
+
+    def test_the_same_letter_again_offers_nothing(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "draw m1 offer\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, "draw m1 offer\n")
+        assert "is not obeyed twice" in ann.text
+
+
+class TestAnnulment:
+    @pytest.mark.parametrize("playing", [True, False])
+    def test_by_agreement(self, referee: Referee, *, playing: bool) -> None:
+        ann, bob = begun(referee, "kind: scored\ngames: 3") if playing else referee.agreed(SMALL)
+        referee.send(ann, "annul m1 offer\n")
+        reads_like(bob.last, f"agreements/annul-{'playing' if playing else 'setup'}")
+        referee.send(bob, "annul m1 accept\n")
+        assert types(referee)[-1] == "closed"
+        letter = body(ann.find("the match is closed"))
+        assert "The match ends without a winner, because you agreed to annul it." in letter
+        assert proved(referee, bob)[-1].endswith("annulled")
+        referee.send(ann, "standings\n", sign=False)
+        assert "bob" not in ann.text, "what was annulled counts for nothing"
+
+
+class TestReasons:
+    """Each reason for which a game ends: told in its letter, the transcript, the record and the proof."""
+
+    @pytest.mark.parametrize(
+        ("reason", "said", "winner"),
+        [
+            ("rules", "ann wins after 3 turns.", 1),
+            ("agreement", "The game is a draw after 0 turns, as you agreed.", 0),
+            ("resignation", "bob wins after 0 turns, because the other side resigned.", 2),
+            ("forfeit", "bob wins after 0 turns, because the other side was silent.", 2),
+            ("abandoned", "The game ends without a winner after 0 turns, because nobody played on.", 0),
+        ],
+    )
+    def test_of_a_game(self, referee: Referee, reason: str, said: str, winner: int) -> None:
+        ann, bob = begun(referee, "kind: scored\nmiss: forfeit\nvictory: last game\ngames: 1")
+        if reason == "rules":
+            for shot in ("Rv1", "Rv3", "Bz5"):
+                referee.turn((ann, shot), (bob, ""))
+        elif reason == "agreement":
+            referee.send(ann, "draw m1 offer\n")
+            referee.send(bob, "draw m1 accept\n")
+        elif reason == "resignation":
+            referee.send(ann, "resign m1 game 1\n")
+        else:
+            if reason == "forfeit":
+                referee.turn((bob, ""))
+            referee.wait(11 * DAY)
+        reveal = ann.find("the end, and what was secret")
+        assert said in body(reveal)
+        found = bundle.read(attachment(reveal, ".zip"))
+        ended = next(entry for entry in found.entries if entry.type == "ended")
+        assert (ended.body["reason"], ended.body["winner"]) == (reason, winner)
+        record = read(found.papers["records/game-1.pbem.toml"].decode())
+        assert record.result is not None
+        assert (record.result.reason, record.result.winner) == (reason, winner)
+        assert replay(record).result["reason"] == reason
+        assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
+        closed = body(ann.find("the match is closed"))
+        assert ("has won the match" in closed) == bool(winner)
+
+    def test_of_a_single_game_its_match_says_the_same(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.wait(11 * DAY)
+        assert "The match ends without a winner, because nobody played on." in body(bob.find("closed"))
+        referee.send(ann, "standings\n", sign=False)
+        assert "-        0     0      0       1  bob" in ann.text

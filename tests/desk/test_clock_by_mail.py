@@ -1,0 +1,541 @@
+"""The clock as players meet it: reminders, misses, gifts, vacations, zones, banks, outages, a wrong clock."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import icalendar
+import pytest
+from golden import reads_like
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+ANN = "MD Rv1 Rv2 Rv3"
+BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+REMINDER = "a reminder"
+OVER = "the time is over"
+
+
+def begun(referee: Referee, options: str = "", first: str = "") -> tuple[Mailbox, Mailbox]:
+    """A small game by mail; `first` is what Bob sends before his first letter of the match."""
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    if first:
+        referee.send(bob, first)
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\n{options}\nend\n")
+    referee.send(bob, "accept " + body(bob.last).partition("\naccept ")[2].partition("\n")[0])
+    referee.send(ann, ann.filled("setup", ANN))
+    referee.send(bob, bob.filled("setup", BOB))
+    return ann, bob
+
+
+def since(person: Mailbox, number: int) -> list[tuple[str, str]]:
+    """Day and hour, and what it is about, of the letters that came after so many."""
+    return [
+        (
+            datetime.strptime(str(letter["Date"]), "%a, %d %b %Y %H:%M:%S %z").strftime("%d.%m. %H:%M"),
+            str(letter["Subject"]).rpartition(": ")[2].rpartition(", ")[2],
+        )
+        for letter in person.letters[number:]
+    ]
+
+
+def proved(referee: Referee, person: Mailbox) -> list[str]:
+    """What the proof finds, once it holds."""
+    referee.send(person, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(person.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+def entries(referee: Referee) -> list[dict[str, object]]:
+    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
+    return [json.loads(row[0]) for row in rows]
+
+
+def types(referee: Referee) -> list[str]:
+    return [str(entry["type"]) for entry in entries(referee)]
+
+
+def deadline(letter: EmailMessage) -> datetime:
+    """What the calendar file of a letter says."""
+    (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
+    time = event.decoded("dtstart")
+    assert isinstance(time, datetime)
+    return time
+
+
+class TestReminders:
+    def test_half_time_one_day_before_at_the_deadline_and_grace(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        before, others = len(bob.letters), len(ann.letters)
+        referee.wait(30 * DAY)
+        assert since(bob, before) == [
+            ("05.03. 00:00", REMINDER),
+            ("07.03. 12:00", REMINDER),
+            ("08.03. 12:00", REMINDER),
+            ("11.03. 12:00", OVER),
+        ]
+        assert since(ann, others) == [("11.03. 12:00", OVER)]
+        for number, name in enumerate(("half", "day", "deadline", "missed")):
+            reads_like(bob.letters[before + number], f"clock/{name}")
+        reads_like(ann.last, "clock/missed-by-the-other")
+
+    def test_who_has_answered_is_not_reminded(self, referee: Referee) -> None:
+        ann, _bob = begun(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.wait(4 * DAY)
+        before = len(ann.letters)
+        referee.send(ann, "clear m1 turn 1\n")
+        referee.wait(DAY)
+        assert len(ann.letters) == before + 1, "half time went by before: no reminder is made up for"
+        referee.wait(DAY)
+        assert since(ann, before + 1) == [("07.03. 12:00", REMINDER)]
+
+    def test_setups_have_a_deadline_too(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        before = len(ann.letters)
+        referee.send(bob, bob.filled("setup", BOB))
+        referee.wait(9 * DAY)
+        assert [what for _, what in since(ann, before)] == [REMINDER] * 3
+        reads_like(ann.letters[before], "clock/setup-half")
+        assert deadline(bob.find("your setup is asked for")) == datetime(2026, 3, 8, 12, tzinfo=UTC)
+
+    def test_no_pace_no_deadline(self, referee: Referee) -> None:
+        _ann, bob = begun(referee, "pace: none")
+        before = len(bob.letters)
+        assert "There is no deadline." in body(bob.find("game 1 begins"))
+        assert referee.desk.tick(referee.now) is None
+        referee.wait(400 * DAY)
+        assert len(bob.letters) == before
+
+    def test_in_the_players_own_zone_and_as_a_calendar_file(self, referee: Referee) -> None:
+        referee.now = datetime(2026, 3, 25, 23, 30, tzinfo=UTC)
+        ann, bob = begun(referee, first="set timezone europe/berlin\n")
+        reads_like(next(letter for letter in bob.letters if "Your time zone" in body(letter)), "clock/timezone")
+        letter = bob.find("game 1 begins")
+        assert "Your orders are due by\n    Thursday 2 April 2026, 00:30 Europe/Berlin (UTC+2)\n" in body(letter)
+        assert deadline(letter) == datetime(2026, 4, 1, 22, 30, tzinfo=UTC)
+        letter = ann.find("game 1 begins")
+        assert "Your orders are due by\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
+        assert deadline(letter) == datetime(2026, 4, 1, 23, 30, tzinfo=UTC)
+        (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
+        assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
+
+    def test_a_zone_that_is_none(self, referee: Referee) -> None:
+        ann = referee.registered("ann")
+        referee.send(ann, "set timezone Middle-Earth\n")
+        assert "no such time zone" in ann.text
+        referee.send(ann, "whoami\n", sign=False)
+        assert "timezone UTC" in ann.text
+        referee.send(ann, "set timezone America/New_York\n", sign=False)
+        assert "sign it" in ann.text
+
+
+class TestMisses:
+    def test_wait_until_the_opponent_claims(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "claim m1\n")
+        assert "the match waits for you, too" in ann.text
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.wait(10 * DAY - timedelta(seconds=1))
+        referee.send(ann, "claim  m1\n")
+        assert "nobody's time and grace are over" in ann.text
+        referee.wait(60 * DAY)
+        assert types(referee)[-1] == "missed"
+        referee.send(bob, "claim m1\n")
+        assert "the match waits for you, too" in bob.text
+        referee.send(ann, "claim m1 # now\n")
+        assert "Your claim is granted" in ann.text
+        reads_like(ann.find("game 1, the end"), "clock/claimed-end")
+        assert types(referee)[-5:] == ["missed", "claimed", "ended", "revealed", "closed"]
+        found = proved(referee, bob)
+        assert "seat 1 claimed from the silent seats [2], signed" in found
+        assert "game 1 ended: winner 1, scores [3, 3], forfeit" in found
+
+    def test_who_comes_late_plays_on(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.wait(40 * DAY)
+        referee.send(bob, bob.filled("orders", ""))
+        assert types(referee)[-2:] == ["missed", "turn"]
+        referee.send(ann, ann.filled("orders", "Rv3"))
+        referee.send(ann, "claim m1\n")
+        assert "nobody's time and grace are over" in ann.text
+
+    def test_pass_empty_orders_are_played(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: pass")
+        referee.turn((ann, "Rv1"))
+        referee.wait(11 * DAY)
+        assert types(referee)[-2:] == ["missed", "turn"]
+        assert "destroyed your LG1" in body(bob.find("game 1, turn 1"))
+        turn = entries(referee)[-1]["body"]
+        assert isinstance(turn, dict)
+        assert list(turn["orders"]) == ["1"], "an empty order has no letter, and no receipt"
+        proved(referee, bob)
+        referee.turn((bob, ""), (ann, "Rv3"))
+        referee.turn((bob, ""), (ann, "Bz5"))
+        assert "seat 2 missed turn 1 of game 1: pace and grace were over" in proved(referee, bob)
+
+    def test_pass_silent_twice_in_a_row_loses_the_game(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: pass\nkind: scored\ngames: 3")
+        for shot in ("Gv1", "Gv2"):
+            referee.turn((ann, shot))
+            referee.wait(11 * DAY)
+        assert types(referee)[-4:] == ["missed", "forfeited", "ended", "revealed"]
+        assert "ann wins after 1 turn, because the other side was silent" in body(bob.find("game 1, the end"))
+        assert "You lose the game if nothing is here by" in body(bob.find("turn 1"))
+        reads_like(bob.find(OVER), "clock/missed-twice")
+        # The next game's setup is the third miss in a row.
+        referee.send(ann, ann.filled("setup", ANN))
+        referee.wait(11 * DAY)
+        assert types(referee)[-3:] == ["missed", "forfeited", "closed"]
+        assert "ann has won the match, because the other side was silent" in body(bob.find("closed"))
+        proved(referee, ann)
+
+    def test_pass_silent_once_and_again_later_loses_nothing(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: pass")
+        for orders in (None, "", None, ""):
+            referee.turn((ann, "Gv1"))
+            if orders is not None:
+                referee.turn((bob, orders))
+            else:
+                referee.wait(11 * DAY)
+        assert "forfeited" not in types(referee)
+        assert types(referee).count("turn") == 4
+        proved(referee, bob)
+
+    def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
+        assert "You lose the game if nothing is here by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
+        referee.turn((bob, ""))
+        referee.wait(3 * DAY)
+        assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
+        assert "bob has won the match" in body(ann.find("closed"))
+        proved(referee, ann)
+
+    def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
+        """Nobody wins by being silent a little longer; and who comes before all are in has cost nobody anything."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.send(ann, "extend m1 5d\n")
+        referee.wait(11 * DAY)
+        assert types(referee)[-2:] == ["extended", "missed"]
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert types(referee)[-1] == "turn"
+        proved(referee, bob)
+
+    def test_all_silent_abandon_the_game(self, referee: Referee) -> None:
+        ann, _bob = begun(referee, "miss: forfeit")
+        referee.wait(11 * DAY)
+        assert types(referee)[-6:] == ["missed", "missed", "forfeited", "ended", "revealed", "closed"]
+        reads_like(ann.find("game 1, the end"), "clock/abandoned-end")
+        assert "game 1 ended: winner 0, scores [3, 3], abandoned" in proved(referee, ann)
+
+    @pytest.mark.parametrize(("miss", "days"), [("pass", 20), ("forfeit", 10)])
+    def test_a_setup_that_never_comes(self, referee: Referee, miss: str, days: int) -> None:
+        ann, bob = referee.agreed(f"{SMALL}\nmiss: {miss}")
+        referee.send(ann, ann.filled("setup", ANN))
+        referee.wait(days * DAY - HOUR)
+        assert "closed" not in types(referee)
+        if miss == "pass":
+            reads_like(next(letter for letter in bob.letters if OVER in str(letter["Subject"])), "clock/missed-setup")
+        referee.wait(HOUR)
+        assert types(referee)[-3:] == ["missed", "forfeited", "closed"]
+        assert "ann has won the match" in body(bob.find("closed"))
+        proved(referee, bob)
+
+    def test_a_setup_that_is_claimed(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        referee.send(ann, ann.filled("setup", ANN))
+        referee.wait(11 * DAY)
+        referee.send(ann, "claim m1\n")
+        assert types(referee)[-3:] == ["missed", "claimed", "closed"]
+        proved(referee, bob)
+
+    def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
+        ann, _ = begun(referee, "miss: pass")
+        referee.send(ann, "claim m1\n")
+        assert "the agreed rules say what a miss means" in ann.text
+        referee.send(ann, "resign m1 match\n")
+        referee.send(ann, "claim  m1\n")
+        assert "the match is not being played" in ann.text
+
+
+class TestGifts:
+    def test_of_time(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "extend m1 3d\n")
+        assert "bob has 3 days more for turn 1" in ann.text
+        letter = bob.find("you have more time")
+        reads_like(letter, "clock/extended")
+        assert deadline(letter) == datetime(2026, 3, 11, 12, tzinfo=UTC)
+        uids = {
+            str(icalendar.Calendar.from_ical(attachment(one, ".ics")).walk("VEVENT")[0]["UID"])
+            for one in (letter, bob.find("game 1 begins"))
+        }
+        assert len(uids) == 1, "the later file takes the place of the earlier"
+        referee.turn((ann, "Rv1"))
+        referee.wait(13 * DAY - HOUR)
+        assert "missed" not in types(referee)
+        referee.wait(HOUR)
+        assert types(referee)[-1] == "missed"
+        assert "a gift of 259200 seconds from seat 1 to seats [2], signed" not in proved(referee, bob)
+
+    def test_after_the_time_is_over_it_begins_anew(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((ann, "Rv1"))
+        referee.wait(20 * DAY)
+        referee.send(ann, "extend m1 2d\n")
+        assert deadline(bob.last) == datetime(2026, 3, 23, 12, tzinfo=UTC)
+        referee.send(ann, "claim m1\n")
+        assert "nobody's time and grace are over" in ann.text
+        referee.wait(5 * DAY)
+        assert types(referee)[-3:] == ["missed", "extended", "missed"]
+        referee.send(ann, "claim m1 # again\n")
+        found = proved(referee, ann)
+        assert "a gift of 172800 seconds from seat 1 to seats [2], signed" in found
+
+    def test_too_little_too_much_and_to_nobody(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        for time in ("59m", "31d"):
+            referee.send(ann, f"extend m1 {time}\n")
+            assert "1h at least and 30d at most" in ann.text
+        referee.send(ann, "extend m1 soon\n")
+        assert "say how long" in ann.text
+        referee.send(ann, f"extend m1 1d\nprev {'0' * 64}\n")
+        assert "Refused; nothing was changed." in ann.text
+        assert len([letter for letter in bob.letters if "more time" in str(letter["Subject"])]) == 0
+
+
+class TestVacations:
+    def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
+        referee.now = datetime(2026, 12, 17, 12, tzinfo=UTC)
+        ann, bob = begun(referee, first="set timezone Europe/Berlin\n")
+        referee.send(bob, "vacation 2026-12-20 to 2027-01-03\n")
+        reads_like(bob.last, "clock/vacation-answer")
+        reads_like(ann.last, "clock/vacation")
+        referee.turn((ann, "Rv1"))
+        before = len(bob.letters)
+        referee.wait(30 * DAY)
+        assert since(bob, before) == [
+            ("05.01. 00:00", REMINDER),
+            ("07.01. 12:00", REMINDER),
+            ("08.01. 12:00", REMINDER),
+            ("11.01. 12:00", OVER),
+        ]
+        assert "Your clock stands for your vacation, until\n    Monday 4 January 2027, 00:00" in body(
+            bob.letters[before]
+        )
+        proved(referee, ann)
+
+    def test_a_turn_that_comes_meanwhile(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(bob, "vacation 2026-03-05 to 2026-03-20\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert "bob is away from 2026-03-05 to 2026-03-20." in body(ann.find("turn 1"))
+        referee.wait(5 * DAY)
+        referee.turn((ann, "Gv1"), (bob, ""))
+        assert deadline(bob.find("turn 2")) == datetime(2026, 3, 28, 0, tzinfo=UTC)
+        assert deadline(ann.find("turn 2")) == datetime(2026, 3, 13, 12, tzinfo=UTC)
+
+    def test_off(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(bob, "vacation 2026-03-03 to 2026-03-20\n")
+        referee.wait(4 * DAY)
+        referee.send(bob, "vacation off\n")
+        assert "You are back" in bob.text
+        reads_like(ann.last, "clock/vacation-off")
+        referee.send(bob, "status m1\n", sign=False)
+        assert "due by\n    Wednesday 11 March 2026, 00:00 UTC" in bob.text
+        referee.send(bob, "vacation off # again\n")
+        assert "no vacation of yours" in bob.text
+        referee.send(bob, "vacation 2026-06-01 to 2026-06-25\n")
+        assert "2 days of vacation are left in 2026" in bob.text
+
+    def test_it_never_rescues_a_deadline_already_passed(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((ann, "Rv1"))
+        referee.wait(8 * DAY)
+        referee.send(bob, "vacation 2026-03-09 to 2026-03-20\n")
+        referee.wait(2 * DAY)
+        assert types(referee)[-1] == "missed"
+
+    def test_the_budget_is_of_each_year(self, referee: Referee) -> None:
+        referee.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
+        ann = referee.registered("ann")
+        for days, said in (
+            ("2026-12-01 to 2026-12-31", "31 days of vacation in 2026, and 30 a year are allowed"),
+            ("2026-12-02 to 2027-01-30", "Your vacation: 2026-12-02 to 2027-01-30"),
+            ("2027-01-30 to 2027-01-30", "you have a vacation from 2026-12-02 to 2027-01-30"),
+            ("2027-02-01 to 2027-02-01", "31 days of vacation in 2027"),
+            ("2026-11-29 to 2026-11-30", "cannot begin before today, 2026-11-30"),
+            ("2026-11-30 to 2026-11-29", "a vacation ends after it began"),
+            ("2026-11-31 to 2026-12-01", "there is no such day"),
+            ("2027-02-01 to 2028-02-01", "more than a year ahead"),
+            ("tomorrow to 2026-12-01", "ignored"),
+        ):
+            referee.send(ann, f"vacation {days}\n")
+            assert said in ann.text, (days, ann.text)
+
+
+class TestBanksAndWeekends:
+    def test_a_bank_is_drawn_on_and_told_to_its_owner_alone(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "pace: 3d\nbank: 10d\ngrace: 0\nmiss: forfeit")
+        assert "counting the 10 days left in your bank" in body(bob.find("game 1 begins"))
+        referee.turn((ann, "Rv1"))
+        referee.wait(7 * DAY)
+        referee.turn((bob, ""))
+        assert "counting the 6 days left in your bank" in body(bob.find("turn 1"))
+        assert "counting the 10 days left in your bank" in body(ann.find("turn 1"))
+        assert deadline(bob.find("turn 1")) == datetime(2026, 3, 17, 12, tzinfo=UTC)
+        referee.open_desk()
+        referee.turn((ann, "Gv1"))
+        referee.wait(9 * DAY)
+        assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
+        proved(referee, ann)
+
+    def test_weekends_are_free_where_that_was_agreed(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "pace: 3d\nweekends: free")
+        assert deadline(bob.find("game 1 begins")) == datetime(2026, 3, 5, 0, tzinfo=UTC)
+        referee.now = datetime(2026, 3, 4, 18, tzinfo=UTC)
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert deadline(bob.find("turn 1")) == datetime(2026, 3, 9, 18, tzinfo=UTC)
+
+
+class TestOutages:
+    def test_of_three_days_moves_the_deadline_and_says_so(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((ann, "Rv1"))
+        referee.wait(DAY)
+        referee.outage(3 * DAY)
+        before = len(bob.letters)
+        referee.wait(20 * DAY)
+        assert since(bob, before) == [
+            ("08.03. 00:00", REMINDER),
+            ("10.03. 12:00", REMINDER),
+            ("11.03. 12:00", REMINDER),
+            ("14.03. 12:00", OVER),
+        ]
+        reads_like(bob.letters[before], "clock/after-an-outage")
+        assert types(referee)[-2:] == ["moved", "missed"]
+        assert "deadlines of seats [1, 2] moved: outage" not in proved(referee, ann)
+        referee.send(ann, "claim m1\n")
+        assert "deadlines of seats [1, 2] moved: outage" in proved(referee, ann)
+
+    def test_over_the_deadline_punishes_nobody_and_reminds_once(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        referee.wait(3 * DAY)
+        before = len(bob.letters)
+        referee.outage(20 * DAY)
+        assert len(bob.letters) == before
+        referee.send(bob, "status m1\n", sign=False)
+        assert "due by\n    Saturday 28 March 2026, 12:00 UTC" in bob.text
+        referee.wait(6 * DAY)
+        assert [what for _, what in since(bob, before + 1)] == [REMINDER] * 3
+        referee.turn((bob, ""))
+        assert types(referee)[-1] == "turn"
+        proved(referee, bob)
+
+    def test_orders_that_wait_when_it_starts_again_are_not_late(self, referee: Referee) -> None:
+        """The desk looks at its letters before its clock: the letter is in, whatever the clock would have said."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        referee.desk.tick(referee.now)
+        referee.now += 40 * DAY
+        referee.open_desk()
+        referee.turn((bob, ""))
+        assert "missed" not in types(referee)
+
+    def test_a_restart_moves_nothing(self, referee: Referee) -> None:
+        _ann, bob = begun(referee)
+        referee.outage(timedelta(minutes=59))
+        referee.send(bob, "status m1\n", sign=False)
+        assert "due by\n    Sunday 8 March 2026, 12:00 UTC" in bob.text
+        assert "moved" not in types(referee)
+
+    def test_a_clock_that_is_set_far_ahead_and_back_again(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        referee.wait(DAY)
+        before = len(bob.letters)
+        right = referee.now
+        referee.now += 1000 * DAY
+        referee.work()
+        referee.wait(HOUR)
+        assert len(bob.letters) == before
+        assert "missed" not in types(referee)
+        referee.now = right + 2 * HOUR
+        referee.work()
+        referee.wait(5 * DAY)
+        assert [what for _, what in since(bob, before)] == [REMINDER, REMINDER]
+        referee.send(bob, "status m1\n", sign=False)
+        assert "due by\n    Sunday 8 March 2026, 1" in bob.text
+        referee.wait(10 * DAY)
+        assert "forfeited" in types(referee)
+        proved(referee, ann)
+
+
+class TestSecrets:
+    def test_no_letter_tells_whether_the_other_has_sent_orders(self, tmp_path: Path) -> None:
+        """Bob's letters, their bytes and moments, are the same whether Ann is early, late or changes her mind."""
+        told = []
+        for number, plan in enumerate((["Rv5"], [None, "Rv5"], ["Rv5", "Rv4", "clear", "Rv3"], [])):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            referee = Referee(folder)
+            ann, bob = begun(referee, "pace: 7d\nweekends: free\nbank: 2d")
+            referee.send(bob, "extend m1 1d\n")
+            before = len(bob.letters)
+            for day in range(14):
+                if day < len(plan) and (orders := plan[day]):
+                    text = "clear m1 turn 1\n" if orders == "clear" else ann.filled("orders", orders, day + 1)
+                    referee.send(ann, text)
+                referee.wait(DAY)
+            referee.send(bob, "status m1\n", sign=False)
+            letters = [letter.as_bytes() for letter in bob.letters[before:]]
+            told.append([_without_chance(letter) for letter in letters])
+            referee.close()
+        assert len(told[0]) > 2
+        assert told[0] == told[1] == told[2] == told[3]
+
+
+def _without_chance(letter: bytes) -> bytes:
+    """Without Message-ID and boundaries, which are drawn by lot."""
+    lines = letter.split(b"\n")
+    return b"\n".join(
+        line for line in lines if not line.startswith((b"Message-ID", b"In-Reply-To", b"References", b" <"))
+    )
+
+
+class TestCrashes:
+    def test_a_match_over_which_the_clock_stumbles_holds_up_no_other(
+        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _ann, bob = begun(referee)
+        before = len(bob.letters)
+        tick = "pbem.match.pace.tick"
+
+        def stumble(_step: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(tick, stumble)
+        referee.now += 5 * DAY
+        referee.alive()
+        assert referee.desk.tick(referee.now) == referee.now + HOUR
+        monkeypatch.undo()
+        referee.wait(HOUR)
+        assert since(bob, before) == [("06.03. 13:00", REMINDER)]

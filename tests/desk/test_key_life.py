@@ -1,0 +1,592 @@
+"""The life of keys by mail, with a match running: added, revoked, recovered; what others get, and what is proved."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import SERVER, Referee, attachment, body, form_in
+
+from pbem.desk.forms import Letters
+from pbem.identity import parse_key, ssh
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+CODE = re.compile(r"(?:[0-9a-f]{4}-){7}[0-9a-f]{4}")
+
+
+def another(name: str) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"another {name}".encode()).digest())
+
+
+def line(key: Ed25519PrivateKey) -> str:
+    return ssh.public(key)
+
+
+def fingerprint(key: Ed25519PrivateKey) -> str:
+    return parse_key(line(key)).fingerprint
+
+
+def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | None, headers: str = "") -> None:
+    """A letter signed with this key, or with none."""
+    signed = text + ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else text
+    referee.deliver(referee.raw(person, signed, headers=headers), person.address)
+
+
+def add(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:
+    send(referee, person, f"key add\n{line(new)}\n", person.key)
+    send(referee, person, form_in(person.text, "confirm"), new)
+    assert "is yours, and counts from now on" in person.text, person.text
+
+
+def said(person: Mailbox) -> str:
+    """The latest letter on one line."""
+    return " ".join(person.text.replace("\n> ", "\n").split())
+
+
+def code_of(person: Mailbox) -> str:
+    """The latest recovery code that the player was told."""
+    return next(found[0] for letter in reversed(person.letters) if (found := CODE.search(body(letter))))
+
+
+def play(referee: Referee, ann: Mailbox, bob: Mailbox, cells: tuple[str, ...] = ("Rv1", "Rv3", "Bz5")) -> None:
+    for cell in cells:
+        referee.turn((ann, cell), (bob, ""))
+
+
+def proof(referee: Referee, person: Mailbox) -> bytes:
+    referee.send(person, "transcript m1\n", sign=False)
+    return attachment(person.last, ".zip")
+
+
+def entries(bundle: bytes) -> list[dict[str, object]]:
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        lines = archive.read("transcript.jsonl").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def changes(bundle: bytes) -> list[dict[str, object]]:
+    return [entry["body"] for entry in entries(bundle) if entry["type"] == "keys"]  # type: ignore[misc]
+
+
+def holds(bundle: bytes) -> list[str]:
+    checks = list(verify(bundle, Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+class TestAdding:
+    def test_by_old_and_new_and_proved(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        old, new = ann.key, another("ann")
+        prev = re.search(r"prev \w+", ann.form("orders"))
+        send(referee, ann, f"key add\n{line(new)}\n", old)
+        assert fingerprint(new) in said(ann)
+        assert "proof old-key" in said(ann)
+        send(referee, ann, form_in(ann.text, "confirm"), new)
+        assert "is yours, and counts from now on" in said(ann)
+        told = body(bob.find("ann has changed keys"))
+        assert fingerprint(new) in told
+        assert "Both an old key and the new one signed for it." in told
+        send(referee, ann, ann.filled("orders", "final\nRv1"), new)
+        assert "You have no such" not in said(ann)
+        ann.key = new
+        referee.send(bob, bob.filled("orders", "final\n"))
+        ann.key = old
+        referee.turn((ann, "Rv3"), (bob, ""))
+        assert prev
+        assert prev[0] not in ann.form("orders")
+        referee.turn((ann, "Bz5"), (bob, ""))
+        bundle = attachment(bob.find("what was secret"), ".zip")
+        found = holds(bundle)
+        assert any(f"key added (signed): {fingerprint(new)}; the old and the new key signed" in one for one in found)
+        (change,) = changes(bundle)
+        assert change["seat"] == 1
+        assert [key["fingerprint"] for key in change["added"]] == [fingerprint(new)]  # type: ignore[attr-defined]
+
+    def test_the_new_key_counts_only_once_it_signed(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        send(referee, ann, f"key add\n{line(new)}\n", ann.key)
+        form = form_in(ann.text, "confirm")
+        for text in (ann.filled("orders", "Rv1"), "press m1\nhello\nend\n", "key keep\n", "whoami\n"):
+            before = len(bob.letters)
+            send(referee, ann, text, new)
+            assert "is not yours yet" in said(ann), text
+            assert len(bob.letters) == before
+        for key in (ann.key, bob.key, None):
+            send(referee, ann, form, key)
+            assert "counts from now on" not in said(ann)
+        for old, changed in (("server play", "server other"), ("challenge ", "challenge 0"), ("old-key", "mailbox")):
+            send(referee, ann, form.replace(old, changed), new)
+            assert "the form said" in said(ann)
+        send(referee, ann, form.replace("confirm ann", "confirm bob"), new)
+        assert "the form said `name ann`" in said(ann)
+        assert not changes(proof(referee, bob))
+        referee.open_desk()
+        send(referee, ann, form, new)
+        assert "counts from now on" in said(ann)
+
+    def test_only_an_own_old_key_may_ask(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        send(referee, ann, f"key add\n{line(new)}\n", None)
+        assert "must be signed" in said(ann)
+        send(referee, ann, f"key add\n{line(new)}\n", bob.key)
+        assert "nothing was done with it" in said(ann)
+        send(referee, ann, f"key add\n{line(bob.key)}\n", ann.key)
+        assert "was used here before" in said(ann)
+        send(referee, ann, f"key add\n{line(ann.key)}\n", ann.key)
+        assert "is yours already" in said(ann)
+        send(referee, ann, "key add\n", ann.key)
+        assert "paste the new public key" in said(ann)
+        send(referee, ann, f"key add\n{line(new)}\nplayer bob\n", ann.key)
+        send(referee, ann, f"key revoke {fingerprint(ann.key)}\nserver other.example\n", ann.key)
+        assert "this is `server play.example`" in said(ann)
+        send(referee, ann, f"key add\n{line(new)}\n\nstatus m1\n", ann.key)
+        assert "send nothing else in it" in said(ann)
+        assert not changes(proof(referee, bob))
+
+    @pytest.mark.parametrize("named", [True, False])
+    def test_an_attached_key_must_be_signed_for(self, referee: Referee, *, named: bool) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        text = f"key add {fingerprint(new)}\n" if named else "key add\n"
+        raw = (
+            f"From: {ann.address}\nTo: pbem@{SERVER}\nSubject: key\nMIME-Version: 1.0\n"
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n"
+            f"{referee.signed(ann, text)}\n--b\nContent-Type: text/plain\n"
+            f"Content-Disposition: attachment; filename=new.pub\n\n{line(new)}\n--b--\n"
+        )
+        referee.deliver(raw.replace("\n", "\r\n").encode(), ann.address)
+        if not named:
+            assert "write its fingerprint after `key add`" in said(ann)
+            return
+        send(referee, ann, form_in(ann.text, "confirm"), new)
+        assert "counts from now on" in said(ann)
+        holds(proof(referee, ann))
+
+    def test_a_letter_that_others_may_not_see_proves_nothing(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        for beside in ("> your setup: MD Rv1 Rv2 Rv3\n", f"I keep {code_of(ann)}\n", "as in orders m1\n"):
+            send(referee, ann, f"key add\n{line(new)}\n\n# {beside}", ann.key)
+            if not beside.startswith(">"):
+                assert "opponents get this letter as the proof" in said(ann)
+        raw = referee.raw(ann, referee.signed(ann, f"key add\n{line(new)}\n") + "\n> MD Rv1\n")
+        referee.deliver(raw, ann.address)
+        assert "it quotes another letter" in said(ann)
+
+    def test_asked_by_a_key_that_is_revoked_meanwhile(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        stolen, own, theirs = ann.key, another("own"), another("theirs")
+        add(referee, ann, own)
+        send(referee, ann, f"key add\n{line(theirs)}\n", stolen)
+        form = form_in(ann.text, "confirm")
+        send(referee, ann, f"key revoke {fingerprint(stolen)}\n", own)
+        send(referee, ann, form, theirs)
+        assert fingerprint(theirs) in said(ann)
+        assert "nothing was done with it" in said(ann)
+        assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
+
+    def test_replayed_letters_change_nothing(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        asked = referee.signed(ann, f"key add\n{line(new)}\n")
+        referee.deliver(referee.raw(ann, asked), ann.address)
+        form = form_in(ann.text, "confirm")
+        send(referee, ann, form, new)
+        send(referee, ann, f"key revoke {fingerprint(new)[:14]}\n", ann.key)
+        assert "is revoked: letters" in said(ann)
+        referee.deliver(referee.raw(ann, asked), ann.address)
+        assert "is not obeyed twice" in said(ann)
+        send(referee, ann, form, new)
+        assert "is revoked" in said(ann)
+        send(referee, ann, f"key add\n{line(new)}\n# once more\n", ann.key)
+        assert "was used here before" in said(ann)
+        assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
+
+
+class TestRevoking:
+    def test_a_revoked_key_is_told_as_such_and_what_it_signed_before_counts(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        old, new = ann.key, another("ann")
+        add(referee, ann, new)
+        referee.send(ann, ann.filled("orders", "final\nRv1"))
+        head = ann.form("orders")
+        send(referee, ann, f"key revoke {fingerprint(old)[:15]}\n", new)
+        assert "What you sent before still stands in m1" in said(ann)
+        told = body(bob.find("ann has changed keys"))
+        assert "has revoked a key" in told
+        assert fingerprint(old) in told
+        before = len(bob.letters)
+        send(referee, ann, ann.filled("orders", "final\nGv1", rev=2), old)
+        assert f"The key {fingerprint(old)} is revoked" in said(ann)
+        assert fingerprint(new) in said(ann).partition("registered")[2]
+        assert fingerprint(old) not in said(ann).partition("registered")[2]
+        referee.open_desk()
+        referee.send(bob, bob.filled("orders", "final\n"))
+        assert "strike    Rv1  hit" in body(ann.find("game 1, turn 1"))
+        assert len(bob.letters) > before
+        assert head != ann.form("orders")
+        ann.key = new
+        play(referee, ann, bob, ("Rv3", "Bz5"))
+        holds(attachment(bob.find("what was secret"), ".zip"))
+
+    def test_nobody_can_register_it_again(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        add(referee, ann, new)
+        send(referee, ann, f"key revoke {fingerprint(new)}\n", ann.key)
+        eve = referee.person("eve")
+        send(referee, eve, f"register eve\n{line(new)}\n", None)
+        assert "already registered" in said(eve)
+
+    def test_the_last_key_stays(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", ann.key)
+        assert "this is your only key" in said(ann)
+        send(referee, ann, f"key revoke {fingerprint(bob.key)}\n", ann.key)
+        assert "`whoami` lists your keys" in said(ann)
+        add(referee, ann, another("ann"))
+        send(referee, ann, "key revoke SHA256:\n", ann.key)
+        assert "`whoami` lists your keys" in said(ann)
+        send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", bob.key)
+        assert "nothing was done with it" in said(ann)
+        assert len(changes(proof(referee, bob))) == 1
+
+    def test_a_key_revokes_itself_between_setups(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        old, new = ann.key, another("ann")
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        add(referee, ann, new)
+        send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
+        referee.open_desk()
+        referee.send(bob, bob.filled("setup", SETUPS[1]))
+        ann.key = new
+        play(referee, ann, bob)
+        found = holds(attachment(ann.find("what was secret"), ".zip"))
+        assert sum("key revoked (signed)" in one for one in found) == 1
+
+
+class TestRecoveryCode:
+    def test_the_new_key_takes_the_others_place(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        first, old, new = code_of(ann), ann.key, another("ann")
+        referee.send(ann, ann.filled("orders", "final\nRv1"))
+        send(referee, ann, f"recover {first}\n{line(new)}\n", None)
+        assert "proof recovery-code" in said(ann)
+        assert not CODE.search(ann.text)
+        send(referee, ann, form_in(ann.text, "confirm"), new)
+        assert "has taken the place of all your others" in said(ann)
+        assert fingerprint(old) in said(ann)
+        second = code_of(ann)
+        assert second != first
+        told = body(bob.find("ann has changed keys"))
+        assert "the player's recovery code" in told
+        assert not CODE.search(told)
+        send(referee, ann, "clear m1\n", old)
+        assert "is revoked" in said(ann)
+        send(referee, ann, f"recover {first}\n{line(another('third'))}\n", None)
+        assert "this is not your recovery code" in said(ann)
+        referee.send(bob, bob.filled("orders", "final\n"))
+        ann.key = new
+        play(referee, ann, bob, ("Rv3", "Bz5"))
+        bundle = attachment(bob.find("what was secret"), ".zip")
+        assert any("(recovery code)" in one and "the server's word" in one for one in holds(bundle))
+        for code in (first, second):
+            assert code.encode() not in bundle
+            assert code.replace("-", "").encode() not in bundle
+
+    def test_wrong_codes_are_limited_and_never_repeated(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        code, new = code_of(ann), another("ann")
+        wrong = code[:-4] + ("0000" if code[-4:] != "0000" else "1111")
+        for _ in range(5):
+            referee.deliver(
+                referee.raw(ann, f"recover {wrong}\n{line(new)}\n", subject=f"recover {wrong}"), ann.address
+            )
+            assert "this is not your recovery code" in said(ann)
+            assert wrong[:20] not in str(ann.last)
+        send(referee, ann, f"recover {code}\n{line(new)}\n", None)
+        assert "too many codes" in said(ann)
+        referee.wait(timedelta(days=1))
+        send(referee, ann, f"recover {code.upper().replace('-', '')} {line(new)}\n", None)
+        assert "proof recovery-code" in said(ann)
+
+    def test_the_code_alone_or_another_players_is_nothing(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        code, new = code_of(ann), another("ann")
+        send(referee, bob, f"recover {code}\n{line(new)}\n", None)
+        assert "this is not your recovery code" in said(bob)
+        send(referee, ann, f"recover {code}\n", None)
+        assert "paste the new public key" in said(ann)
+        send(referee, ann, f"recover {code}\n{line(new)}\n", None)
+        form = form_in(ann.text, "confirm")
+        send(referee, ann, form, another("other"))
+        assert "nothing was done with it" in said(ann)
+        send(referee, ann, "status m1\n", ann.key)
+        assert "Refused" not in said(ann)
+
+    def test_only_a_hash_rests_and_nothing_is_logged(
+        self, referee: Referee, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        code = code_of(ann)
+        send(referee, ann, f"recover {code}\n{line(another('ann'))}\n", None)
+        referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        files = b"".join(path.read_bytes() for path in referee.folder.iterdir())
+        logged = "".join(capsys.readouterr())
+        assert "recover" in logged
+        for form in (code, code.replace("-", "")):
+            assert form.encode() not in files
+            assert form not in logged
+
+
+class TestMailboxAlone:
+    def lost(self, referee: Referee, ann: Mailbox, new: Ed25519PrivateKey) -> None:
+        send(referee, ann, f"recover\n{line(new)}\n", None)
+        form = form_in(body(ann.find("said to be lost")), "confirm")
+        send(referee, ann, form, new)
+        assert "takes the place of all your others on" in said(ann), ann.text
+
+    def test_after_notice_and_delay(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        old, new, first = ann.key, another("ann"), code_of(ann)
+        referee.send(ann, ann.filled("orders", "final\nRv1"))
+        prev = ann.form("orders").split("prev ")[1].split()[0]
+        self.lost(referee, ann, new)
+        told = body(bob.find("says that all keys are lost"))
+        assert fingerprint(new) in told
+        assert "2026-03-08 at 12:00" in told
+        assert not changes(proof(referee, bob))
+        referee.wait(timedelta(days=7) - timedelta(seconds=1))
+        send(referee, ann, "clear m1\n", new)
+        assert "is not yours yet" in said(ann)
+        referee.open_desk()
+        referee.wait(timedelta(seconds=1))
+        done = body(ann.find("Your keys"))
+        assert fingerprint(new) in done
+        assert code_of(ann) == first, "the code stays good, and nothing of it is mailed"
+        assert not CODE.search(done)
+        assert "no old key spoke" in body(bob.find("ann has changed keys"))
+        assert not CODE.search(body(bob.last))
+        send(referee, ann, "clear m1\n", old)
+        assert "is revoked" in said(ann)
+        assert prev in bob.form("orders")
+        referee.send(bob, bob.filled("orders", "final\n"))
+        ann.key = new
+        play(referee, ann, bob, ("Rv3", "Bz5"))
+        bundle = attachment(bob.find("what was secret"), ".zip")
+        assert any("(mailbox, after notice and delay)" in one for one in holds(bundle))
+        (change,) = changes(bundle)
+        assert change["revoked"] == [fingerprint(old)]
+
+    @pytest.mark.parametrize("by", ["key keep\nserver play.example\nplayer ann\n", "orders", "press m1\nHi.\nend\n"])
+    def test_an_old_key_stops_it(self, referee: Referee, by: str) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        old, new = ann.key, another("ann")
+        self.lost(referee, ann, new)
+        send(referee, ann, "help key\nnonsense\n", old)
+        send(referee, ann, ann.filled("orders", "no orders"), old)
+        assert "stay as they are" not in body(ann.letters[-2]) + ann.text, "what has no effect stops nothing"
+        send(referee, ann, ann.filled("orders", "Rv1") if by == "orders" else by, old)
+        told = [" ".join(body(letter).split()) for letter in ann.letters[-2:]]
+        assert any("Your keys stay as they are" in text for text in told)
+        assert "no other takes their place" in body(bob.find("has a key after all"))
+        referee.wait(timedelta(days=30))
+        assert not changes(proof(referee, bob))
+        send(referee, ann, "clear m1\n", new)
+        assert "nothing was done with it" in said(ann)
+
+    def test_an_old_letter_of_the_old_key_does_not_stop_it(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        seen = referee.signed(ann, ann.filled("orders", "Rv1"))
+        referee.deliver(referee.raw(ann, seen), ann.address)
+        unknown = referee.signed(ann, "a letter to a list\n")
+        self.lost(referee, ann, new)
+        for replayed in (seen, unknown):
+            referee.deliver(referee.raw(ann, replayed), "eve@elsewhere.example")
+        referee.wait(timedelta(days=7))
+        assert len(changes(proof(referee, bob))) == 1
+
+    def test_the_form_goes_to_the_registered_address_alone(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        theirs = another("eve")
+        before = len(bob.letters)
+        referee.deliver(referee.raw(ann, f"recover\n{line(theirs)}\n"), "eve@elsewhere.example")
+        assert "A form is on its way" in said(ann)
+        assert "challenge" not in said(ann)
+        assert len(bob.letters) == before
+        place = f"confirm ann\nserver {SERVER}\nchallenge {'0' * 64}\n"
+        guess = f"{place}fingerprint {fingerprint(theirs)}\nproof mailbox\nend\n"
+        send(referee, ann, guess, theirs)
+        assert "the form said `challenge" in said(ann)
+        referee.wait(timedelta(days=30))
+        assert not changes(proof(referee, bob))
+        assert len(bob.letters) == before + 1
+
+    def test_asking_again_does_not_void_the_form_or_the_delay(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        send(referee, ann, f"recover\n{line(new)}\n", None)
+        form = form_in(body(ann.find("said to be lost")), "confirm")
+        referee.deliver(referee.raw(ann, f"recover\n{line(new)}\n"), "eve@elsewhere.example")
+        send(referee, ann, form, new)
+        assert "takes the place of all your others on" in said(ann)
+        referee.deliver(referee.raw(ann, f"recover\n{line(new)}\n"), "eve@elsewhere.example")
+        assert "its delay runs" in said(ann)
+        for _ in range(9):
+            referee.deliver(referee.raw(ann, f"recover\n{line(another('eve'))}\n"), "eve@elsewhere.example")
+        assert "come back tomorrow" in said(ann)
+        referee.wait(timedelta(days=7))
+        assert len(changes(proof(referee, bob))) == 1
+
+    def test_the_code_overtakes_it(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        code = code_of(ann)
+        self.lost(referee, ann, another("thief"))
+        send(referee, ann, f"recover {code}\n{line(another('ann'))}\n", None)
+        send(referee, ann, form_in(ann.text, "confirm"), another("ann"))
+        referee.wait(timedelta(days=30))
+        (change,) = changes(proof(referee, bob))
+        assert change["how"] == "recovery code"
+
+
+class TestEverywhere:
+    def test_whoami(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        old, new = ann.key, another("ann")
+        add(referee, ann, new)
+        referee.wait(timedelta(days=2))
+        send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
+        send(referee, ann, f"key add\n{line(another('third'))}\n", new)
+        send(referee, ann, "whoami\n", None)
+        assert f"{fingerprint(new)} counts, since 2026-03-01" in said(ann)
+        assert f"{fingerprint(old)} since 2026-03-01, revoked on 2026-03-03" in said(ann)
+        assert f"{fingerprint(another('third'))} waits for its signature" in said(ann)
+        assert "There is a recovery code" in said(ann)
+
+    def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        for number in (2, 3, 4):
+            referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n# {number}\n")
+            if number < 4:
+                referee.send(bob, form_in(bob.text, "accept", lines=1))
+        proposal = form_in(bob.text, "accept", lines=1)
+        referee.send(bob, "resign m2 match\n")
+        before = len(bob.letters)
+        new = another("ann")
+        add(referee, ann, new)
+        subjects = [str(letter["Subject"]) for letter in bob.letters[before:]]
+        assert [subject[:10] for subject in subjects] == ["[pbem m1] ", "[pbem m3] "]
+        referee.send(bob, proposal)
+        assert "the match begins" in said(bob)
+        for number in (1, 3, 4):
+            referee.send(bob, f"transcript m{number}\n", sign=False)
+            bundle = attachment(bob.last, ".zip")
+            holds(bundle)
+            assert len(changes(bundle)) == (number != 4)
+        (first, *_) = entries(bundle)
+        assert len(first["body"]["players"]["1"]["keys"]) == 2  # type: ignore[index]
+
+    def test_a_running_game_with_changes_is_checked_as_far_as_it_goes(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        new = another("ann")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        add(referee, ann, new)
+        referee.turn((ann, "Rv3"), (bob, ""))
+        for person in (ann, bob):
+            bundle = proof(referee, person)
+            assert "not revealed yet" in holds(bundle)[-2]
+            with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+                shown = [name for name in archive.namelist() if "keys-" in name]
+            assert len(shown) == 2
+
+    def test_a_second_address(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        other = referee.person("annas-other")
+        send(referee, ann, f"address add {other.address}\n", None)
+        assert "must be signed" in said(ann)
+        send(referee, ann, f"address add {bob.address}\n", ann.key)
+        assert "cannot be used" in said(ann)
+        send(referee, ann, f"address add pbem+m1@{SERVER}\n", ann.key)
+        assert "cannot be used" in said(ann)
+        send(referee, ann, f"address add {other.address}\n", ann.key)
+        assert "challenge" not in said(ann)
+        form = form_in(other.text, "confirm")
+        for text in ("status m1\n", "list mine\n", "whoami\n"):
+            send(referee, other, text, None)
+            assert "MD" not in said(other)
+            send(referee, other, text, ann.key)
+            assert "Spaceships" not in said(other)
+            assert "not yours yet" in said(other)
+        send(referee, other, form, bob.key)
+        send(referee, other, form, None)
+        send(referee, ann, "whoami\n", None)
+        assert f"The address {other.address} waits" in said(ann)
+        send(referee, other, form, ann.key)
+        assert "is yours as well" in said(other)
+        send(referee, other, ann.filled("orders", "Rv5"), ann.key)
+        assert "Rv5" in said(other)
+        referee.send(bob, bob.filled("orders", "final"))
+        assert "turn 1" in str(ann.last["Subject"])
+        assert "turn 2" not in str(other.last["Subject"])
+        send(referee, other, "whoami\n", None)
+        assert other.address in said(other)
+        add(referee, other_as(other, ann), another("ann"))
+        assert fingerprint(another("ann")) in body(ann.find("Your keys"))
+
+    @pytest.mark.parametrize("topic", ["key", "key add", "recover", "address"])
+    def test_help(self, referee: Referee, topic: str) -> None:
+        ann = referee.person("ann")
+        referee.send(ann, f"help {topic}\n", sign=False)
+        for usage in (
+            "* key add",
+            "* key revoke FINGERPRINT",
+            "* key keep",
+            "recover [CODE]",
+            "* address add",
+            "7 days",
+        ):
+            assert usage in said(ann)
+        assert "ignored" not in said(ann)
+
+    def test_every_line_about_keys_fits(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        code, before = code_of(ann), (len(ann.letters), len(bob.letters))
+        other = referee.person("annas-other")
+        send(referee, ann, f"address add {other.address}\n", ann.key)
+        add(referee, ann, another("ann"))
+        send(referee, ann, f"key revoke {fingerprint(another('ann'))}\n", ann.key)
+        TestMailboxAlone().lost(referee, ann, another("new"))
+        send(referee, ann, "key keep\n", ann.key)
+        send(referee, ann, f"recover {code}\n{line(another('by code'))}\n", None)
+        send(referee, ann, form_in(ann.text, "confirm"), another("by code"))
+        send(referee, ann, "whoami\nhelp key\nhelp signing\n", None)
+        for letter in ann.letters[before[0] :] + bob.letters[before[1] :] + other.letters:
+            for text in body(letter).split("\n"):
+                assert len(text) <= 78 or text.startswith((">", "challenge ")), text
+
+    def test_players_may_not_be_called_like_commands(self, referee: Referee) -> None:
+        eve = referee.person("eve")
+        for name in ("key", "recover", "address"):
+            send(referee, eve, f"register {name}\n{line(eve.key)}\n", None)
+            assert "this name is taken" in said(eve)
+
+
+def other_as(other: Mailbox, player: Mailbox) -> Mailbox:
+    other.key = player.key
+    return other

@@ -1,0 +1,42 @@
+"""Letters against golden texts: `GOLDEN=write pytest ...` writes them anew, to be read before they are committed."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from referee import body
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+FOLDER = Path(__file__).parent / "letters" / "golden"
+
+_CHANCE = re.compile(r"[0-9a-f]{64}|(?<=m1\.)[0-9a-f]{16}")
+"""Hashes, signatures and tokens: what they are does not matter to how a letter reads."""
+
+
+def written(letter: EmailMessage) -> str:
+    """The letter as a golden text holds it, without the signed head beneath it."""
+    files = [part.get_filename() for part in letter.iter_attachments()]
+    head = [f"Date: {letter['Date']}", f"Subject: {letter['Subject']}", *(f"Attached: {name}" for name in files)]
+    text = body(letter)
+    head.append("")  # what follows the text itself is the same under every letter
+    text = text.partition("\nTranscript of m1 after entry")[0].rstrip() + "\n"
+    return _CHANCE.sub(lambda found: "#" * len(found[0]), "\n".join([*head, text]))
+
+
+def reads_like(letter: EmailMessage, name: str) -> None:
+    """Check that the letter reads like the golden text of this name, in lines that fit a terminal."""
+    text = written(letter)
+    path = FOLDER / f"{name}.txt"
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8")
+    wide = [
+        line for line in text.splitlines() if len(line) > 78 and not line.startswith(("Subject: ", "  signature"))
+    ]
+    assert not wide
