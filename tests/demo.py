@@ -348,7 +348,7 @@ def reveal(players: Sequence[Player], game: int, plays: ModuleType) -> Letter:
     scores = re.findall(SCORES, letters[0].text, re.MULTILINE)
     if not line:
         raise Trouble(f"the letter of the end of game {game} names no result")
-    print(f"game {game}: {line[0]} {', '.join(' '.join(score) for score in scores)}\n", flush=True)
+    print(f"game {game}: {line[0]} Scores: {', '.join(' '.join(score) for score in scores)}\n", flush=True)
     return letters[0]
 
 

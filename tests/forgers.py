@@ -29,11 +29,19 @@ class Remembering(Letters):
 
     known: dict[object, Form | ValueError]
 
-    def form(self, match: Match, kind: str, seat: int, letter: bytes, paper: Opening | Receipt | None) -> Form:
-        place = (match.head, match.game, match.turn, kind, seat, digest(letter), paper)
+    def form(  # noqa: PLR0917 - all that is known of a letter
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        letter: bytes,
+        paper: Opening | Receipt | None,
+        evidence: bytes = b"",
+    ) -> Form:
+        place = (match.head, match.game, match.turn, kind, seat, digest(letter), paper, evidence)
         if place not in self.known:
             try:
-                self.known[place] = super().form(match, kind, seat, letter, paper)
+                self.known[place] = super().form(match, kind, seat, letter, paper, evidence)
             except ValueError as error:
                 self.known[place] = error
         found = self.known[place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import functools
 import hashlib
 import itertools
 from dataclasses import dataclass, field
@@ -33,6 +34,12 @@ START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+
+
+@functools.cache
+def _templates() -> Templates:
+    """The templates of all tests: to compile them takes longer than most tests do."""
+    return Templates()
 
 
 class Die:
@@ -109,7 +116,7 @@ class Referee:
         self.now = START
         self.die = Die(seed)
         self.folder = folder
-        self.templates = templates or Templates()
+        self.templates = templates or _templates()
         self.vault = Vault(bytes(32), Die("nonce"))
         self.database = Database(folder / "store.sqlite")
         self.inbox = Inbox(self.database, self.vault)

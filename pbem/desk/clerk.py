@@ -400,7 +400,7 @@ _BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
 
 def visible(text: str) -> str:
     """A text in which nothing hides: what cannot be printed is shown escaped."""
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
     kept = {"\n": "\n", "\t": " ", "\xa0": " "}
     return "".join(

@@ -423,7 +423,7 @@ class TestMailboxAlone:
         assert len(changes(proof(referee, bob))) == 1
 
     def test_the_form_goes_to_the_registered_address_alone(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, SETUPS)
+        ann, bob = referee.begun(f"{SMALL}\npace: none", SETUPS)
         theirs = another("eve")
         before = len(bob.letters)
         referee.deliver(referee.raw(ann, f"recover\n{line(theirs)}\n"), "eve@elsewhere.example")
