@@ -16,6 +16,7 @@ from base64 import encodebytes
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
@@ -65,21 +66,27 @@ class Templates:
     """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
 
     def __init__(self, *folders: Path) -> None:
-        self.environment = Environment(
-            loader=FileSystemLoader(folders or [template_folder()]),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
-        )
-        # What the HTML parts draw boards with.
-        self.environment.filters |= {"rows": table.rows, "cell": table.markup}
-        self.environment.globals |= {"square": Square}
+        self.environment = _environment(folders or (template_folder(),))
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
+
+
+@cache  # compiling a letter's templates costs more than the letter
+def _environment(folders: tuple[Path, ...]) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(folders),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
+    )
+    # What the HTML parts draw boards with.
+    environment.filters |= {"rows": table.rows, "cell": table.markup}
+    environment.globals |= {"square": Square}
+    return environment
 
 
 def template_folder() -> Path:
