@@ -158,11 +158,14 @@ class Clock:
         return max(0, self.bank - drawn)
 
     def given(self, seconds: int, now: datetime) -> Clock:
-        """The clock with a gift of time: on top of what is left, or from now on when the deadline has passed."""
+        """The clock with a gift of time: on top of what is left, or from now on when the deadline has passed.
+
+        No reminder comes with it: one whose time would have been before is left out.
+        """
         deadline = self.deadline
         if deadline is not None and deadline <= now:
             return replace(self, since=now, time=seconds, bank=0)
-        return replace(self, time=self.time + seconds)
+        return replace(self, time=self.time + seconds).reminded_by(now)
 
     def with_stops(self, reason: str, stops: Iterable[Stop]) -> Clock:
         """The clock with these stops of one reason, in place of those it had."""
