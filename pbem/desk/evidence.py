@@ -134,9 +134,7 @@ def _confirms(command: Command, _spoken: Spoken, change: KeyChange, player: Play
 
 def unfit(letter: Letter) -> str | None:
     """Why a letter may not be shown to others, if so: it goes to opponents as the proof of a new key."""
-    text = "\n".join(
-        [letter.subject, letter.text or "", *(part.content.decode("utf-8", "replace") for part in letter.parts)]
-    )
+    text = "\n".join([letter.subject, letter.text or "", *map(_text, letter.parts)])
     if masked(text) != text:
         return "it holds what looks like a recovery code"
     if _FORMS.search(text):
@@ -144,3 +142,11 @@ def unfit(letter: Letter) -> str | None:
     if _QUOTES.search(text):
         return "it quotes another letter"
     return None
+
+
+def _text(part: Part) -> str:
+    """What people can read in a part; the bytes of a signature may look like anything by chance."""
+    try:
+        return part.content.decode()
+    except UnicodeDecodeError:
+        return part.content.decode("utf-8", "replace") if part.content_type.startswith("text/") else ""
