@@ -82,7 +82,7 @@ def median(figures: Sequence[float]) -> float:
     return statistics.median(figures)
 
 
-def ratio_goal(  # noqa: PLR0913 - a line of the table
+def ratio_goal(
     what: str, above: Sequence[float], below: Sequence[float], mark: float, *, most: bool = False
 ) -> Goal:
     """A goal for the median of the ratios of the rounds."""

@@ -92,7 +92,7 @@ def absent() -> list[str]:
 def running(command: list[str], port: int, **more: object) -> Iterator[int]:
     """A server that listens at this port, while the block lasts; gives its process's number."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **(quiet | more)) as process:  # type: ignore[call-overload]  # noqa: S603 - ours
+    with subprocess.Popen(command, **(quiet | more)) as process:  # type: ignore[call-overload]
         try:
             _wait(port, process)
             yield process.pid
@@ -165,7 +165,7 @@ def postfix() -> Iterator[int]:
             made.mkdir()
         os.chown(folder / "data", mailer.pw_uid, -1)
         os.chown(folder / "mail", mailer.pw_uid, mailer.pw_gid)
-        daemons = subprocess.run(  # noqa: S603 - Postfix
+        daemons = subprocess.run(
             [shutil.which("postconf", path=SBIN) or "postconf", "-h", "daemon_directory"],
             capture_output=True,
             text=True,
@@ -175,12 +175,12 @@ def postfix() -> Iterator[int]:
         (config / "main.cf").write_text(POSTFIX.format(**facts))
         (config / "master.cf").write_text(SERVICES.format(**facts))
         program = shutil.which("postfix", path=SBIN) or "postfix"
-        subprocess.run([program, "-c", str(config), "start"], check=True, capture_output=True)  # noqa: S603 - Postfix
+        subprocess.run([program, "-c", str(config), "start"], check=True, capture_output=True)
         try:
             _wait(port)
             yield port
         finally:
-            subprocess.run([program, "-c", str(config), "stop"], check=False, capture_output=True)  # noqa: S603
+            subprocess.run([program, "-c", str(config), "stop"], check=False, capture_output=True)
 
 
 CONTESTANTS = {
