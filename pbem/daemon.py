@@ -18,7 +18,7 @@ import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
@@ -56,6 +56,8 @@ __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer"
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
 LETTERS_PER_TICK = 50  # so that a full inbox never stops the clock
+TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
+TOO_MANY_TODAY = "450 4.7.1 too many letters from this sender, come again tomorrow"
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -154,6 +156,8 @@ class Daemon:
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
+        self._arrived: list[tuple[tuple[Envelope, bytes], asyncio.Future[None]]] = []
+        self._keeping: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -318,16 +322,37 @@ class Daemon:
             points=self._points,
         )
 
-    async def _accept(self, envelope: Envelope, raw: bytes) -> None:
-        await self._post(self._keep, envelope, raw)
-        self.wake()
+    def _accept(self, envelope: Envelope, raw: bytes) -> asyncio.Future[None]:
+        """Store a letter: those that arrive while others are being written share the next commit and its fsync."""
+        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arrived.append(((envelope, raw), stored))
+        if self._keeping is None:
+            self._keeping = asyncio.create_task(self._keep_arrived(), name="keep")
+        return stored
 
-    def _keep(self, envelope: Envelope, raw: bytes) -> None:
-        now = self._now()
-        today = self._inbox.sent_since(envelope.sender, now - timedelta(days=1))
-        if today >= self._config.limits.letters_per_day and not self._inbox.knows(envelope, raw):
-            raise Refusal("450 4.7.1 too many letters from this sender, come again tomorrow")
-        self._inbox.put(envelope, raw, now)
+    async def _keep_arrived(self) -> None:
+        while self._arrived:
+            together, self._arrived = self._arrived[:TOGETHER], self._arrived[TOGETHER:]
+            letters = [letter for letter, _ in together]
+            try:
+                rows = await self._post(
+                    self._inbox.put_all, letters, self._now(), self._config.limits.letters_per_day
+                )
+            except Exception as error:
+                outcomes: list[int | Exception | None] = [error] * len(together)
+            else:
+                outcomes = list(rows)
+            for (_, stored), outcome in zip(together, outcomes, strict=True):
+                if stored.cancelled():
+                    continue
+                if outcome is None:
+                    stored.set_exception(Refusal(TOO_MANY_TODAY))
+                elif isinstance(outcome, Exception):
+                    stored.set_exception(outcome)
+                else:
+                    stored.set_result(None)
+            self.wake()
+        self._keeping = None
 
     def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
         sealing = load_or_create_key(self._config.store_key, self._random)

@@ -187,15 +187,12 @@ class Intake:
         A client that hangs up cancels its session, never the storing: the letter is stored whole, and the
         client's retry is recognised.
         """
-        storing = asyncio.ensure_future(self._store(envelope, raw))
+        self.points("message read")
+        storing = asyncio.ensure_future(self.accept(envelope, raw))
         self._storing.add(storing)
-        storing.add_done_callback(self._storing.discard)
-        return await asyncio.shield(storing)
-
-    async def _store(self, envelope: Envelope, raw: bytes) -> Any:
+        storing.add_done_callback(self._stored)
         try:
-            self.points("message read")
-            await self.accept(envelope, raw)
+            await asyncio.shield(storing)
             self.points("letter stored")
         except Refusal as refusal:
             return refusal.reply
@@ -205,8 +202,13 @@ class Intake:
             return self.trouble("452 4.3.1 no room, come again", error)  # RFC 3463 3.4: mail system full
         except Exception as error:
             return self.trouble("451 4.3.0 local trouble, come again", error)
-        log.info("letter stored", octets=len(raw), recipients=len(envelope.recipients))
+        log.debug("letter stored", octets=len(raw), recipients=len(envelope.recipients))
         return "250 2.0.0 stored"
+
+    def _stored(self, storing: asyncio.Future[None]) -> None:
+        self._storing.discard(storing)
+        if not storing.cancelled():
+            storing.exception()  # a client that hung up does not ask for it
 
     def trouble(self, reply: str, error: BaseException | None) -> str:
         """Log our own fault under a new reference, and give the reply that names it and nothing else."""
