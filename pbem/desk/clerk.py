@@ -163,8 +163,8 @@ class Clerk:
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        head = (latest or match).head
-        signed = self._archive.matches.signature(row.number, head)
+        last = latest or match
+        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -187,8 +187,8 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": head,
-            "seq": signed.seq if signed else 0,
+            "head": last.head,
+            "seq": last.seq,
             "signature": signed.signature.hex() if signed else "",
             "key": self._archive.key,
         }

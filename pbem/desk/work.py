@@ -114,6 +114,7 @@ class Desk:
         points: Points = passing,
     ) -> None:
         self._config = config
+        self._version = f"pbem {version('pbem')}"
         self._points = points
         self._reader = reader or InProcess(config.limits)
         self._database = database
@@ -191,7 +192,7 @@ class Desk:
         return World(
             now,
             self._random,
-            f"pbem {version('pbem')}",
+            self._version,
             self._server_key,
             calendar=lambda player: self._time.calendar(player, now),
             outages=self._time.outages,
@@ -459,6 +460,7 @@ class Desk:
             self._database.execute("ROLLBACK TO command")
             self._database.execute("RELEASE command")
             self._archive.forget()
+            self._players.forget()
             place = self._answers.place(caller, command)
             if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
                 self._operator.unknown_head(

@@ -96,6 +96,8 @@ class Database:
             raise StoreError(f"there is no store {self.path}")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._thread = threading.RLock()
+        self.begun = 0
+        """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
         try:
             with _translated():
                 self.utils = sqlite_utils.Database(connection, execute_plugins=False)
@@ -138,6 +140,7 @@ class Database:
         with self._thread:
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
+            self.begun += 1
             with _translated():
                 self.utils.conn.execute("BEGIN IMMEDIATE")
                 try:

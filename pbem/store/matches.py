@@ -213,6 +213,12 @@ class Matches:
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? ORDER BY seq"
         return [EntryRow(*row) for row in self._database.execute(query, (number,))]
 
+    def entry(self, number: int, seq: int) -> EntryRow | None:
+        """The entry of this number."""
+        query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND seq = ?"
+        row = self._database.execute(query, (number, seq)).fetchone()
+        return EntryRow(*row) if row else None
+
     def signature(self, number: int, head: str) -> EntryRow | None:
         """The entry with this head."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND head = ?"
