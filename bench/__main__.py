@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-PARTS = ("intake",)
+PARTS = ("intake", "effect")
 
 
 def main() -> int:

@@ -7,14 +7,20 @@ cost is given back either way, so that it can be printed.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["NAME", "Load", "letters"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["NAME", "Load", "given", "letters"]
 
 SENDER, RECIPIENT = "anna@mail.example", "pbem@play.example"
 SMTP_SOURCE = shutil.which("smtp-source", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -36,6 +42,17 @@ def letters(port: int, count: int, *, connections: int = 8, octets: int = 2048, 
         command += [*(["-d"] if keep else []), "-f", SENDER, "-t", RECIPIENT, f"inet:127.0.0.1:{port}"]
     else:
         command = [sys.executable, __file__, *map(str, (port, count, connections, octets, int(keep)))]
+    return _timed(command, count)
+
+
+def given(port: int, raws: Sequence[bytes], folder: Path, *, connections: int = 8) -> Load:
+    """Send these very letters, several on each connection."""
+    path = folder / "letters.json"
+    path.write_text(json.dumps([raw.decode("latin-1") for raw in raws]))
+    return _timed([sys.executable, __file__, str(path), str(port), str(connections)], len(raws))
+
+
+def _timed(command: list[str], count: int) -> Load:
     before = os.times()
     start = time.perf_counter()
     subprocess.run(command, check=True)
@@ -45,13 +62,10 @@ def letters(port: int, count: int, *, connections: int = 8, octets: int = 2048, 
     return Load(count / seconds, cost / count)
 
 
-async def _send(port: int, count: int, connections: int, octets: int, *, keep: bool) -> None:
-    waiting = iter(range(count))
-    body = b"".join(b"%-70d\r\n" % line for line in range(octets // 72))
-
+async def _send(port: int, raws: Iterator[bytes], connections: int, *, keep: bool) -> None:
     async def client() -> None:
         writer = None
-        for number in waiting:
+        for raw in raws:
             if writer is None:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 await reader.readline()
@@ -60,7 +74,7 @@ async def _send(port: int, count: int, connections: int, octets: int, *, keep: b
             for line in (f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{RECIPIENT}>", "DATA"):
                 writer.write(line.encode() + b"\r\n")
                 assert (await reader.readline())[:1] in b"23"
-            writer.write(b"Message-ID: <%d.%d@mail.example>\r\n\r\n" % (os.getpid(), number) + body + b".\r\n")
+            writer.write(raw + b".\r\n")
             assert (await reader.readline()).startswith(b"250")
             if not keep:
                 writer.write(b"QUIT\r\n")
@@ -72,5 +86,11 @@ async def _send(port: int, count: int, connections: int, octets: int, *, keep: b
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    asyncio.run(_send(*given[:4], keep=bool(given[4])))
+    if sys.argv[1].isdecimal():
+        _port, _count, _connections, _octets, _keep = map(int, sys.argv[1:])
+        _body = b"".join(b"%-70d\r\n" % line for line in range(_octets // 72))
+        _made = (b"Message-ID: <%d.%d@a.example>\r\n\r\n" % (os.getpid(), n) + _body for n in range(_count))
+        asyncio.run(_send(_port, _made, _connections, keep=bool(_keep)))
+    else:
+        _read = (raw.encode("latin-1") for raw in json.loads(Path(sys.argv[1]).read_text()))
+        asyncio.run(_send(int(sys.argv[2]), _read, int(sys.argv[3]), keep=True))

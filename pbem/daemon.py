@@ -15,6 +15,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -182,14 +183,15 @@ class Daemon:
         config = self._config
         stack.enter_context(Lock(config.store))
         vault, signing_key = self._keys()
-        post_base = stack.enter_context(Database(config.store, points=self._points))
+        turn = threading.Lock()
+        post_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         _check_key(post_base, vault)
         self._inbox = Inbox(post_base, vault)
         self._post_base = post_base
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        desk_base = stack.enter_context(Database(config.store, points=self._points))
+        desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
