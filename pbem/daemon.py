@@ -72,8 +72,8 @@ class StartError(Exception):
 class DeskLike(Protocol):
     """The desk as the daemon sees it; called from one thread, one call at a time."""
 
-    def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one."""
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; how many there were."""
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; when to be called again, or None when nothing is timed."""
@@ -282,7 +282,7 @@ class Daemon:
             wait = 0.0
             try:
                 handled = await self._at_desk(desk.handle_next, self._now())
-                since_tick += 1
+                since_tick += handled
                 if not handled or since_tick >= LETTERS_PER_TICK:
                     since_tick = 0
                     following = await self._at_desk(desk.tick, self._now())

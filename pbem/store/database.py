@@ -161,6 +161,20 @@ class Database:
                         self.utils.conn.execute("ROLLBACK")
                     raise
 
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
+        self.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            # A full disk may have ended the whole transaction already.
+            if self.in_transaction:
+                self.execute("ROLLBACK TO part")
+                self.execute("RELEASE part")
+            raise
+        self.execute("RELEASE part")
+
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
         with _translated():

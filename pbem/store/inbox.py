@@ -124,25 +124,34 @@ class Inbox:
         return known
 
     def lease(self) -> InboxRow | None:
-        """The next waiting letter, or None; the attempt is counted, and committed, before this returns.
+        """The next waiting letter, or None; see `lease_some`."""
+        rows = self.lease_some(1)
+        return rows[0] if rows else None
 
-        A letter on which three attempts were spent is not given again: see `stranded`. Those already tried
-        come after those never tried, so that one bad letter holds up no other. A letter that waits for what the DNS
-        says (`Lookups`) is not given either.
+    def lease_some(self, most: int) -> list[InboxRow]:
+        """The next waiting letters, up to so many; the attempt is counted, and committed, before this returns.
+
+        A letter on which an attempt was spent comes alone, so that it takes no other one down with it; one on which
+        three were spent is not given again: see `stranded`. Those already tried come after those never tried, so
+        that one bad letter holds up no other. A letter that waits for what the DNS says (`Lookups`) is not given
+        either.
         """
         with self._database.transaction():
-            row = self._database.row(
+            rows = self._database.rows(
                 "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ?"
                 " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
-                " ORDER BY attempts, id LIMIT 1",
-                (ATTEMPTS,),
+                " ORDER BY attempts, id LIMIT ?",
+                (ATTEMPTS, most),
             )
-            if row is None:
-                return None
-            self._database.write(
-                "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
-            )
-        return InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+            taken = [row for row in rows if row["attempts"] == 0] or rows[:1]
+            for row in taken:
+                self._database.write(
+                    "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
+                )
+        return [
+            InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+            for row in taken
+        ]
 
     def release(self, row_id: int) -> None:
         """Give a leased letter back after a failed attempt."""
