@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDERS", "START", "Table"]
 
-ORDERS = "Rv1 Rv2 Rv3 Rv4 Rv5 Rw1 Rw2 Rw3"
-"""Eight strikes at space where nothing of Ann's or Bob's is."""
+ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
+"""Seven strikes at space where nothing of Ann's or Bob's is."""
 
 
 class Table:
@@ -45,6 +45,11 @@ class Table:
         for person, setup in ((self.ann, ANN), (self.bob, BOB)):
             self.referee.send(person, person.filled("setup", setup))
 
+    def turn(self, match: int = 1) -> None:
+        """Both play the turn that is due, and it is resolved at once."""
+        for person in (self.ann, self.bob):
+            self.referee.deliver(self.orders(person, match, 1, final=True), person.address)
+
     def form(self, person: Mailbox, match: int) -> str:
         """The head of the latest form for orders of this match."""
         for letter in reversed(person.letters):
@@ -56,7 +61,7 @@ class Table:
         raise AssertionError(f"no form for m{match}")
 
     def orders(self, person: Mailbox, match: int, rev: int, *, final: bool = False, size: int = 0) -> bytes:
-        """A signed letter with eight orders, as it comes by SMTP, padded to so many octets."""
+        """A signed letter with such orders, as it comes by SMTP, padded to so many octets."""
         head = "\n".join(
             f"rev {rev}" if line.startswith("rev ") else line for line in self.form(person, match).split("\n")
         )

@@ -200,10 +200,10 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
@@ -296,7 +296,7 @@ class Clerk:
         page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
-    def _position(self, match: Match, seat: int, out: Out) -> str:
+    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
@@ -312,7 +312,7 @@ class Clerk:
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
-            "view": match.view(seat),
+            "view": view,
         }
         return self._attach(match, "position", content, out)
 
