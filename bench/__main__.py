@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-PARTS = ("intake", "effect")
+PARTS = ("intake", "effect", "turn", "outgoing", "rules")
 
 
 def main() -> int:

@@ -26,7 +26,9 @@ def measure(rounds: int) -> list[Part]:
         table = Table(folder, MATCHES)
         table.referee.close()
         port = servers.free_port()
-        stack.enter_context(servers.running([sys.executable, "-m", "bench.servers.whole", str(folder), str(port)], port))
+        stack.enter_context(
+            servers.running([sys.executable, "-m", "bench.servers.whole", str(folder), str(port)], port)
+        )
         revisions = iter(range(1, 10**6))
 
         def effect() -> float:

@@ -25,9 +25,13 @@ def measure(rounds: int) -> list[Part]:
             if not any(absent.startswith(name) for absent in missing)
         }
         many = _part("several letters a connection", ports, rounds, keep=True, count=LETTERS)
-        many.goals.append(ratio_goal("pbem beside aiosmtpd doing nothing", many.figures[OURS], many.figures[STOCK], 1.3))
+        many.goals.append(
+            ratio_goal("pbem beside aiosmtpd doing nothing", many.figures[OURS], many.figures[STOCK], 1.3)
+        )
         if POSTFIX in ports:
-            many.goals.append(ratio_goal("pbem beside Postfix to maildir", many.figures[OURS], many.figures[POSTFIX], 4))
+            many.goals.append(
+                ratio_goal("pbem beside Postfix to maildir", many.figures[OURS], many.figures[POSTFIX], 4)
+            )
         many.notes += [f"not measured: {name}" for name in missing]
         single = _part("one letter a connection", ports, rounds, keep=False, count=LETTERS // 2)
         single.goals.append(

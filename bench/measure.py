@@ -82,9 +82,7 @@ def median(figures: Sequence[float]) -> float:
     return statistics.median(figures)
 
 
-def ratio_goal(
-    what: str, above: Sequence[float], below: Sequence[float], mark: float, *, most: bool = False
-) -> Goal:
+def ratio_goal(what: str, above: Sequence[float], below: Sequence[float], mark: float, *, most: bool = False) -> Goal:
     """A goal for the median of the ratios of the rounds."""
     found = ratios(above, below)
     return Goal(what, median(found), mark, most=most, spread=(min(found), max(found)))

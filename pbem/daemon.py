@@ -42,6 +42,7 @@ from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.restore import check_key
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
+from pbem.together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,8 +158,7 @@ class Daemon:
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
-        self._arrived: list[tuple[tuple[Envelope, bytes], asyncio.Future[None]]] = []
-        self._keeping: asyncio.Task[None] | None = None
+        self._accept: Together[tuple[Envelope, bytes], None] = Together(self._keep, TOGETHER)
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -317,44 +317,19 @@ class Daemon:
         return Intake(
             config.server,
             config.mail_address,
-            self._accept,
+            lambda envelope, raw: self._accept((envelope, raw)),
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
             points=self._points,
         )
 
-    def _accept(self, envelope: Envelope, raw: bytes) -> asyncio.Future[None]:
-        """Store a letter: those that arrive while others are being written share the next commit and its fsync."""
-        stored: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._arrived.append(((envelope, raw), stored))
-        if self._keeping is None:
-            self._keeping = asyncio.create_task(self._keep_arrived(), name="keep")
-        return stored
-
-    async def _keep_arrived(self) -> None:
-        while self._arrived:
-            together, self._arrived = self._arrived[:TOGETHER], self._arrived[TOGETHER:]
-            letters = [letter for letter, _ in together]
-            try:
-                rows = await self._post(
-                    self._inbox.put_all, letters, self._now(), self._config.limits.letters_per_day
-                )
-            except Exception as error:
-                outcomes: list[int | Exception | None] = [error] * len(together)
-            else:
-                outcomes = list(rows)
-            for (_, stored), outcome in zip(together, outcomes, strict=True):
-                if stored.cancelled():
-                    continue
-                if outcome is None:
-                    stored.set_exception(Refusal(TOO_MANY_TODAY))
-                elif isinstance(outcome, Exception):
-                    stored.set_exception(outcome)
-                else:
-                    stored.set_result(None)
-            self.wake()
-        self._keeping = None
+    async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[Exception | None]:
+        """Store letters that arrived together; what is to be said of each."""
+        a_day = self._config.limits.letters_per_day
+        rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
+        self.wake()
+        return [Refusal(TOO_MANY_TODAY) if row is None else None for row in rows]
 
     def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
         sealing = load_or_create_key(self._config.store_key, self._random)

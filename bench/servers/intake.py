@@ -1,6 +1,6 @@
 """Our daemon with a desk that leaves the letters alone: what it takes to have them on disk, and nothing else.
 
-    python -m bench.servers.intake FOLDER PORT
+python -m bench.servers.intake FOLDER PORT
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our whole daemon on a store that was prepared, with its reader in a process of its own; nothing leaves the outbox.
 
-    python -m bench.servers.whole FOLDER PORT
+python -m bench.servers.whole FOLDER PORT
 """
 
 from __future__ import annotations

@@ -247,3 +247,17 @@ def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(KeyFileError, match="read by others"):
         load_key(path)
+
+
+def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, outbox: Outbox) -> None:
+    for name in ("anna", "bert", "carl"):
+        put(database, outbox, f"{name}@example.org")
+    with database.transaction():
+        database.execute("UPDATE outbox SET raw = x'01' WHERE recipient = 'bert@example.org'")
+    with pytest.raises(Sealed):
+        outbox.lease_some(NOW, 3)
+    assert [(row.recipient, row.attempts) for row in outbox.lease_some(NOW, 3)] == [
+        ("anna@example.org", 1),
+        ("carl@example.org", 1),
+    ]
+    assert outbox.count("leased") == 3
