@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-PARTS = ("intake", "effect", "turn", "outgoing", "rules")
+PARTS = ("intake", "effect", "turn", "outgoing", "rules", "verification", "size", "memory")
 
 
 def main() -> int:

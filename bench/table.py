@@ -5,18 +5,24 @@ The store is made by the referee of the tests, which is the real desk, and can t
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import time
 from typing import TYPE_CHECKING
 
 import structlog
-from referee import ANN, BOB, START, Referee, body, form_in
+from referee import ANN, BOB, START, Referee, attachment, body, form_in
+
+from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from referee import Mailbox
 
-__all__ = ["ORDERS", "START", "Table"]
+    from pbem.games import State
+
+__all__ = ["ORDERS", "START", "Table", "bundle"]
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 """Seven strikes at space where nothing of Ann's or Bob's is."""
@@ -35,6 +41,7 @@ class Table:
             (keys / f"{name}.key").write_text(key.hex() + "\n")
             (keys / f"{name}.key").chmod(0o600)
         self.ann, self.bob = self.referee.begun()
+        self.opening = self.position()
         for number in range(1, matches):
             self._another(number)
 
@@ -45,10 +52,27 @@ class Table:
         for person, setup in ((self.ann, ANN), (self.bob, BOB)):
             self.referee.send(person, person.filled("setup", setup))
 
+    def position(self) -> State:
+        """The position of the first match as the desk has it."""
+        loaded = self.referee.desk._archive.load(1)  # noqa: SLF001 - nobody else needs to ask for it
+        assert loaded is not None
+        assert loaded[0].position is not None
+        return loaded[0].position
+
     def turn(self, match: int = 1) -> None:
         """Both play the turn that is due, and it is resolved at once."""
         for person in (self.ann, self.bob):
             self.referee.deliver(self.orders(person, match, 1, final=True), person.address)
+            del person.letters[:-8]
+
+    def effect(self, raw: bytes, address: str) -> float:
+        """The milliseconds from a letter's bytes to its effect and the answer in the outbox."""
+        start = time.perf_counter()
+        self.referee.inbox.put(Envelope(address, ("pbem@play.example",)), raw, self.referee.now)
+        self.referee.desk.handle_next(self.referee.now)
+        milliseconds = (time.perf_counter() - start) * 1000
+        self.referee.collect()
+        return milliseconds
 
     def form(self, person: Mailbox, match: int) -> str:
         """The head of the latest form for orders of this match."""
@@ -68,3 +92,11 @@ class Table:
         text = f"{head}\n{'final ' if final else ''}{ORDERS}\nend\n"
         raw = self.referee.raw(person, self.referee.signed(person, text))
         return raw + b"".join(b"> quoted %-60d\r\n" % line for line in range(max(0, size - len(raw)) // 71))
+
+
+def bundle(person: Mailbox) -> bytes:
+    """The bundle of the letter that reveals the game."""
+    for letter in reversed(person.letters):
+        with contextlib.suppress(AssertionError):
+            return attachment(letter, ".pbem.zip")
+    raise AssertionError("no letter has a bundle")

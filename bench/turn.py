@@ -61,10 +61,7 @@ class _Bench:
             for person in (self.table.ann, self.table.bob)
             for row in self.referee.desk._players.keys(person.name)  # noqa: SLF001 - the keys as the desk offers them
         }
-        match, _ = self.referee.desk._archive.load(1) or (None, None)  # noqa: SLF001 - the position as the desk has it
-        assert match is not None
-        assert match.position is not None
-        self.state = match.position
+        self.state = self.table.position()
         self.disk = Database(folder / "parts.sqlite", migrations=("CREATE TABLE letters (raw BLOB) STRICT;",))
         self.sizes = [len(raw) for raw in self.raws]
 

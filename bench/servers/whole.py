@@ -38,7 +38,9 @@ def configured(folder: Path, port: int) -> Config:
         store=folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),
-        limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
+        limits=Limits(
+            letters_per_day=MANY, messages_per_connection=MANY, connections=10_000, connections_per_address=10_000
+        ),
     )
 
 
