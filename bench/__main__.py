@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import sys
+
+import structlog
 
 PARTS = ("intake", "effect", "turn", "outgoing", "rules", "verification", "size", "memory")
 
@@ -15,6 +18,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="those to run; all without a name")
     parser.add_argument("--rounds", type=int, default=3, help="how often each contestant has its turn")
     given = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     missed = 0
     for name in given.parts or PARTS:
         for part in importlib.import_module(f"bench.{name}").measure(given.rounds):

@@ -58,30 +58,41 @@ def measure(rounds: int) -> list[Part]:
 
 async def _ours(port: int, raw: bytes) -> float:
     now = datetime.now(UTC)
-    with tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder, ThreadPoolExecutor(1) as thread:
-        with Database(Path(folder) / "store.sqlite") as database:
-            outbox = Outbox(database, Vault(bytes(32), os.urandom))
-            with database.transaction():
-                for number in range(LETTERS):
-                    outbox.put("anna@mail.example", f"<{number}@play.example>", raw, now)
+    sent = asyncio.Event()
+    with (
+        tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder,
+        ThreadPoolExecutor(1) as thread,
+        Database(Path(folder) / "store.sqlite") as database,
+    ):
+        outbox = Outbox(database, Vault(bytes(32), os.urandom))
+        with database.transaction():
+            for number in range(LETTERS):
+                outbox.put("anna@mail.example", f"<{number}@play.example>", raw, now)
+        settled = 0
 
-            async def run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-                return await asyncio.get_running_loop().run_in_executor(thread, call, *arguments)
+        def count(point: str) -> None:
+            nonlocal settled
+            settled += point == "sending settled"
+            if settled == LETTERS:
+                sent.set()
 
-            deliverer = delivery.Deliverer(
-                outbox,
-                delivery.Smarthost(Smarthost(host="127.0.0.1", port=port, tls="none"), server="play.example"),
-                Delivery(),
-                address="pbem@play.example",
-                delimiter="+",
-                now=lambda: datetime.now(UTC),
-                run=run,
-            )
-            start = time.perf_counter()
-            work = asyncio.create_task(deliverer.work())
-            while await run(outbox.count, "delivered") < LETTERS:
-                await asyncio.sleep(0.02)
-            seconds = time.perf_counter() - start
-            deliverer.stop()
-            await work
+        async def run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+            return await asyncio.get_running_loop().run_in_executor(thread, call, *arguments)
+
+        deliverer = delivery.Deliverer(
+            outbox,
+            delivery.Smarthost(Smarthost(host="127.0.0.1", port=port, tls="none"), server="play.example"),
+            Delivery(),
+            address="pbem@play.example",
+            delimiter="+",
+            now=lambda: datetime.now(UTC),
+            run=run,
+            points=count,
+        )
+        start = time.perf_counter()
+        work = asyncio.create_task(deliverer.work())
+        await sent.wait()
+        seconds = time.perf_counter() - start
+        deliverer.stop()
+        await work
     return LETTERS / seconds

@@ -1,4 +1,4 @@
-"""A whole turn: two signed letters in, both reports with text and HTML durably in the outbox, and what its parts cost.
+"""A whole turn: two signed letters in, both reports with text and HTML durably in the outbox; and its parts.
 
 The floor is the sum of the parts, each timed alone on the very letters and facts of that turn: reading and verifying,
 parsing, resolving, rendering, building MIME, and as many commits of as many octets.

@@ -147,9 +147,11 @@ def sink(*options: str) -> Iterator[int]:
 def pbem() -> Iterator[int]:
     """Our intake and store, 250 after fsync, with a desk that leaves the letters alone."""
     port = free_port()
-    with tempfile.TemporaryDirectory(dir=HERE.parent) as folder:
-        with running([sys.executable, "-m", "bench.servers.intake", folder, str(port)], port):
-            yield port
+    with (
+        tempfile.TemporaryDirectory(dir=HERE.parent) as folder,
+        running([sys.executable, "-m", "bench.servers.intake", folder, str(port)], port),
+    ):
+        yield port
 
 
 @contextlib.contextmanager

@@ -11,10 +11,9 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+from bench.table import START
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.daemon import Daemon, configure_logs
-
-from bench.table import START
 
 MANY = 10**9
 
