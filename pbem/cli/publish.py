@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pbem.match.bundle import NotABundle
+from pbem.match.bundle import NotABundle, read
 from pbem.match.record import Illegal, NotARecord
 from pbem.pages.replay import replay
 
@@ -25,7 +25,7 @@ def publish(bundle: Path) -> None:
     The page is one file that loads nothing and sends nothing. Exit status 1: the file is no bundle.
     """
     try:
-        click.echo(replay(bundle.read_bytes()), nl=False)
+        click.echo(replay(read(bundle.read_bytes())), nl=False)
     except (NotABundle, NotARecord, Illegal) as error:
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(1)

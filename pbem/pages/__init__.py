@@ -38,22 +38,26 @@ def page(
     styles: Sequence[str],
     scripts: Sequence[str],
     templates: Templates | None = None,
-    **data: Any,
+    *,
+    shown: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> str:
-    """A page by its template's name, with these files of `templates/pages` in it and with `data` for its script."""
-    style, script = _joined(styles), _joined(scripts)
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    """A page by its template's name, with these files of `templates/pages` in it.
+
+    The template is given `shown`, the page's script `data`, a JSON object.
+    """
+    style, script = _joined(styles), _joined(scripts) if scripts else ""
+    scripted = f"script-src '{_hash(script)}'; " if scripts else ""
+    policy = f"default-src 'none'; {scripted}style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     values: dict[str, Any] = {
+        **(shown or {}),
         "title": title,
         "policy": Markup(policy),  # noqa: S704 - ours, as the next two are
         "style": Markup(style),  # noqa: S704
         "script": Markup(script),  # noqa: S704
     }
     if data:
-        text = canonical(data).decode().replace("<", "\\u003c")  # nothing in it can end the element
+        text = canonical(dict(data)).decode().replace("<", "\\u003c")  # nothing in it can end the element
         values["data"] = Markup(text)  # noqa: S704 - see above
     return (templates or Templates()).render(f"pages/{name}.html", **values)
 
