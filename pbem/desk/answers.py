@@ -364,6 +364,7 @@ class Answers(Tables):
                 facts = {"by": by, "text": text, "everybody": everybody}
                 self._write_to(seated, row.seat, "press", f"{by} writes to you", caller.now, **facts)
         if everybody:
+            self._archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
             self._clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
         return Answer("press", self._facts(seated), match=seated.place)
 

@@ -20,8 +20,6 @@ from pbem.pages import page
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.mail.compose import Templates
-
 __all__ = ["replay", "revealed"]
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
@@ -34,12 +32,11 @@ def replay(
     press: Sequence[Mapping[str, Any]] = (),
     forms: Mapping[str, str] | None = None,
     home: str = "",
-    templates: Templates | None = None,
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin as one does.
 
-    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of letters
-    by the letters' names, for a bundle whose letters are left out. `home` names the page `index.html` beside it.
+    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
+    letters by the letters' names, for a bundle whose letters are left out. `home` names the page `index.html`.
     """
     agreed = found.entries[0].body
     game = str(agreed["terms"]["game"])
@@ -52,7 +49,7 @@ def replay(
     }
     title = f"{agreed['match']} at {agreed['server']}"
     shown = {"home": home, "public": forms is not None}
-    return page("replay", title, ("page.css",), scripts, templates, shown=shown, data=data)
+    return page("replay", title, scripts, shown=shown, data=data)
 
 
 def revealed(found: Bundle) -> Bundle:

@@ -1,4 +1,4 @@
-"""What the page of a match draws from records and reports, against the boards and words of the letters: random games."""
+"""What the page of a match draws from records and reports, against the boards and words of letters: random games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from playwright.sync_api import Page
-
     from random_players import Game
 
 DRAW = """([record, names]) => {
@@ -29,7 +28,7 @@ DRAW = """([record, names]) => {
     record.turns.forEach((orders, turn) => {
         at = GAME.turn(at, orders, record.reports[turn]);
         const told = GAME.told(record.reports[turn], names).map(([title, lines, none = "nothing"]) =>
-            [title, ...(lines.length ? lines.map((line) => [line.label, line.square, ...line.text].join(" ")) : [none])]);
+            [title, ...(lines.length ? lines.map((one) => [one.label, one.square, ...one.text].join(" ")) : [none])]);
         steps.push([boards(at), GAME.materiel(at), told.flat()]);
     });
     return [steps, GAME.shots(at)];
@@ -66,7 +65,7 @@ def alike(game: str, drawn_square: Any, square: Any) -> bool:
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str, opened: Callable[[str], Page]) -> None:
     scripts = ("board.js", f"replay/{game}.js")
-    tab = opened(page("page", "drawings", ("page.css",), scripts))
+    tab = opened(page("page", "drawings", scripts))
     judge = rules(game)
     random, events = Random(5), Templates().environment.get_template(f"{game}/events.txt").module
     struck = 0
@@ -100,5 +99,7 @@ def test_the_page_draws_what_the_letters_draw(game: str, opened: Callable[[str],
         struck += sum(hit for weapons in shots for _, _, hit in weapons)
         if game == "spaceships":
             hits = [one for reports in played.reports for one in reports if one.get("result") == "hit"]
-            assert sum(hit for weapons in shots for _, _, hit in weapons) == sum(one["kind"] != "scan" for one in hits)
+            assert sum(hit for weapons in shots for _, _, hit in weapons) == sum(
+                one["kind"] != "scan" for one in hits
+            )
     assert struck > 50 or game != "spaceships"

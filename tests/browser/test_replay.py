@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import re
@@ -104,9 +103,9 @@ def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> byt
 
 def carrying(content: bytes, other: bytes) -> str:
     """The page of a bundle, made by somebody who put another one into it."""
-    html, packed = replay(bundle.read(content)), pages._packed(content)  # noqa: SLF001 - as a forger would
+    html, packed = replay(bundle.read(content)), pages._packed(content)
     assert packed in html
-    return html.replace(packed, pages._packed(other))  # noqa: SLF001
+    return html.replace(packed, pages._packed(other))
 
 
 @pytest.mark.parametrize(
