@@ -127,12 +127,15 @@
   byId("verify").addEventListener("click", async () => {
     const list = make("ul");
     byId("proof").replaceChildren(list);
-    let holds = true;
+    const marks = new Map([[true, ["good", "ok"]], [null, ["open", "open"]], [false, ["bad", "FAILED"]]]), found = [];
     for await (const check of VERIFY.run(data.bundle, data.forms)) {
-      list.append(make("li", { class: check.holds ? "good" : "bad" }, `${check.holds ? "ok" : "FAILED"}  ${check.said}`));
-      holds = holds && check.holds;
+      const [tone, word] = marks.get(check.holds);
+      list.append(make("li", { class: tone }, `${word}  ${check.said}`));
+      found.push(check.holds);
     }
-    byId("proof").append(make("p", { class: holds ? "good" : "bad" }, holds ? "All that can be checked here holds." : "This does not hold."));
+    const holds = found.includes(false) ? false : found.includes(null) ? null : true;
+    byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? "All that can be checked here holds."
+      : holds === null ? "What can be checked here holds, but not all can be: pbem verify says of the rest whether it does." : "This does not hold."));
   });
 
   async function begin() {

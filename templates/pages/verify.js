@@ -210,7 +210,10 @@ const VERIFY = (() => {
 
   const some = (paths) => `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ", …" : ""}`;
 
-  /** The checks one after the other, each {holds, said}; ends at the first that fails. `forms`: signed forms by name. */
+  /**
+   * The checks one after the other, each {holds, said}, holds being null for what is left open; ends at the first that
+   * fails. `forms` are the signed forms of a bundle without letters, by the letters' names.
+   */
   async function* run(base64, forms = null) {
     let name = "bundle";
     try {
@@ -231,7 +234,8 @@ const VERIFY = (() => {
       name = "players";
       const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);
       for (const player of Object.values(entries[0].body.players)) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || "no key, by mailbox"}` };
-      yield { holds: true, said: `players: ${held} letters signed with these keys${open.length ? `; ${open.length} cannot be judged here (pbem verify can): ${some(open)}` : ""}${missing.length ? `; ${missing.length} are not published` : ""}` };
+      yield { holds: true, said: `players: ${held} letters signed with these keys${missing.length ? `; ${missing.length} are not published` : ""}` };
+      if (open.length) yield { holds: null, said: `players: ${open.length} ${open.length === 1 ? "letter" : "letters"} that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): ${some(open)}` };
     } catch (error) {
       yield { holds: false, said: `${name}: ${error instanceof Wrong ? error.message : `cannot be read: ${error.message}`}` };
     }
