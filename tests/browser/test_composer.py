@@ -247,11 +247,36 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     ann, _ = referee.table(game, "settle: 0", {"ann": one, "bob": other})
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
     page = opened(composer(game))
-    page.locator("#practise").click()
-    for _ in range(2):
+
+    def looked_at(state: str) -> None:
         found = Axe().run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        pasted(page, json.dumps(position))
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
+
+    looked_at("as it opens")
+    page.locator("#pasted").fill("nothing")
+    page.locator("#bring").click()
+    page.wait_for_function("document.getElementById('loaded').textContent.length > 0")
+    looked_at("what cannot be read")
+    page.locator("#practise").click()
+    looked_at("an empty setup")
+    for text, state in ((one, "a setup"), ("zzz A1 Rv1 b1", "a setup with faults")):
+        page.locator("#notation").fill(text)
+        looked_at(state)
+    pasted(page, json.dumps(position))
+    looked_at("a position")
+    page.locator("#notation").fill("zzz A1 Rv1 b1 Gx3")
+    assert page.locator("#verdict li").count()
+    looked_at("orders with faults")
+    page.locator("#notation").fill("\n".join(f"{ship}: FMS" for ship in "ABC") if game == "shoot-em-up" else "")
+    page.locator("#signing > summary").click()
+    page.locator("#make").click()
+    page.wait_for_function("document.getElementById('public').value")
+    if game != "dueling-masters":
+        page.locator("#sign").click()
+        page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    looked_at("signed")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee) -> None:

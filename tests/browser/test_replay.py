@@ -255,7 +255,7 @@ def test_a_referee_who_lies_is_found_out(
 def test_a_letter_that_does_not_fit_its_signature_is_left_open(
     bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
-    """It may have been rewrapped on its way, which a page cannot undo as `pbem verify` can; it is never called good."""
+    """It may have been rewrapped on its way, which `pbem verify` can undo; the page never calls it good."""
     said = verified(opened(carrying(bundles["spaceships"], rebuilt(bundles["spaceships"], a_forged_letter))))
     assert said[-1].startswith("What can be checked here holds, but not all can be")
     assert re.match(r"open +players: 1 letter .*: letters/game-1-turn-2-seat-1.eml$", said[-2]), said
