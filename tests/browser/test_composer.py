@@ -12,6 +12,7 @@ from referee import ANN, BOB, SERVER, attachment, body, form_in
 
 from pbem.games import GAMES
 from pbem.pages import composer, fragment
+from tests.browser.waiting import until
 from tests.referee import Referee
 
 if TYPE_CHECKING:
@@ -183,14 +184,14 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
     page = opened(composer("spaceships"))
     page.locator("#signing > summary").click()
     page.locator("#make").click()
-    page.wait_for_function("document.getElementById('public').value")
+    until(page, "document.getElementById('public').value")
     public = page.locator("#public").input_value()
 
     def signed(text: str) -> str:
         """The text, pasted and signed in the page."""
         page.locator("#other").fill(text)
         page.locator("#sign-other").click()
-        page.wait_for_function("document.getElementById('other').value.includes('END SSH SIGNATURE')")
+        until(page, "document.getElementById('other').value.includes('END SSH SIGNATURE')")
         return page.locator("#other").input_value()
 
     cat, bob = referee.person("cat"), referee.registered("bob")
@@ -207,7 +208,7 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
     pasted(page, attachment(cat.find("your setup"), "setup.json").decode())
     page.locator("#notation").fill(ANN)
     page.locator("#sign").click()
-    page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
     _, text = mailed(page)
     referee.send(cat, text.replace("Gv4", "Gv3"), sign=False)
     assert "not accepted" in str(cat.last["Subject"])
@@ -218,7 +219,7 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
     pasted(page, attachment(cat.find("game 1 begins"), "position.json").decode())
     click(page, "The other space", "Rv1")
     page.locator("#sign").click()
-    page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
     _, text = mailed(page)
     referee.send(cat, text, sign=False)
     assert "Your orders for turn 1 stand, revision 1:\n\n  Rv1" in cat.text
@@ -255,7 +256,7 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     looked_at("as it opens")
     page.locator("#pasted").fill("nothing")
     page.locator("#bring").click()
-    page.wait_for_function("document.getElementById('loaded').textContent.length > 0")
+    until(page, "document.getElementById('loaded').textContent.length > 0")
     looked_at("what cannot be read")
     page.locator("#practise").click()
     looked_at("an empty setup")
@@ -270,10 +271,10 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     page.locator("#notation").fill("\n".join(f"{ship}: FMS" for ship in "ABC") if game == "shoot-em-up" else "")
     page.locator("#signing > summary").click()
     page.locator("#make").click()
-    page.wait_for_function("document.getElementById('public').value")
+    until(page, "document.getElementById('public').value")
     if game != "dueling-masters":
         page.locator("#sign").click()
-        page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+        until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
     looked_at("signed")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -289,7 +290,5 @@ def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee)
     ):
         page.locator("#pasted").fill(text)
         page.locator("#bring").click()
-        page.wait_for_function("document.getElementById('loaded').textContent.length > 0")
-        page.wait_for_timeout(50)
-        assert words in page.locator("#loaded").inner_text()
+        until(page, f"document.getElementById('loaded').textContent.includes({json.dumps(words)})")
         assert page.locator("#work").is_hidden()
