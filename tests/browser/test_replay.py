@@ -399,3 +399,16 @@ def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Pa
     page.locator("#last").click()
     assert page.locator("#at").inner_text().startswith("turn 40 of 40")
     assert verified(page)[-1] == "All that can be checked here holds."
+
+
+def test_on_paper_all_is_ink_on_white(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])))
+    page.locator("#last").click()
+    page.emulate_media(media="print")
+    paint = "(square) => [getComputedStyle(square).color, getComputedStyle(square).backgroundColor]"
+    for tint in ("own", "lost", "empty"):
+        square = page.locator(f"#boards .{tint}").first
+        assert square.evaluate(paint) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert page.locator("#verify").is_hidden()
+    assert page.locator("#next").is_hidden()
+    assert page.locator("#events").is_visible()
