@@ -39,6 +39,6 @@ class Agreements(Tables):
         step = Step(seated.match, self._world(caller.now))
         word = command.arguments["word"]
         agreed = agreements.agree(step, command.name, seated.seat, word, caller.signed)
-        self._commit(seated, step, caller.now)
+        self._commit(seated, step)
         facts = {"agreement": command.name, "word": word, "agreed": agreed}
         return Answer("agreement", facts | self._facts(seated), match=seated.place)

@@ -23,7 +23,7 @@ from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
-from pbem.match.life import Step
+from pbem.match.life import RUNNING, Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
 from pbem.match.transcript import digest
@@ -293,7 +293,7 @@ class Answers(Tables):
             "rev": submission.rev,
             "level": submission.level,
         }
-        self._submit(seated, step, submission, caller.now)
+        self._submit(seated, step, submission)
         attachments = [(name, "text/plain", submission.paper.encode())]
         return Answer("setup", facts | self._facts(seated), attachments, seated.place)
 
@@ -313,7 +313,7 @@ class Answers(Tables):
             "receipt": digest(submission.paper.encode()),
             "signature": self._archive.vouch(seated.match.id, digest(submission.paper.encode())),
         }
-        self._submit(seated, step, submission, caller.now)
+        self._submit(seated, step, submission)
         attachments = [(name, "text/plain", submission.paper.encode())]
         return Answer("orders", facts | self._facts(seated), attachments, seated.place)
 
@@ -325,7 +325,7 @@ class Answers(Tables):
         step = Step(seated.match, self._world(caller.now))
         submission = step.clear(seated.seat)
         where = step.match.setups if step.match.phase == "setup" else step.match.orders
-        self._submit(seated, step, where[seated.seat], caller.now)
+        self._submit(seated, step, where[seated.seat])
         return Answer("clear", {"withdrawn": submission.text} | self._facts(seated), match=seated.place)
 
     def _status(self, caller: Caller, command: Command) -> Answer:
@@ -390,7 +390,7 @@ class Answers(Tables):
         seated = self._table(caller, command)
         match = seated.match
         whole, game = command.arguments.get("whole", False), command.arguments.get("game")
-        if not whole and match.phase in ("setup", "playing") and game != match.game:
+        if not whole and match.phase in RUNNING and game != match.game:
             wanted = f"`resign {match.id} game {match.game}` or `resign {match.id} match`"
             raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
         step = Step(match, self._world(caller.now))
@@ -400,7 +400,7 @@ class Answers(Tables):
         for seat in match.seats:
             if seat != seated.seat:
                 self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what, level=level)
-        self._commit(seated, step, caller.now)
+        self._commit(seated, step)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 
 

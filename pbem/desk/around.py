@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer import Answer
+from pbem.desk.ratings import PROVISIONAL
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.store.database import stamp
@@ -72,4 +73,6 @@ class Around(Tables):
 
     def _standings(self, _caller: Caller, _command: Command) -> Answer:
         tables = {rules(game).title: self._people.standings(game, _RANKED) for game in GAMES}
-        return Answer("standings", {"tables": {title: rows for title, rows in tables.items() if rows}})
+        return Answer(
+            "standings", {"tables": {title: rows for title, rows in tables.items() if rows}, "few": PROVISIONAL}
+        )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out", "duration"]
+__all__ = ["Clerk", "Out", "duration", "named"]
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class Clerk:
             "grace": duration(match.terms.grace),
             "bank": duration(match.terms.bank),
             "options": dict(match.options.changed) if match.options else {},
-            "names": {seat: _name(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "names": {seat: named(name) for seat, name in enumerate(match.terms.players, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
             "me": None,
             "finished": match.games,
@@ -258,7 +258,7 @@ class Clerk:
             "time": _time_of(match, seat),
             "me": seat,
             "level": self._players.level(match.name(seat)),
-            "asked": match.phase in ("setup", "playing") and match.asked(seat),
+            "asked": match.asked(seat),
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
@@ -416,7 +416,7 @@ def _subject(notice: Notice) -> str:
     return _SUBJECTS[notice.kind].format(**facts)
 
 
-def _name(name: str) -> str:
+def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
     return "(free)" if name.startswith("?") else name
 

@@ -13,7 +13,6 @@ from pbem import identity
 from pbem.desk import evidence as proofs
 from pbem.desk.mailbox import vouched
 from pbem.games import Refused
-from pbem.identity import Key
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
 from pbem.match.life import Form

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from email_validator import EmailNotValidError, validate_email
 
 from pbem.desk.answer import Answer
-from pbem.desk.clerk import Out
+from pbem.desk.clerk import Out, named
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.life import Player, Step
@@ -81,7 +81,9 @@ class Gathering(Tables):
         assert caller.player is not None
         game, lines = command.arguments["rules"], dict(command.options)
         names, free, faults = self._wanted(caller.player.name, command.arguments.get("players", ()))
-        faults += self._free_seats(game, names, free, lines.pop("seats", None))
+        more, wrong = self._more_seats(game, len(names), lines.pop("seats", None))
+        free |= dict.fromkeys(more)
+        faults += wrong
         names += tuple(f"?{seat}" for seat in free if seat > len(names))
         if lines.get("privacy", "").strip().lower() == "private" and None in free.values():
             faults.append(Fault("privacy", "private", "a private match is not on the open list: name your opponents"))
@@ -141,17 +143,15 @@ class Gathering(Tables):
         return tuple(names), free, faults
 
     @staticmethod
-    def _free_seats(
-        game: str, names: tuple[str, ...], free: dict[int, str | None], wanted: str | None
-    ) -> list[Fault]:
-        """Add seats for anybody, up to the number that was asked for or that the game needs at the least."""
+    def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
+        """Seats for anybody, up to the number that was asked for or that the game needs at the least."""
         if game not in GAMES:
-            return []
+            return range(0), []
         allowed = rules(game).seats
         if wanted is not None and (not wanted.strip().isdecimal() or int(wanted) not in allowed):
-            return [Fault("seats", wanted, f"{rules(game).title} is for {' or '.join(map(str, allowed))} players")]
-        free |= dict.fromkeys(range(len(names) + 1, int(wanted or min(allowed)) + 1))
-        return []
+            fault = Fault("seats", wanted, f"{rules(game).title} is for {' or '.join(map(str, allowed))} players")
+            return range(0), [fault]
+        return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
     def _invite(self, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
         """One polite invitation, never a second; whether it was sent."""
@@ -252,7 +252,7 @@ class Gathering(Tables):
         if len(agreed) == len(match.seats):
             step = Step(match, self._world(caller.now))
             step.agree(tuple(self._player(name, match) for name in match.terms.players))
-            self._commit(seated, step, caller.now)
+            self._commit(seated, step)
         return Answer("accept", self._facts(seated), match=seated.place)
 
     def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
@@ -302,10 +302,10 @@ def _summary(match: Match, seat: int) -> dict[str, Any]:
     return {
         "id": match.id,
         "title": match.rules.title,
-        "names": ["(free)" if name.startswith("?") else name for name in match.terms.players],
+        "names": [named(name) for name in match.terms.players],
         "phase": match.phase,
         "game": match.game,
         "turn": match.turn,
         "totals": match.totals,
-        "asked": match.phase in ("setup", "playing") and match.asked(seat),
+        "asked": match.asked(seat),
     }

@@ -15,7 +15,7 @@ from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
 from pbem.match import pace
 from pbem.match.clock import days_of_year, on_a_day, vacation, written, zone_named
-from pbem.match.life import Step
+from pbem.match.life import RUNNING, Step
 from pbem.store.database import stamp
 from pbem.store.players import VacationRow
 
@@ -90,14 +90,14 @@ class Hours(Tables):
             assert stop.ended is not None
             row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
             self._players.take_vacation(player, row)
-        for number in self._archive.matches.of_player(player, ("setup", "playing")):
+        for number in self._archive.matches.of_player(player, RUNNING):
             seated = self._seated(number, player)
             step = Step(seated.match, self._world(now))
             pace.catch_up(step)
             clock = step.match.clocks.get(seated.seat)
             stops = self._time.calendar(player, clock.since if clock else now).vacations
             pace.vacation(step, seated.seat, stops, said)
-            self._commit(seated, step, now)
+            self._commit(seated, step)
         rows = self._players.vacations(player, stamp(now))
         deadlines = self._deadlines(player)
         left = self._clock.vacation_days - self._taken(player).get(today.year, 0)
@@ -106,7 +106,7 @@ class Hours(Tables):
     def _deadlines(self, player: str) -> dict[str, str]:
         """The player's deadlines, written out, by match."""
         found = {}
-        for number in self._archive.matches.of_player(player, ("setup", "playing")):
+        for number in self._archive.matches.of_player(player, RUNNING):
             seated = self._seated(number, player)
             clock = seated.match.clocks.get(seated.seat)
             if clock and clock.deadline and seated.match.asked(seated.seat):
@@ -154,7 +154,7 @@ class Hours(Tables):
         self._meant_here(seated, command)
         step = Step(seated.match, self._world(caller.now))
         to = pace.extend(step, seated.seat, command.arguments["time"], caller.signed)
-        self._commit(seated, step, caller.now)
+        self._commit(seated, step)
         facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
         return Answer("extend", facts | self._facts(seated), match=seated.place)
 
@@ -163,5 +163,5 @@ class Hours(Tables):
         self._meant_here(seated, command)
         step = Step(seated.match, self._world(caller.now))
         pace.claim(step, seated.seat, caller.signed)
-        self._commit(seated, step, caller.now)
+        self._commit(seated, step)
         return Answer("claim", self._facts(seated), match=seated.place)

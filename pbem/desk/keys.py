@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk import evidence
 from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, duration
+from pbem.desk.table import commit
 from pbem.games import Fault, Refused
 from pbem.identity import BadKey, Key
 from pbem.match.keys import HOW, KeyChange
-from pbem.match.life import Step
+from pbem.match.life import RUNNING, Step
 from pbem.match.transcript import digest
 from pbem.store.database import moment, stamp
 from pbem.store.keychanges import WaitingKey
@@ -134,8 +135,7 @@ class KeyLife:
 
     def add(self, caller: Caller, command: Command) -> Answer:
         """An old key asks for a new one."""
-        if caller.verdict.kind != "valid":
-            raise Refused(Fault(command.name, None, _NO_KEY))
+        _demand_key(caller, command)
         player = _player(caller)
         self._misplaced(player, command)
         _fit(caller, command)
@@ -146,8 +146,7 @@ class KeyLife:
 
     def revoke(self, caller: Caller, command: Command) -> Answer:
         """A key is not to count any more."""
-        if caller.verdict.kind != "valid":
-            raise Refused(Fault(command.name, None, _NO_KEY))
+        _demand_key(caller, command)
         player = _player(caller)
         self._misplaced(player, command)
         _fit(caller, command)
@@ -413,13 +412,12 @@ class KeyLife:
         for match, row, seat in self._running(player):
             step = Step(match, self._world(now))
             step.keys(seat, change)
-            self._archive.save(row.number, match, step)
-            self._clerk.tell(step.notices, step.match, row, now)
+            commit(self._archive, self._clerk, match, row, step)
 
     def _running(self, player: PlayerRow) -> Iterator[tuple[Match, MatchRow, int]]:
         for number in self._archive.matches.of_player(player.name):
             row = self._archive.matches.row(number)
-            if row is None or row.phase not in ("setup", "playing"):
+            if row is None or row.phase not in RUNNING:
                 continue
             loaded = self._archive.load(number)
             assert loaded is not None
@@ -483,6 +481,11 @@ class KeyLife:
     def _spare(self, mark: str, name: str, now: datetime) -> None:
         if self._today(mark, now) > _LETTERS_A_DAY:
             raise Refused(Fault(name, None, f"{_LETTERS_A_DAY} such letters went out today; come back tomorrow"))
+
+
+def _demand_key(caller: Caller, command: Command) -> None:
+    if caller.verdict.kind != "valid":
+        raise Refused(Fault(command.name, None, _NO_KEY))
 
 
 def _player(caller: Caller) -> PlayerRow:

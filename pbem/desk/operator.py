@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.clerk import Out
+from pbem.desk.table import commit
 from pbem.games import Fault, Refused
 from pbem.match.life import Step
 from pbem.store.database import Database, StoreError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
-    from pbem.match.life import World
+    from pbem.match.life import Match, World
+    from pbem.store.matches import MatchRow
     from pbem.store.operator import Instruction
     from pbem.store.players import Players
 
@@ -118,7 +120,7 @@ class Operator:
         loaded = self._archive.load(number)
         if loaded is None:
             raise Refused(Fault(instruction.what, None, f"there is no match m{number}"))
-        match, _ = loaded
+        match, row = loaded
         reason = " ".join(instruction.reason.split())[:REASON]
         if instruction.what == "end" and match.phase in PROPOSED:
             return self._withdraw(number, now)
@@ -130,7 +132,7 @@ class Operator:
             step.advance()
         else:
             step.stop(reason)
-        return self._commit(number, step, now)
+        return self._commit(match, row, step)
 
     def _withdraw(self, number: int, now: datetime) -> str:
         """End a match that nobody has agreed to yet: it has no transcript."""
@@ -160,13 +162,9 @@ class Operator:
             assert loaded is not None
             step = Step(loaded[0], self._world(now))
             step.restored(generation)
-            self._commit(number, step, now)
+            self._commit(*loaded, step)
         return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
-    def _commit(self, number: int, step: Step, now: datetime) -> str:
-        loaded = self._archive.load(number)
-        assert loaded is not None
-        before, row = loaded
-        self._archive.save(number, before, step)
-        self._clerk.tell(step.notices, step.match, row, now)
-        return f"m{number} is {'paused' if step.match.paused else step.match.phase}"
+    def _commit(self, match: Match, row: MatchRow, step: Step) -> str:
+        commit(self._archive, self._clerk, match, row, step)
+        return f"m{row.number} is {'paused' if step.match.paused else step.match.phase}"

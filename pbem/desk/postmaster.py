@@ -15,7 +15,7 @@ import structlog
 from pbem.desk.clerk import Out
 from pbem.mail import bounces
 from pbem.match import pace
-from pbem.match.life import Step
+from pbem.match.life import RUNNING, Step
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["Postmaster"]
 
 UNREACHABLE = "unreachable"
-
-RUNNING = frozenset({"setup", "playing"})
 
 _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
@@ -125,7 +123,7 @@ class Postmaster:
 
     def _clocks(self, player: PlayerRow, now: datetime, since: datetime | None) -> None:
         """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""
-        for number in self._archive.matches.of_player(player.name, tuple(RUNNING)):
+        for number in self._archive.matches.of_player(player.name, RUNNING):
             loaded = self._archive.load(number)
             assert loaded is not None
             match, _ = loaded

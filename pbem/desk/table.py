@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
 
-__all__ = ["Seated", "Tables"]
+__all__ = ["Seated", "Tables", "commit"]
 
 
 @dataclass(slots=True)
@@ -40,6 +40,12 @@ class Seated:
     def place(self) -> tuple[Match, MatchRow, int]:
         """What an answer belongs to."""
         return self.match, self.row, self.seat
+
+
+def commit(archive: Archive, clerk: Clerk, match: Match, row: MatchRow, step: Step) -> None:
+    """Write what a step led to from this match, and tell everybody."""
+    archive.save(row.number, match, step)
+    clerk.tell(step.notices, step.match, row, step.world.now)
 
 
 class Tables:
@@ -62,7 +68,7 @@ class Tables:
         step = Step(seated.match, self._world(caller.now))
         pace.catch_up(step)
         if step.entries:
-            self._commit(seated, step, caller.now)
+            self._commit(seated, step)
         return seated
 
     @staticmethod
@@ -85,15 +91,14 @@ class Tables:
             raise KeyError(number)
         return Seated(loaded[0], loaded[1], seat)
 
-    def _submit(self, seated: Seated, step: Step, submission: Submission, now: datetime) -> None:
+    def _submit(self, seated: Seated, step: Step, submission: Submission) -> None:
         self._archive.submit(seated.row.number, seated.match, seated.seat, submission)
         step.advance()
-        self._commit(seated, step, now)
+        self._commit(seated, step)
 
-    def _commit(self, seated: Seated, step: Step, now: datetime) -> None:
+    def _commit(self, seated: Seated, step: Step) -> None:
         """Write what a step led to, and tell everybody; the seat then looks at the match as it became."""
-        self._archive.save(seated.row.number, seated.match, step)
-        self._clerk.tell(step.notices, step.match, seated.row, now)
+        commit(self._archive, self._clerk, seated.match, seated.row, step)
         seated.match = step.match
 
     def _facts(self, seated: Seated) -> dict[str, Any]:

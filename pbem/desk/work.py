@@ -7,7 +7,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from pbem.desk.keys import KeyLife
 from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
+from pbem.desk.table import commit
 from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
 from pbem.identity import Verdict
@@ -64,12 +65,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
-CHANGES = (
-    frozenset(
-        {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"}
-        | {"vacation", "extend", "claim", "draw", "annul"}
-    )
-    | CHANGES_OF_KEYS
+CHANGES = CHANGES_OF_KEYS.union(
+    {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"},
+    {"vacation", "extend", "claim", "draw", "annul"},
 )
 """Commands that a second letter with the same signed text must not carry out again."""
 
@@ -81,6 +79,7 @@ _PER_TICK = 100
 
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
+
 ALONE = frozenset({"key add", "key revoke", "confirm"})
 """Commands of players whose letter is shown to the others at once: nothing else may stand in it."""
 
@@ -98,14 +97,6 @@ _UNSIGNED = 50
 
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Identified:
-    """The bytes that commands are read from, and what is known of who wrote them."""
-
-    verdict: Verdict
-    text: str
 
 
 class Desk:
@@ -301,8 +292,7 @@ class Desk:
         match, row = loaded
         step = Step(match, self._world(now))
         pace.tick(step)
-        self._archive.save(number, match, step)
-        self._clerk.tell(step.notices, step.match, row, now)
+        commit(self._archive, self._clerk, match, row, step)
 
     def _set_aside(self, now: datetime) -> None:
         """Set letters aside on which all attempts were spent, and tell the operator."""
@@ -361,12 +351,10 @@ class Desk:
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
             verdict = Verdict("none", verdict.reason)
-        if verdict.kind in {"none", "valid"}:
-            identified = _Identified(verdict, text)
-        else:
+        if verdict.kind not in {"none", "valid"}:
             return self._refuse_signature(letter, sender, player, verdict, now)
         player, waits = self._keys.writer(sender, player, verdict)
-        reading = commands.parse(identified.text)
+        reading = commands.parse(text)
         tokens = self._mailboxes.tokens_of(letter, row)
         proof = None
         if verdict.kind == "none":
@@ -375,8 +363,8 @@ class Desk:
             if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
                 return "too many unsigned letters today"
         routed = self._routed(letter, row, player, tokens)
-        caller = Caller(sender, player, identified.verdict, letter, routed, now, proof, waits)
-        return self._carry_out(caller, reading, identified, row.received)
+        caller = Caller(sender, player, verdict, letter, routed, now, proof, waits)
+        return self._carry_out(caller, reading, row.received)
 
     def _prove(
         self, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
@@ -428,8 +416,8 @@ class Desk:
                 return found[0]
         return None
 
-    def _carry_out(self, caller: Caller, reading: Reading, identified: _Identified, received: datetime) -> str:
-        signed = digest(identified.verdict.signed) if identified.verdict.kind == "valid" else None
+    def _carry_out(self, caller: Caller, reading: Reading, received: datetime) -> str:
+        signed = digest(caller.verdict.signed) if caller.verdict.kind == "valid" else None
         again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
         if caller.player and signed and again is None:
             self._players.handle(caller.player.name, signed, stamp(caller.now))

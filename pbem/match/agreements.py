@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
-from pbem.match.life import Notice
+from pbem.match.life import RUNNING, Notice
 from pbem.match.pace import keep
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
 
 def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
     """Refuse what makes no sense now."""
-    if match.phase not in ("setup", "playing"):
+    if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, "the match is not being played"))
     if what == DRAW and match.phase != "playing":
         raise Refused(Fault(what, match.id, "no game has begun that could be drawn"))

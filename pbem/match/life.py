@@ -24,7 +24,23 @@ if TYPE_CHECKING:
 
     from pbem.match.terms import Terms
 
-__all__ = ["Ended", "Form", "Match", "Notice", "Paper", "Player", "Signed", "Step", "Submission", "World", "standing"]
+__all__ = [
+    "RUNNING",
+    "Ended",
+    "Form",
+    "Match",
+    "Notice",
+    "Paper",
+    "Player",
+    "Signed",
+    "Step",
+    "Submission",
+    "World",
+    "standing",
+]
+
+RUNNING = ("setup", "playing")
+"""The phases in which something is asked of the players."""
 
 
 PAUSE = "pause"
@@ -361,7 +377,7 @@ class Step:
     def clear(self, seat: int) -> Submission:
         """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
         match = self.match
-        if match.phase not in ("setup", "playing"):
+        if match.phase not in RUNNING:
             raise Refused(Fault("clear", None, "nothing is being asked for"))
         where = "setups" if match.phase == "setup" else "orders"
         submissions: Mapping[int, Submission] = getattr(match, where)
@@ -386,7 +402,7 @@ class Step:
         up, and the others play on.
         """
         match = self.match
-        if match.phase not in ("setup", "playing"):
+        if match.phase not in RUNNING:
             raise Refused(Fault("resign", None, "the match is not being played"))
         if match.phase == "setup" and not whole_match:
             raise Refused(
@@ -438,7 +454,7 @@ class Step:
     def keys(self, seat: int, change: KeyChange) -> None:
         """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
         match = self.match
-        if match.phase not in ("setup", "playing"):
+        if match.phase not in RUNNING:
             raise Refused(Fault("keys", match.id, f"this match is {match.phase}"))
         player = change.after(match.players[seat - 1], match.prev)
         self.papers += [
@@ -519,7 +535,7 @@ class Step:
     def _under_way(self, event: str, *, paused: bool | None) -> None:
         """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
         match = self.match
-        if match.phase not in ("setup", "playing"):
+        if match.phase not in RUNNING:
             raise Refused(Fault(event, match.id, f"the match is {match.phase}, not under way"))
         if paused is not None and bool(match.paused) != paused:
             raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))

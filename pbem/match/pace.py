@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.clock import VACATION, Clock, Stop
-from pbem.match.life import Notice, standing
+from pbem.match.life import RUNNING, Notice, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +107,7 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
 def claim(step: Step, seat: int, signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`."""
     match = step.match
-    if match.phase not in ("setup", "playing"):
+    if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, "the match is not being played"))
     if match.terms.miss != "wait":
         raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
