@@ -20,6 +20,7 @@ from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
 from pbem.match.bundle import Bundle
+from pbem.match.life import RUNNING
 from pbem.match.transcript import Entry
 from pbem.store.matches import Matches
 from pbem.store.people import People
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.store.people import Standing
     from pbem.store.vault import Vault
 
-__all__ = ["Finished", "Public", "signed_form"]
+__all__ = ["Finished", "Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
@@ -42,6 +43,8 @@ _PAPERS = re.compile(r"(openings|receipts|reports|records)/game-[0-9]+[a-z0-9.-]
 _FORMS = frozenset({"setup", "orders", "resign", "draw", "annul", "claim", "extend"})
 """The commands whose letters stand in a bundle and say nothing but what the record says too."""
 
+_BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
+"""The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
@@ -51,7 +54,8 @@ class Finished:
     """A public match that is closed: what the page of a server says of it, and what its own page is made of."""
 
     summary: Mapping[str, Any]
-    bundle: Bundle
+    bundle: Bundle | None
+    """None where its transcript itself holds addresses, in certificates: then the match has no page."""
     forms: Mapping[str, str]
     """The signed forms of letters that hold nothing else, by the letters' names."""
     press: Sequence[PressRow]
@@ -89,8 +93,8 @@ class Public:
 
     def running(self) -> Iterator[dict[str, Any]]:
         """The public matches that are being played, newest first: no more than where each stands."""
-        for number in reversed(self._matches.in_phases("setup", "playing")):
-            if match := self._public(number, ("setup", "playing")):
+        for number in reversed(self._matches.in_phases(*RUNNING)):
+            if match := self._public(number, RUNNING):
                 yield _summary(match)
 
     def finished(self) -> Iterator[Finished]:
@@ -110,7 +114,8 @@ class Public:
                 "ended": entries[-1].time[:10],
                 "turns": sum(ended.turns for ended in match.games),
             }
-            bundle = Bundle(entries, [row.signature for row in rows], open_papers)
+            bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
+            bundle = Bundle(entries, [row.signature for row in rows], open_papers) if bare else None
             yield Finished(summary, bundle, dict(_forms(match, papers)), self._matches.press(number))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
@@ -119,6 +124,15 @@ class Public:
         if loaded is None or loaded[0].terms.privacy != "public" or loaded[0].phase not in phases:
             return None
         return loaded[0]
+
+
+def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
+    """The formats of all keys that a transcript holds."""
+    for entry in entries:
+        if entry.type == "agreed":
+            yield from (key["format"] for player in entry.body["players"].values() for key in player["keys"])
+        elif entry.type == "keys":
+            yield from (key["format"] for key in entry.body["added"])
 
 
 def _nothing_is_signed(_statement: bytes) -> bytes:

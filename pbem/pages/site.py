@@ -59,8 +59,10 @@ def pages(site: Mapping[str, Any], finished: Iterable[Any]) -> Iterator[tuple[st
     for game in GAMES:
         yield f"{game}.html", composer(game)
     for match in finished:
-        summaries.append(match.summary)
-        yield f"{match.summary['id']}.html", match_page(match.bundle, match.forms, match.press, str(site["server"]))
+        summaries.append({**match.summary, "page": match.bundle is not None})
+        if match.bundle is not None:
+            html = match_page(match.bundle, match.forms, match.press, str(site["server"]))
+            yield f"{match.summary['id']}.html", html
     yield "index.html", index({**site, "finished": summaries})
 
 

@@ -13,9 +13,10 @@ from click.testing import CliRunner
 from referee import ANN, BOB, SERVER, Referee, attachment, form_in
 
 from pbem.cli import main
-from pbem.desk.public import Public, signed_form
+from pbem.desk.public import Public, key_formats, signed_form
 from pbem.identity import ssh
 from pbem.match import bundle
+from pbem.match.transcript import Entry, canonical
 from pbem.pages import site
 
 if TYPE_CHECKING:
@@ -99,6 +100,29 @@ def test_no_address_and_no_token_gets_out(referee: Referee) -> None:
     assert len(tokens) == 3
     assert not [token for token in tokens if token in out]
     assert "m2" in pages["index.html"]
+
+
+def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    public = Public(SERVER, referee.database, referee.vault)
+    (match,) = public.finished()
+    assert match.bundle is not None
+    first = json.loads(match.bundle.entries[0].canonical())
+    assert list(key_formats(match.bundle.entries)) == ["ssh", "ssh"]
+    first["body"]["players"]["2"]["keys"][0]["format"] = "openpgp"
+    change = {**first, "type": "keys", "body": {"added": [{"format": "smime"}]}}
+    assert list(key_formats([Entry.read(canonical(first)), Entry.read(canonical(change))])) == [
+        "ssh",
+        "openpgp",
+        "smime",
+    ]
+    monkeypatch.setattr("pbem.desk.public.key_formats", lambda _: ["ssh", "openpgp"])
+    pages = files(referee)
+    assert "m1.html" not in pages
+    assert "ann (agreed length)" in pages["index.html"]
+    assert 'href="m1.html"' not in pages["index.html"]
+    assert "which hold addresses" in " ".join(pages["index.html"].split())
 
 
 def test_a_private_match_is_nowhere(referee: Referee) -> None:
