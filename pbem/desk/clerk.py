@@ -8,7 +8,7 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
-from pbem.match import bundle
+from pbem.match import ahead, bundle
 from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.match.life import Ended, Match, Notice
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out", "duration", "named"]
+__all__ = ["Clerk", "Out", "duration", "escaped", "named"]
 
 
 @dataclass(slots=True)
@@ -216,6 +217,10 @@ class Clerk:
             facts["by"] = match.name(facts["by"])
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
+            # What is stored, and whether it is legal, is for its own player alone.
+            own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
+            facts["default"] = ahead.default(match, seat) if own else None
+            facts["faults"] = [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if own else []
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
@@ -281,7 +286,19 @@ class Clerk:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
+        taken_up, stand_in = facts["taken_up"], facts["stand_in"]
+        played = None
+        if stand_in is not None:
+            receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
+            paper = stand_in.paper.encode()
+            out.attachments.append((receipt, "text/plain", paper))
+            signature = self._archive.vouch(match.id, digest(paper))
+            played = {"text": stand_in.text, "file": receipt, "hash": digest(paper), "signature": signature}
         return {
+            "played": played,
+            "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
+            "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
+            "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
             "view": match.view(seat),
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
@@ -406,6 +423,15 @@ def visible(text: str) -> str:
     return "".join(
         char if char.isprintable() else kept.get(char) or char.encode("unicode_escape").decode() for char in text
     )
+
+
+def escaped(fault: Fault) -> Fault:
+    """A fault in which a letter that only looks like another one can be told from it."""
+
+    def ascii_only(text: str) -> str:
+        return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
+
+    return replace(fault, token=fault.token and ascii_only(fault.token), message=ascii_only(fault.message))
 
 
 def _subject(notice: Notice) -> str:

@@ -12,9 +12,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["GAMES", "Fault", "Options", "Orders", "Refused", "Report", "Result", "Rules", "Setup", "State", "rules"]
+__all__ = [
+    "GAMES",
+    "Fault",
+    "Options",
+    "Orders",
+    "Refused",
+    "Report",
+    "Result",
+    "Rules",
+    "Setup",
+    "State",
+    "faults",
+    "rules",
+]
 
 Report = dict[str, Any]
 """What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
@@ -48,6 +61,15 @@ class Result:
     winner: int
     scores: tuple[int, ...]
     reason: str = "rules"
+
+
+def faults(judge: Callable[..., object], *arguments: Any) -> tuple[Fault, ...]:
+    """The faults that a judge finds; none when what was written is legal."""
+    try:
+        judge(*arguments)
+    except Refused as refused:
+        return refused.faults
+    return ()
 
 
 class Options(Protocol):
@@ -125,6 +147,9 @@ class Rules(Protocol):
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
+
+    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
