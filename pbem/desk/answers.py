@@ -323,6 +323,7 @@ class Answers(Tables):
         facts = {
             "standing": standing if standing and standing.standing else None,
             "stored": self._early.stored(match, seat),
+            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
             "view": match.view(seat),
         }
         return Answer("status", facts | self._facts(seated), match=seated.place)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
-    from pbem.match.life import Ended, Match, Notice
+    from pbem.match.life import Ended, Match, Notice, Submission
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
@@ -264,6 +264,7 @@ class Clerk:
             "me": seat,
             "level": self._players.level(match.name(seat)),
             "asked": match.asked(seat),
+            "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
@@ -329,6 +330,7 @@ class Clerk:
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
+            "standing": _standing(submission),
             "view": match.view(seat),
         }
         return self._attach(match, "position", content, out)
@@ -445,6 +447,13 @@ def _subject(notice: Notice) -> str:
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
     return "(free)" if name.startswith("?") else name
+
+
+def _standing(submission: Submission | None) -> dict[str, Any] | None:
+    """What stands already when a turn begins: orders that came in advance."""
+    if submission is None or not submission.standing:
+        return None
+    return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
 
 
 def _commitments(match: Match) -> dict[int, str]:

@@ -329,7 +329,7 @@ class Against:
             yield self._otherwise(what, is_signed, reason, entry.seq)
 
     def _by_default_orders(self, receipt: Receipt) -> Finding:
-        """Default orders that were stored: they may never have been played, but if the game was claimed, why not?"""
+        """Default orders that were stored, and perhaps never played; a claim, however, should not have met them."""
         what = f"receipt of default orders of game {receipt.game}, rev {receipt.rev}"
         game = 0
         for entry in self.found.entries:
