@@ -652,8 +652,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "orders",
-            "Hand in all your orders of this turn, or in advance of a later one, or default orders for turns that you"
-            " miss; they replace earlier ones. final: do not wait for second thoughts.",
+            "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones.",
             (_MATCH_SLOT, Slot("turn 5|default", _turn_or_default), Slot("[final]", _final)),
             body="text",
             signed=True,
@@ -661,8 +660,7 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "clear",
-            "Withdraw your stored orders of this or a later turn, your default orders, or your setup before the game"
-            " begins.",
+            "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins.",
             (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
