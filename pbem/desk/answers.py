@@ -19,6 +19,7 @@ from pbem.desk.clerk import Out
 from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.hours import Hours
+from pbem.desk.substitutes import Substitutes
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import BadKey
@@ -98,6 +99,7 @@ class Answers(Tables):
             **self._gathering.commands,
             **Around(players, archive, clerk, world, people).commands,
             **Agreements(players, archive, clerk, world).commands,
+            **Substitutes(players, archive, clerk, world, people).commands,
             **keys.commands,
             **Hours(players, archive, clerk, world, clock, time).commands,
         }

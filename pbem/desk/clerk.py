@@ -115,6 +115,11 @@ class Clerk:
         )
         self._outbox.put(address, message_id, raw, now)
 
+    @property
+    def address(self) -> str:
+        """The server's address, of no match."""
+        return self._composer.address
+
     def sub_address(self, detail: str) -> str:
         """The server's sub-address with this detail."""
         return self._composer.sub_address(detail)
@@ -180,8 +185,8 @@ class Clerk:
             "grace": duration(match.terms.grace),
             "bank": duration(match.terms.bank),
             "options": dict(match.options.changed) if match.options else {},
-            "names": {seat: named(name) for seat, name in enumerate(match.terms.players, start=1)},
-            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
+            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
             "me": None,
             "finished": match.games,
             "totals": match.totals,
@@ -214,6 +219,8 @@ class Clerk:
             facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
         elif notice.kind == "offer":
             facts["by"] = match.name(facts["by"])
+        elif notice.kind in _OF_SEATS:
+            facts |= self._of_seats(notice, out)
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
         if notice.kind in _BRING_DEADLINES:
@@ -232,7 +239,7 @@ class Clerk:
 
     def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
         """The boards as a picture that goes with the letter; its Content-ID."""
-        content = draw(shown, dict(enumerate(match.terms.players, start=1)))
+        content = draw(shown, dict(enumerate(match.names, start=1)))
         content_id = f"{digest(content)[:32]}@{self._composer.server}"
         out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
         return content_id
@@ -334,6 +341,27 @@ class Clerk:
         }
         return self._attach(match, "setup", content, out)
 
+    def _of_seats(self, notice: Notice, out: Out) -> dict[str, Any]:
+        """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
+        match, seat, facts = notice.match, notice.seat, notice.facts
+        if notice.kind == "substitute":
+            return {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
+        if notice.kind == "substituted":
+            return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
+        if match.phase != "playing":
+            return {"setup": None}
+        submission = match.setups[seat]
+        name = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt"
+        out.attachments.append((name, "text/plain", submission.paper.encode()))
+        welcome: dict[str, Any] = {
+            "view": match.view(seat),
+            "commitments": _commitments(match),
+            "levels": _levels(match),
+        }
+        welcome |= {"setup": submission.text, "file_name": name, "composer": self._position(match, seat, out)}
+        hashed = digest(submission.paper.encode())
+        return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
+
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
@@ -389,12 +417,18 @@ _SUBJECTS = {
     "vacation": "{title}, game {game}, {what}: a vacation",
     "offer": "{title}, game {game}, {what}: {matter}",
     "keys": "{title}, {by} has changed keys",
+    "substitute": "{title}, who is to have a seat?",
+    "substituted": "{title}, {who} takes a seat",
+    "welcome": "{title}, game {game}, {what}: your seat",
     "paused": "{title}, the match is paused",
     "restored": "{title}, the match is paused: the server was restored",
     "resumed": "{title}, the match goes on",
 }
 
-_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
+_OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
+"""The letters about a seat that changes hands."""
+
+_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended", "welcome"})
 """The letters with a calendar file."""
 
 
@@ -412,7 +446,15 @@ def _subject(notice: Notice) -> str:
     match = notice.match
     what = f"turn {match.turn}" if match.phase == "playing" else "setup"
     matter = {"draw": "a draw?", "annul": "to be annulled?"}.get(str(notice.facts.get("agreement")), "")
-    facts = {"title": match.rules.title, "game": match.game, "what": what, "matter": matter, **notice.facts}
+    who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
+    facts = {
+        "who": who,
+        "title": match.rules.title,
+        "game": match.game,
+        "what": what,
+        "matter": matter,
+        **notice.facts,
+    }
     return _SUBJECTS[notice.kind].format(**facts)
 
 

@@ -67,11 +67,11 @@ __all__ = ["Desk"]
 
 CHANGES = CHANGES_OF_KEYS.union(
     {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"},
-    {"vacation", "extend", "claim", "draw", "annul"},
+    {"vacation", "extend", "claim", "draw", "annul", "substitute"},
 )
 """Commands that a second letter with the same signed text must not carry out again."""
 
-EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul"})
+EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul", "substitute"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
 
 _PER_TICK = 100
@@ -86,7 +86,7 @@ ALONE = frozenset({"key add", "key revoke", "confirm"})
 _COMMANDS = 20
 """How many commands of one letter are answered."""
 
-_NO_EFFECT = frozenset({"refused", "again", "again_mailbox"})
+_NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form"})
 """The answers to commands that changed nothing."""
 
 _ECHO = 4000
@@ -148,6 +148,7 @@ class Desk:
             self._today,
             self._reader.bounce,
             self._world,
+            self._time,
         )
         self._operator = Operator(
             config.operator,

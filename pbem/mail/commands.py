@@ -58,6 +58,8 @@ class Arguments(TypedDict, total=False):
     """Press to observers, too."""
     name: str
     """A player's name, lower case."""
+    leaver: str
+    """The name of the player whose seat somebody is to take, lower case."""
     rules: str
     """Name of a game, lower case."""
     topic: str
@@ -361,6 +363,14 @@ def _name(words: _Words, given: Arguments) -> str | None:
         return "give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"
     given["name"] = words.bare().lower()
     words.take()
+    return None
+
+
+def _leaver(words: _Words, given: Arguments) -> str | None:
+    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in _RESERVED:
+        return "say for whom: `substitute m17 carl for bob`"
+    given["leaver"] = words.bare(1).lower()
+    words.at += 2
     return None
 
 
@@ -712,8 +722,15 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "claim",
-            "Claim the game from an opponent whose deadline and grace are over, where the rules agreed say wait.",
+            "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else can.",
             (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "substitute",
+            "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with a hash.",
+            (_MATCH_SLOT, Slot("CARL", _name), Slot("for BOB", _leaver), Slot("[hash]", _hash)),
             signed=True,
             opens=_A_MATCH,
         ),

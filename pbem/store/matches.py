@@ -105,6 +105,19 @@ class Matches:
             "UPDATE matches SET terms = ?, phase = ? WHERE number = ?", (json.dumps(terms), phase, number)
         )
 
+    def reseat(self, number: int, seat: int, player: str, token: str) -> None:
+        """Give a seat that is taken to another player, with a token of its own."""
+        self._database.execute(
+            "UPDATE seats SET player = ?, token = ? WHERE match = ? AND seat = ?", (player, token, number, seat)
+        )
+
+    def give_up(self, number: int, game: int, turn: int, seat: int) -> None:
+        """Forget what waits of a seat: it counts no longer."""
+        place = (number, game, turn, seat)
+        self._database.execute(
+            "DELETE FROM submissions WHERE match = ? AND game = ? AND turn = ? AND seat = ?", place
+        )
+
     def pending(self, player: str) -> int:
         """How many proposals of the player (who has their first seat) wait for an answer."""
         query = (
