@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "letters" / "golden"
 
-_CHANCE = re.compile(r"[0-9a-f]{64}|(?<=m1\.)[0-9a-f]{16}")
+_CHANCE = re.compile(r"[0-9a-f]{64}|(?<=m[0-9]\.)[0-9a-f]{16}")
 """Hashes, signatures and tokens: what they are does not matter to how a letter reads."""
 
 

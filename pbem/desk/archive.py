@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.desk.ratings import rated
+from pbem.desk.ratings import rated, reliability
 from pbem.match.clock import Clock
 from pbem.match.life import Form, Match, Step, Submission
 from pbem.match.retrace import retrace
@@ -117,6 +117,8 @@ class Archive:
             stamp(match.wakes) if match.wakes else None,
         )
         self._keep(number, match)
+        for seat, in_time in reliability(before, step.entries):
+            self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":
             self._rate(match)
 

@@ -88,8 +88,8 @@ class Clerk:
         about = {"server": self._composer.server, "operator": self._operator}
         return self._composer.templates.render(template, **about, **facts)
 
-    def send(self, address: str, out: Out, now: datetime) -> None:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
+    def send(self, address: str, out: Out, now: datetime) -> int:
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its number there.
 
         To a player without a key it has a Reply-To that is good for one letter.
         """
@@ -113,7 +113,7 @@ class Clerk:
             html=out.html and visible(out.html),
             pictures=out.pictures,
         )
-        self._outbox.put(address, message_id, raw, now)
+        return self._outbox.put(address, message_id, raw, now)
 
     @property
     def address(self) -> str:
@@ -130,7 +130,10 @@ class Clerk:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
                 wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
-                self.send(player.address, self.notice(notice, latest, row, wanted, now), now)
+                letter = self.send(player.address, self.notice(notice, latest, row, wanted, now), now)
+                clock = notice.match.clocks.get(notice.seat)
+                if clock and notice.kind in _START_CLOCKS:
+                    self._outbox.watch(letter, row.number, notice.seat, clock.since)
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 
@@ -414,6 +417,7 @@ _SUBJECTS = {
     "reminder": "{title}, game {game}, {what}: a reminder",
     "missed": "{title}, game {game}, {what}: the time is over",
     "extended": "{title}, game {game}, {what}: you have more time",
+    "moved": "{title}, game {game}, {what}: you have more time",
     "vacation": "{title}, game {game}, {what}: a vacation",
     "offer": "{title}, game {game}, {what}: {matter}",
     "keys": "{title}, {by} has changed keys",
@@ -428,7 +432,10 @@ _SUBJECTS = {
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
 
-_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended", "welcome"})
+_START_CLOCKS = frozenset({"setup", "begin", "turn", "welcome"})
+"""The letters that ask for something: as long as they are under way, the clock stands."""
+
+_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended", "moved", "welcome"})
 """The letters with a calendar file."""
 
 

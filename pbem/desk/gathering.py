@@ -157,7 +157,12 @@ class Gathering(Tables):
         if self._people.silent(address) or not self._people.invite(address, stamp(now)):
             return False
         text = self._clerk.render(
-            "letters/invitation.txt", by=by, terms=terms, title=rules(terms.game).title, match=f"m{number}"
+            "letters/invitation.txt",
+            by=by,
+            terms=terms,
+            title=rules(terms.game).title,
+            match=f"m{number}",
+            found=self._people.standing(terms.game, by),
         )
         self._clerk.send(address, Out(f"[pbem] {by} invites you to a game by mail", text), now)
         return True
@@ -226,9 +231,10 @@ class Gathering(Tables):
         seated = self._seated(number, player)
         if phase == "proposed":
             self._propose(seated, now, None if tell else seat)
+        joined = {"by": player, "found": self._people.standing(terms.game, player)}
         for other in seated.row.seats:
             if other.accepted:
-                self._write_to(seated, other.seat, "joined", f"{player} joins", now, by=player)
+                self._write_to(seated, other.seat, "joined", f"{player} joins", now, **joined)
         return seated
 
     # Agreeing.

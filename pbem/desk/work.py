@@ -18,6 +18,7 @@ from pbem.desk.answer import Answer, Caller
 from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out
+from pbem.desk.courier import Courier
 from pbem.desk.forms import said
 from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
 from pbem.desk.keys import KeyLife
@@ -160,6 +161,7 @@ class Desk:
             self._world,
             lambda: random(6).hex(),
         )
+        self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
         self._random = random
         self._keys = KeyLife(
             config,
@@ -248,6 +250,7 @@ class Desk:
             with self._database.transaction():
                 self._postmaster.tell_failures(now)
         self._beat(now)
+        following = self._see_to_late_letters(now)
         for number in self._archive.matches.due(stamp(now), _PER_TICK):
             try:
                 with self._database.transaction():
@@ -268,7 +271,28 @@ class Desk:
                 raise
         due = self._archive.matches.next_due()
         recovery = self._recover_keys(now)
-        return min(filter(None, [moment(due) if due else None, recovery]), default=None)
+        return min(filter(None, [moment(due) if due else None, recovery, following]), default=None)
+
+    def _see_to_late_letters(self, now: datetime) -> datetime | None:
+        """Let clocks stand for letters that are late; when the next one will be."""
+        with self._database.transaction():
+            due, following = self._courier.due(now)
+        for found in due:
+            try:
+                with self._database.transaction():
+                    self._courier.see_to(found, now)
+            except StoreError:
+                self._archive.forget()
+                raise
+            except Exception as error:
+                self._archive.forget()
+                self._log.error("late letter failed", match=found.match, outbox=found.id, exc_info=error)
+                with self._database.transaction():
+                    self._outbox.unwatch(found)
+            except BaseException:
+                self._archive.forget()
+                raise
+        return following
 
     def _recover_keys(self, now: datetime) -> datetime | None:
         """Carry out the recoveries whose delay is over; when the next one is."""

@@ -243,6 +243,12 @@ def _match(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _match_or_none(words: _Words, given: Arguments) -> str | None:
+    if words.same_line() and _A_MATCH.match(words.word()):
+        return _match(words, given)
+    return None
+
+
 def _number(words: _Words, keyword: str) -> int | None:
     if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
         return None
@@ -664,7 +670,11 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("[turn 5]", _turn_or_none)),
             signed=True,
         ),
-        Form("status", "Show what is stored and what is awaited.", (_MATCH_SLOT,)),
+        Form(
+            "status",
+            "Show what is stored and what is awaited in a match; without one, all of yours on one page.",
+            (Slot("[m17]", _match_or_none),),
+        ),
         Form(
             "preview",
             "Judge orders without storing them.",
@@ -677,6 +687,7 @@ COMMANDS: dict[str, Form] = {
             "Send reports again: the last one, one turn's, or all.",
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
+        Form("diary", "What happened in a match, and when.", (_MATCH_SLOT,), opens=_A_MATCH),
         Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
         Form(
             "press",

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
 
 __all__ = [
+    "arrive",
     "catch_up",
     "claim",
     "claimed",
-    "credit",
+    "delay",
     "extend",
     "find",
     "keep",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 OUTAGE = "outage"
+DELIVERY = "delivery"
 GIFT = (3600, 30 * 86400)
 """The least and the greatest gift of time, in seconds."""
 
@@ -132,16 +134,18 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
         raise Refused(Fault("claim", match.id, "the match is not being played"))
     submissions = match.setups if match.phase == "setup" else match.orders
     silent = sorted(other for other in match.missed if other != seat and not standing(submissions, other))
-    if match.terms.miss == "wait" and silent:
-        if match.asked(seat):
-            raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
-        claimed(step, seat, silent, signed)
-        return
     lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
-    if not lost:
-        agreed = "" if match.terms.miss == "wait" else "; the agreed rules say what a miss means"
-        raise Refused(Fault("claim", match.id, f"nobody's time and grace are over{agreed}"))
-    claimed(step, seat, lost, signed)
+    waits = match.terms.miss == "wait"
+    if waits and silent and not match.asked(seat):
+        claimed(step, seat, silent, signed)
+    elif lost:
+        claimed(step, seat, lost, signed)
+    elif not waits:
+        raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
+    elif match.asked(seat):
+        raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
+    else:
+        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
 
 
 def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
@@ -189,15 +193,23 @@ def vacation(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
             step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
 
 
-def credit(step: Step, seats: Sequence[int], stop: Stop) -> None:
-    """Let the clocks of these seats stand for a time that is over, such as that which a letter was under way."""
-    clocks = step.match.clocks
-    running = [seat for seat in seats if seat in clocks and stop not in clocks[seat].stops]
-    if not running or stop.ended is None:
+def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
+    """The letter that asked a seat then is not delivered yet: the clock stands from its sending on."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or clock.since != asked or seat in step.match.missed:
         return
-    for seat in running:
-        _set(step, seat, clocks[seat].with_stop(stop))
-    step.enter("moved", {"seats": sorted(running), "reason": stop.reason, "until": _time(stop.ended)})
+    _set(step, seat, clock.halted(DELIVERY, since))
+    step.enter("halted", {"seat": seat, "reason": DELIVERY})
+
+
+def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datetime) -> bool:
+    """The letter that asked a seat then was late, and the clock stood so long; whether that matters still."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or clock.since != asked or seat in step.match.missed:
+        return False
+    _set(step, seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
+    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": _time(until)})
+    return True
 
 
 def lose(step: Step, seat: int, since: datetime) -> None:

@@ -221,6 +221,15 @@ class Matches:
         if moved.rowcount != 1:
             raise HeadMoved(str(number))
 
+    def note_press(self, number: int, player: str, time: str) -> None:
+        """Note that a player wrote to the others then; not what."""
+        self._database.execute("INSERT INTO press VALUES (?, ?, ?)", (number, player, time))
+
+    def press(self, number: int) -> list[tuple[str, str]]:
+        """Who wrote to the others, and when, oldest first."""
+        query = "SELECT player, time FROM press WHERE match = ? ORDER BY time"
+        return [(row[0], row[1]) for row in self._database.execute(query, (number,))]
+
     def entries(self, number: int) -> list[EntryRow]:
         """The whole transcript, in order."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? ORDER BY seq"

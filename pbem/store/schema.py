@@ -288,6 +288,34 @@ CREATE TABLE outages (
 CREATE INDEX outages_ended ON outages(ended);
 """
 
+DELIVERIES = """
+CREATE TABLE watched (
+    outbox INTEGER NOT NULL REFERENCES outbox(id),
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    late INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (outbox, match, seat)
+) STRICT, WITHOUT ROWID;
+"""
+
+PRESS = """
+CREATE TABLE press (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    player TEXT NOT NULL,
+    time TEXT NOT NULL
+) STRICT;
+CREATE INDEX press_of_a_match ON press(match, time);
+"""
+
+RELIABILITY = """
+CREATE TABLE turns (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    asked INTEGER NOT NULL,
+    in_time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -299,5 +327,8 @@ MIGRATIONS: tuple[str, ...] = (
     MAILBOXES,
     KEYS,
     CLOCK,
+    DELIVERIES,
+    RELIABILITY,
+    PRESS,
 )
 """The scripts in their order."""
