@@ -8,17 +8,18 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.boards.picture import draw
+from pbem.desk.digest import can_wait, next_digest, pack, together, unpack
+from pbem.desk.out import Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.match import bundle
-from pbem.match.clock import VACATION, on_a_day, written
+from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
 
@@ -29,33 +30,15 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
     from pbem.games.squares import Board
-    from pbem.mail.compose import Attachment, Composer, Picture
+    from pbem.mail.compose import Attachment, Composer
     from pbem.match.life import Ended, Match, Notice
+    from pbem.store.held import Held
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
-    from pbem.store.players import Players
-    from pbem.store.tokens import Place
+    from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Clerk", "Out", "duration", "named"]
-
-
-@dataclass(slots=True)
-class Out:
-    """A letter being written: subject and text, what is attached, and its place in a thread."""
-
-    subject: str
-    text: str
-    html: str | None = None
-    pictures: list[Picture] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
-    reply_to: str | None = None
-    detail: str | None = None
-    """The detail of `reply_to` where that is good for one letter."""
-    place: Place | None = None
-    """Where the match stands that the letter is about: an answer to it is good for that place."""
-    references: Sequence[str] = ()
-    in_reply_to: str | None = None
 
 
 class Clerk:
@@ -70,9 +53,11 @@ class Clerk:
         archive: Archive,
         random: Callable[[int], bytes],
         mailboxes: Mailboxes,
+        held: Held,
         operator: str = "",
         pages: str = "",
     ) -> None:
+        self._held = held
         self._operator = operator
         self._composer = composer
         self._outbox = outbox
@@ -124,16 +109,61 @@ class Clerk:
         """The server's sub-address with this detail."""
         return self._composer.sub_address(detail)
 
+    def post(  # noqa: PLR0913, PLR0917 - to whom, what, and why it may wait
+        self, player: PlayerRow, number: int, out: Out, now: datetime, kind: str, match: Match | None, seat: int
+    ) -> None:
+        """Send a letter about a match: at once, or with the player's next digest where it can wait for that."""
+        if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
+            zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
+            due = next_digest(now, zone)
+            if can_wait(kind, match, seat, due):
+                self._held.hold(player.name, number, pack(out), due)
+                return
+        # What waits about the same match comes with it: nobody is to read of the end before the turn.
+        waiting = [unpack(row.content) for row in self._held.take(player.name, number)]
+        self._send_together(player, [*waiting, out], now)
+
+    def send_digests(self, now: datetime) -> None:
+        """Send the digests that are due; without a key one for each match, for its reply address."""
+        for name in self._held.due(now):
+            player = self._players.by_name(name)
+            assert player is not None
+            matches: dict[int, list[Out]] = {}
+            for row in self._held.take(name):
+                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
+            for outs in matches.values():
+                self._send_together(player, outs, now, digest=True)
+
+    def next_digest(self) -> datetime | None:
+        """When the next digest is due."""
+        return self._held.next_due()
+
+    def hurry(self, player: str, now: datetime) -> None:
+        """Send what waits for this player at the next opportunity: no digest is wanted any more."""
+        self._held.hurry(player, now)
+
+    def _send_together(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool = False) -> None:
+        preface = self.render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
+        one = together(outs, self.render, preface)
+        for out in outs:
+            if out is not one and out.detail and out.detail != one.detail:
+                self._mailboxes.give(out.detail, player, out.place, now)
+        letter = self.send(player.address, one, now)
+        # Of several turns of a match the last one is asked for.
+        for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
+            self._outbox.watch(letter, match, seat, asked)
+
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
                 wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
-                letter = self.send(player.address, self.notice(notice, latest, row, wanted, now), now)
+                out = self.notice(notice, latest, row, wanted, now)
                 clock = notice.match.clocks.get(notice.seat)
                 if clock and notice.kind in _START_CLOCKS:
-                    self._outbox.watch(letter, row.number, notice.seat, clock.since)
+                    out.watch = (row.number, notice.seat, clock.since)
+                self.post(player, row.number, out, now, notice.kind, latest, notice.seat)
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 

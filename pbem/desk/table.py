@@ -138,4 +138,4 @@ class Tables:
         out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
         m = self._clerk.facts(match, seated.row, seat, match)
         out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
-        self._clerk.send(player.address, out, now)
+        self._clerk.post(player, seated.row.number, out, now, template, match, seat)

@@ -37,6 +37,7 @@ from pbem.match.transcript import digest
 from pbem.points import passing
 from pbem.reader import InProcess
 from pbem.store.database import StoreError, moment, stamp
+from pbem.store.held import Held
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
@@ -137,6 +138,7 @@ class Desk:
             self._archive,
             random,
             self._mailboxes,
+            Held(database, vault),
             config.operator,
             config.pages,
         )
@@ -271,7 +273,11 @@ class Desk:
                 raise
         due = self._archive.matches.next_due()
         recovery = self._recover_keys(now)
-        return min(filter(None, [moment(due) if due else None, recovery, following]), default=None)
+        if (digest := self._clerk.next_digest()) is not None and digest <= now:
+            with self._database.transaction():
+                self._clerk.send_digests(now)
+            digest = self._clerk.next_digest()
+        return min(filter(None, [moment(due) if due else None, recovery, following, digest]), default=None)
 
     def _see_to_late_letters(self, now: datetime) -> datetime | None:
         """Let clocks stand for letters that are late; when the next one will be."""

@@ -31,7 +31,11 @@ FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof"
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
-SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text"), "timezone": ("UTC",)}
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "format": ("both", "pictures", "text"),
+    "mail": ("each", "digest"),
+    "timezone": ("UTC",),
+}
 """What `set` sets: each setting with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
@@ -130,6 +134,7 @@ class Reading:
 
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
@@ -244,9 +249,7 @@ def _match(words: _Words, given: Arguments) -> str | None:
 
 
 def _match_or_none(words: _Words, given: Arguments) -> str | None:
-    if words.same_line() and _A_MATCH.match(words.word()):
-        return _match(words, given)
-    return None
+    return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
 
 
 def _number(words: _Words, keyword: str) -> int | None:
@@ -619,8 +622,8 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "set",
-            "Choose your time zone, or how reports come: as text and HTML (both), with pictures, or as text alone.",
-            (Slot("timezone Europe/Berlin|format both|pictures|text", _setting),),
+            "Choose your time zone, a letter an event or one a day, and reports with HTML (both), pictures or text.",
+            (Slot("timezone Europe/Berlin|mail each|digest|format both|pictures|text", _setting),),
             opens=_A_SETTING,
         ),
         Form(

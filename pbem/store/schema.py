@@ -316,6 +316,18 @@ CREATE TABLE turns (
 ) STRICT, WITHOUT ROWID;
 """
 
+DIGESTS = """
+CREATE TABLE held (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    player TEXT NOT NULL REFERENCES players(name),
+    match INTEGER NOT NULL,
+    due TEXT NOT NULL,
+    sealed BLOB NOT NULL
+) STRICT;
+CREATE INDEX held_of_a_player ON held(player, match);
+CREATE INDEX held_due ON held(due);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -330,5 +342,6 @@ MIGRATIONS: tuple[str, ...] = (
     DELIVERIES,
     RELIABILITY,
     PRESS,
+    DIGESTS,
 )
 """The scripts in their order."""
