@@ -109,19 +109,21 @@ class Clerk:
         """The server's sub-address with this detail."""
         return self._composer.sub_address(detail)
 
-    def post(  # noqa: PLR0913, PLR0917 - to whom, what, and why it may wait
-        self, player: PlayerRow, number: int, out: Out, now: datetime, kind: str, match: Match | None, seat: int
-    ) -> None:
-        """Send a letter about a match: at once, or with the player's next digest where it can wait for that."""
+    def post(self, row: MatchRow, seat: int, outs: Sequence[tuple[str, Out]], match: Match, now: datetime) -> None:
+        """Send a seat letters, each with its kind, as one: at once, or with the next digest if all can wait."""
+        player = self._players.by_name(row.of(seat).player)
+        if player is None:
+            return
         if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
             zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
             due = next_digest(now, zone)
-            if can_wait(kind, match, seat, due):
-                self._held.hold(player.name, number, pack(out), due)
+            if all(can_wait(kind, match, seat, due) for kind, _ in outs):
+                for _, out in outs:
+                    self._held.hold(player.name, row.number, pack(out), due)
                 return
         # What waits about the same match comes with it: nobody is to read of the end before the turn.
-        waiting = [unpack(row.content) for row in self._held.take(player.name, number)]
-        self._send_together(player, [*waiting, out], now)
+        waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
+        self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
     def send_digests(self, now: datetime) -> None:
         """Send the digests that are due; without a key one for each match, for its reply address."""
@@ -154,7 +156,8 @@ class Clerk:
             self._outbox.watch(letter, match, seat, asked)
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
-        """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
+        """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
+        letters: dict[int, list[tuple[str, Out]]] = {}
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
@@ -163,9 +166,11 @@ class Clerk:
                 clock = notice.match.clocks.get(notice.seat)
                 if clock and notice.kind in _START_CLOCKS:
                     out.watch = (row.number, notice.seat, clock.since)
-                self.post(player, row.number, out, now, notice.kind, latest, notice.seat)
+                letters.setdefault(notice.seat, []).append((notice.kind, out))
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
+        for seat, outs in letters.items():
+            self.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> str:
         """What observers read of a notice: the public view, and never a fact of the seat that it was for."""

@@ -131,11 +131,8 @@ class Tables:
 
     def _write_to(self, seated: Seated, seat: int, template: str, subject: str, now: datetime, **facts: Any) -> None:
         """A letter of its own to another seat of the match."""
-        player = self._players.by_name(seated.row.of(seat).player)
-        if player is None:
-            return
         match = seated.match
         out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
         m = self._clerk.facts(match, seated.row, seat, match)
         out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
-        self._clerk.post(player, seated.row.number, out, now, template, match, seat)
+        self._clerk.post(seated.row, seat, [(template, out)], match, now)
