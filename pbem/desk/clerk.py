@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.boards.picture import draw
-from pbem.desk.digest import can_wait, next_digest, pack, together, unpack
+from pbem.desk.digest import MOST, can_wait, next_digest, pack, together, unpack
 from pbem.desk.out import Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
@@ -145,6 +145,10 @@ class Clerk:
         self._held.hurry(player, now)
 
     def _send_together(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool = False) -> None:
+        for first in range(0, len(outs), MOST):
+            self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
+
+    def _send_as_one(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool) -> None:
         preface = self.render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
         one = together(outs, self.render, preface)
         for out in outs:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.match.life import Match
 
-__all__ = ["CAN_WAIT", "can_wait", "next_digest", "pack", "together", "unpack"]
+__all__ = ["CAN_WAIT", "MOST", "can_wait", "next_digest", "pack", "together", "unpack"]
 
 MORNING: Final = time(7)
 """When a digest goes, by the wall clock of its reader."""
@@ -35,6 +35,12 @@ CAN_WAIT = frozenset(
     | {"paused", "resumed", "substituted", "press", "joined", "resigned", "declined", "proposal", "seat_declined"}
 )
 """The kinds of letters that can wait; offers lapse, keys are a matter of security, a newcomer waits."""
+
+MOST = 12
+"""How many letters make one: hundreds of turns that ask nobody are more than anybody's mail program takes."""
+
+_NAMED = 4
+"""Of so many and more the subject names the first and the last ones."""
 
 _RULE = "-" * 72
 _HEAD = re.compile(
@@ -94,7 +100,8 @@ def _subject(outs: Sequence[Out], *, same: bool) -> str:
         return f"[pbem] Your digest: {', '.join(matches)}"
     first = subjects[0]
     common = first.partition(", ")[0] + ", "
-    return "; ".join([first, *(subject.removeprefix(common) for subject in subjects[1:])])
+    others = [subject.removeprefix(common) for subject in subjects[1:]]
+    return "; ".join([first, *(others if len(others) < _NAMED else ["...", *others[-2:]])])
 
 
 def _inner(text: str) -> str:
