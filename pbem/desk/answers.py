@@ -175,7 +175,9 @@ class Answers(Tables):
         out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
         return Answer("rules", {"title": rules(game).title}, letters=[out])
 
-    def _sheet(self, _caller: Caller, command: Command) -> Answer:
+    def _sheet(self, caller: Caller, command: Command) -> Answer:
+        if command.match is not None:
+            return self._filled_sheet(caller, command)
         game = command.arguments["rules"]
         if game not in GAMES:
             raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
@@ -183,8 +185,24 @@ class Answers(Tables):
         if boards is None:
             raise Refused(Fault("sheet", game, "this game has no boards"))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt"))
-        return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
+        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt", m=None))
+        return Answer("sheet", {"title": title, "file_name": name, "m": None}, [(name, "application/pdf", content)])
+
+    def _filled_sheet(self, caller: Caller, command: Command) -> Answer:
+        """The sheet of a match as its player would have kept it: what the reports told, and the own orders."""
+        if caller.player is None:
+            raise Refused(Fault("sheet", command.match, "your address is not registered here; write `help register`"))
+        seated = self._table(caller, command)
+        match, boards = seated.match, drawn(seated.match.terms.game)
+        view = match.view(seated.seat)
+        if boards is None or view is None:
+            raise Refused(Fault("sheet", match.id, "the game has not begun; `sheet GAME` brings an empty one"))
+        facts = self._facts(seated)
+        mine = [orders.get(seated.seat, "").split("\n") for orders in match.played]
+        title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
+        text = self._clerk.render(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+        attachments = [(name, "application/pdf", sheet(title, boards.boards(view), text))]
+        return Answer("sheet", {"title": title, "file_name": name} | facts, attachments, seated.place)
 
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
@@ -376,6 +394,7 @@ class Answers(Tables):
                 self._write_to(seated, row.seat, "press", f"{by} writes to you", caller.now, **facts)
         self._archive.matches.note_press(seated.row.number, by, stamp(caller.now))
         if everybody:
+            self._archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
             self._clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
         return Answer("press", self._facts(seated), match=seated.place)
 

@@ -17,7 +17,7 @@ from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, statement, voucher
 from pbem.store.database import moment, stamp
-from pbem.store.matches import EntryRow, SubmissionRow
+from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -145,6 +145,13 @@ class Archive:
             "evidence": submission.evidence.decode(),
         }
         self.matches.submit(number, SubmissionRow(match.game, match.turn, seat, content, submission.letter))
+
+    def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
+        """Keep press that its writer made public, where in a public match it belongs."""
+        if match.terms.privacy != "public":
+            return
+        played = match.games[-1].turns if match.phase == "closed" and match.games else 0
+        self.matches.publish(number, PressRow(match.game, match.turn or played, by, text), time)
 
 
 class _Rows:

@@ -210,8 +210,8 @@ class Clerk:
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        head = (latest or match).head
-        signed = self._archive.matches.signature(row.number, head)
+        last = latest or match
+        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -234,8 +234,8 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": head,
-            "seq": signed.seq if signed else 0,
+            "head": last.head,
+            "seq": last.seq,
             "signature": signed.signature.hex() if signed else "",
             "key": self._archive.key,
         }
@@ -247,10 +247,10 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
@@ -345,7 +345,7 @@ class Clerk:
         page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
-    def _position(self, match: Match, seat: int, out: Out) -> str:
+    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
@@ -361,7 +361,7 @@ class Clerk:
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
-            "view": match.view(seat),
+            "view": view,
         }
         return self._attach(match, "position", content, out)
 
@@ -400,7 +400,8 @@ class Clerk:
             "commitments": _commitments(match),
             "levels": _levels(match),
         }
-        welcome |= {"setup": submission.text, "file_name": name, "composer": self._position(match, seat, out)}
+        composer = self._position(match, seat, welcome["view"], out)
+        welcome |= {"setup": submission.text, "file_name": name, "composer": composer}
         hashed = digest(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 

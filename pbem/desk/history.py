@@ -88,7 +88,7 @@ class History(Tables):
                 yield {"time": _moment(entry.time), "kind": entry.type, "body": entry.body, "names": dict(names)}
             if entry.type == "substituted":
                 names[entry.body["seat"]] = entry.body["player"]["name"]
-        for player, time in self._archive.matches.press(seated.row.number):
+        for player, time in self._archive.matches.press_times(seated.row.number):
             yield {"time": moment(time), "kind": "press", "body": {"by": player}, "names": {}}
 
 

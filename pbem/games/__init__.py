@@ -8,13 +8,27 @@ and no import from another room. Implements design.md, "The rules interface".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["GAMES", "Fault", "Options", "Orders", "Refused", "Report", "Result", "Rules", "Setup", "State", "rules"]
+__all__ = [
+    "GAMES",
+    "Fault",
+    "Options",
+    "Orders",
+    "Refused",
+    "Report",
+    "Result",
+    "Rules",
+    "Setup",
+    "State",
+    "Told",
+    "rules",
+]
 
 Report = dict[str, Any]
 """What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
@@ -102,6 +116,16 @@ class State(Protocol):
         """How the rules ended the game, or None while it is not over."""
 
 
+class Told(list[Report]):
+    """The reports of one turn as one reader may read them.
+
+    `memory` is for the game's `view`: what this turn and all those before it come to, so that the next turn's view
+    goes on from there and need not begin with the first turn again.
+    """
+
+    memory: Any = None
+
+
 class Rules(Protocol):
     """The rules of one game, stateless. Source: design.md, "The rules interface"."""
 
@@ -151,6 +175,7 @@ GAMES: Mapping[str, str] = {
 """The games by name and the module that holds each one's `RULES`; imported when first asked for."""
 
 
+@cache
 def rules(game: str) -> Rules:
     """The rules of a game by its name; raises KeyError for a game that nobody taught us."""
     found: Rules = import_module(GAMES[game]).RULES

@@ -367,6 +367,10 @@ def _rules(words: _Words, given: Arguments) -> str | None:
     return None
 
 
+def _game_or_match(words: _Words, given: Arguments) -> str | None:
+    return _match(words, given) and _rules(words, given)
+
+
 def _name(words: _Words, given: Arguments) -> str | None:
     if not _NAME.fullmatch(words.bare()) or words.bare().lower() in _RESERVED:
         return "give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"
@@ -569,7 +573,12 @@ COMMANDS: dict[str, Form] = {
         Form("help", "Explain a command, or list them all.", (Slot("[topic]", _topic),), level="anyone"),
         Form("games", "List the games that are played here.", level="anyone"),
         Form("rules", "Mail the rules of a game.", (Slot("GAME", _rules),), level="anyone"),
-        Form("sheet", "Mail a record sheet of a game, to be printed.", (Slot("GAME", _rules),), level="anyone"),
+        Form(
+            "sheet",
+            "Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know.",
+            (Slot("GAME|m17", _game_or_match),),
+            level="anyone",
+        ),
         Form(
             "register",
             "Open an account for your address; paste your SSH public key after it, and send back the answer signed.",

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, Told, rules
 from pbem.match.clock import Calendar, Clock, Stop
 from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
@@ -159,6 +159,18 @@ class Ended:
     turns: int
 
 
+class Reports(tuple[Report, ...]):
+    """The reports of one turn; what each reader may read of them is found once."""
+
+    shown: dict[int | None, Told]
+
+    def __new__(cls, reports: Iterable[Report]) -> Self:
+        """The reports in their order."""
+        made = super().__new__(cls, reports)
+        made.shown = {}
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Nomination:
     """Who is to take a seat, by name, and the seats that want it so."""
@@ -185,7 +197,7 @@ class Match:
     orders: Mapping[int, Submission] = field(default_factory=dict)
     position: State | None = None
     played: tuple[Mapping[int, str], ...] = ()
-    reports: tuple[tuple[Report, ...], ...] = ()
+    reports: tuple[Reports, ...] = ()
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
@@ -267,14 +279,17 @@ class Match:
         ]
         return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
-    def shown(self, seat: int | None) -> list[list[Report]]:
+    def shown(self, seat: int | None) -> list[Told]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
         return [self.show(seat, reports) for reports in self.reports]
 
-    def show(self, seat: int | None, reports: tuple[Report, ...]) -> list[Report]:
-        """The reports as the seat may read them; what the game does not show is not there."""
-        shown = (self.rules.show(report, seat) for report in reports)
-        return [report for report in shown if report is not None]
+    def show(self, seat: int | None, reports: Reports) -> Told:
+        """The reports of a turn as the seat may read them; what the game does not show is not there."""
+        if seat not in reports.shown:
+            rules = self.rules
+            shown = (rules.show(report, seat) for report in reports)
+            reports.shown[seat] = Told(report for report in shown if report is not None)
+        return reports.shown[seat]
 
     def view(self, seat: int | None) -> dict[str, Any] | None:
         """All that the seat knows of the position; None before the game begins."""
@@ -720,7 +735,8 @@ class Step:
         for seat, sent in given.items():
             self.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", sent.paper.encode(), match.game, seat))
             self.file_letter(f"{name}-seat-{seat}", sent.letter, sent.evidence, match.game, seat)
-        files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
+        told = Reports(reports)
+        files = {seat: self._report_file(seat, match.show(seat, told)) for seat in match.seats}
         everything = self._report_file(None, reports)
         for seat, content in files.items():
             self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
@@ -739,7 +755,7 @@ class Step:
             self.match,
             position=position,
             played=(*match.played, texts),
-            reports=(*match.reports, tuple(reports)),
+            reports=(*match.reports, told),
             orders={},
             resolve_at=None,
             prev=self.match.head,
@@ -750,13 +766,13 @@ class Step:
             levels = {number: match.orders[number].level for number in given}
             facts = {
                 "turn": match.turn,
-                "reports": match.show(seat, tuple(reports)),
+                "reports": match.show(seat, told),
                 "file": content,
                 "levels": levels,
             }
             self.notices.append(Notice("turn", seat, self.match, facts))
 
-    def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:
+    def _report_file(self, seat: int | None, reports: Sequence[Report]) -> bytes:
         """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
         match = self.match
         return canonical(

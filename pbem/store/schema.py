@@ -288,6 +288,19 @@ CREATE TABLE outages (
 CREATE INDEX outages_ended ON outages(ended);
 """
 
+PRESS = """
+CREATE TABLE press (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    match INTEGER NOT NULL REFERENCES matches(number),
+    game INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    time TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX press_of_a_match ON press(match, id);
+"""
+
 DELIVERIES = """
 CREATE TABLE watched (
     outbox INTEGER NOT NULL REFERENCES outbox(id),
@@ -299,13 +312,13 @@ CREATE TABLE watched (
 ) STRICT, WITHOUT ROWID;
 """
 
-PRESS = """
-CREATE TABLE press (
+PRESS_TIMES = """
+CREATE TABLE press_times (
     match INTEGER NOT NULL REFERENCES matches(number),
     player TEXT NOT NULL,
     time TEXT NOT NULL
 ) STRICT;
-CREATE INDEX press_of_a_match ON press(match, time);
+CREATE INDEX press_times_of_a_match ON press_times(match, time);
 """
 
 RELIABILITY = """
@@ -339,9 +352,10 @@ MIGRATIONS: tuple[str, ...] = (
     MAILBOXES,
     KEYS,
     CLOCK,
+    PRESS,
     DELIVERIES,
     RELIABILITY,
-    PRESS,
+    PRESS_TIMES,
     DIGESTS,
 )
 """The scripts in their order."""
