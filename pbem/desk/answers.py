@@ -16,6 +16,7 @@ from pbem.desk.agreements import Agreements
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
+from pbem.desk.early import Early
 from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.history import History
@@ -95,6 +96,7 @@ class Answers(Tables):
         self._keys = keys
         self._parse_key = parse_key
         self._mailboxes = mailboxes
+        self._early = Early(players, archive, clerk, world)
         self._history = History(players, archive, clerk, world)
         self._gathering = Gathering(players, archive, clerk, world, people, clock.settle)
         self._elsewhere = {
@@ -306,6 +308,8 @@ class Answers(Tables):
     def _orders(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         turn = seated.match.turn
+        if command.arguments.get("default") or command.arguments["turn"] > turn:
+            return self._early.store(seated, command, caller)
         step = Step(seated.match, self._world(caller.now))
         submission = step.order(seated.seat, form(command), caller.signed)
         name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
@@ -326,6 +330,8 @@ class Answers(Tables):
     def _clear(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         given = command.arguments.get("turn")
+        if command.arguments.get("default") or (given or 0) > seated.match.turn:
+            return self._early.withdraw(seated, command, caller)
         if given is not None and given != seated.match.turn:
             raise Refused(Fault("clear", f"turn {given}", "that turn is not the one being played"))
         step = Step(seated.match, self._world(caller.now))
@@ -343,7 +349,12 @@ class Answers(Tables):
         seated = self._table(caller, command)
         match, seat = seated.match, seated.seat
         standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
-        facts = {"standing": standing if standing and standing.standing else None, "view": match.view(seat)}
+        facts = {
+            "standing": standing if standing and standing.standing else None,
+            "stored": self._early.stored(match, seat),
+            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "view": match.view(seat),
+        }
         return Answer("status", facts | self._facts(seated), match=seated.place)
 
     def _preview(self, caller: Caller, command: Command) -> Answer:

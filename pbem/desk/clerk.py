@@ -8,6 +8,7 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pbem.desk.digest import MOST, can_wait, next_digest, pack, together, unpack
 from pbem.desk.out import Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
-from pbem.match import bundle
+from pbem.match import ahead, bundle
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
-    from pbem.match.life import Ended, Match, Notice
+    from pbem.match.life import Ended, Match, Notice, Submission
     from pbem.store.held import Held
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["Clerk", "Out", "duration", "named"]
+__all__ = ["Clerk", "Out", "duration", "escaped", "named"]
 
 
 class Clerk:
@@ -265,6 +267,10 @@ class Clerk:
             facts |= self._of_seats(notice, out)
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
+            # What is stored, and whether it is legal, is for its own player alone.
+            own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
+            facts["default"] = ahead.default(match, seat) if own else None
+            facts["faults"] = [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if own else []
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
@@ -308,6 +314,7 @@ class Clerk:
             "me": seat,
             "level": self._players.level(match.name(seat)),
             "asked": match.asked(seat),
+            "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
@@ -330,7 +337,19 @@ class Clerk:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
+        taken_up, stand_in = facts["taken_up"], facts["stand_in"]
+        played = None
+        if stand_in is not None:
+            receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
+            paper = stand_in.paper.encode()
+            out.attachments.append((receipt, "text/plain", paper))
+            signature = self._archive.vouch(match.id, digest(paper))
+            played = {"text": stand_in.text, "file": receipt, "hash": digest(paper), "signature": signature}
         return {
+            "played": played,
+            "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
+            "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
+            "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
             "view": match.view(seat),
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
@@ -361,6 +380,7 @@ class Clerk:
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
+            "standing": _standing(submission),
             "view": view,
         }
         return self._attach(match, "position", content, out)
@@ -489,6 +509,15 @@ def visible(text: str) -> str:
     )
 
 
+def escaped(fault: Fault) -> Fault:
+    """A fault in which a letter that only looks like another one can be told from it."""
+
+    def ascii_only(text: str) -> str:
+        return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
+
+    return replace(fault, token=fault.token and ascii_only(fault.token), message=ascii_only(fault.message))
+
+
 def _subject(notice: Notice) -> str:
     match = notice.match
     what = f"turn {match.turn}" if match.phase == "playing" else "setup"
@@ -508,6 +537,13 @@ def _subject(notice: Notice) -> str:
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
     return "(free)" if name.startswith("?") else name
+
+
+def _standing(submission: Submission | None) -> dict[str, Any] | None:
+    """What stands already when a turn begins: orders that came in advance."""
+    if submission is None or not submission.standing:
+        return None
+    return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
 
 
 def _commitments(match: Match) -> dict[int, str]:

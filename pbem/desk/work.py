@@ -7,7 +7,6 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import structlog
 from pbem.desk.answer import Answer, Caller
 from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
-from pbem.desk.clerk import Clerk, Out
+from pbem.desk.clerk import Clerk, Out, escaped
 from pbem.desk.courier import Courier
 from pbem.desk.forms import said
 from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
@@ -538,7 +537,7 @@ class Desk:
                     caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
                 )
             shift = max(command.block_line - command.line, 0)
-            facts = {"faults": [_escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
+            facts = {"faults": [escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
             return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
@@ -592,15 +591,6 @@ def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     once = {command.echo: command for command in reversed(reading.commands)}
     wanted = [command for command in reading.commands if once[command.echo] is command]
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
-
-
-def _escaped(fault: Fault) -> Fault:
-    """A fault in which a letter that only looks like another one can be told from it."""
-
-    def ascii_only(text: str) -> str:
-        return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
-
-    return replace(fault, token=fault.token and ascii_only(fault.token), message=ascii_only(fault.message))
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

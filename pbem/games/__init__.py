@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "GAMES",
@@ -27,6 +27,7 @@ __all__ = [
     "Setup",
     "State",
     "Told",
+    "faults",
     "rules",
 ]
 
@@ -62,6 +63,15 @@ class Result:
     winner: int
     scores: tuple[int, ...]
     reason: str = "rules"
+
+
+def faults(judge: Callable[..., object], *arguments: Any) -> tuple[Fault, ...]:
+    """The faults that a judge finds; none when what was written is legal."""
+    try:
+        judge(*arguments)
+    except Refused as refused:
+        return refused.faults
+    return ()
 
 
 class Options(Protocol):
@@ -149,6 +159,9 @@ class Rules(Protocol):
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
+
+    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""

@@ -58,6 +58,8 @@ class Arguments(TypedDict, total=False):
     whole: bool
     """The whole match, not one game of it."""
     final: bool
+    default: bool
+    """Orders for whichever turn is missed, in place of a turn's number."""
     public: bool
     """Press to observers, too."""
     name: str
@@ -268,8 +270,16 @@ def _turn(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _turn_or_none(words: _Words, given: Arguments) -> str | None:
-    return _turn(words, given) if words.low() == "turn" else None
+def _turn_or_default(words: _Words, given: Arguments) -> str | None:
+    if words.bare().lower() == "default":
+        given["default"] = True
+        words.take()
+        return None
+    return _turn(words, given)
+
+
+def _what_stands(words: _Words, given: Arguments) -> str | None:
+    return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
 def _whole(words: _Words, given: Arguments) -> str | None:
@@ -670,16 +680,16 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "orders",
-            "Hand in all your orders of this turn, replacing earlier ones; final: do not wait for second thoughts.",
-            (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
+            "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones.",
+            (_MATCH_SLOT, Slot("turn 5|default", _turn_or_default), Slot("[final]", _final)),
             body="text",
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "clear",
-            "Withdraw your stored orders of this turn, or your setup before the game begins.",
-            (_MATCH_SLOT, Slot("[turn 5]", _turn_or_none)),
+            "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins.",
+            (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
         Form(

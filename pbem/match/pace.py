@@ -133,14 +133,14 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, "the match is not being played"))
     submissions = match.setups if match.phase == "setup" else match.orders
-    silent = sorted(other for other in match.missed if other != seat and not standing(submissions, other))
+    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    silent = sorted(match.missed - answered - {seat})
     lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
-    waits = match.terms.miss == "wait"
-    if waits and silent and not match.asked(seat):
+    if match.terms.claimable and silent and not match.asked(seat):
         claimed(step, seat, silent, signed)
     elif lost:
         claimed(step, seat, lost, signed)
-    elif not waits:
+    elif not match.terms.claimable:
         raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
     elif match.asked(seat):
         raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
@@ -151,7 +151,7 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
 def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
-    silent = match.terms.miss == "wait" and set(against) <= match.missed
+    silent = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (silent or lost):
         raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))

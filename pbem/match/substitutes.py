@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
+from pbem.match import ahead
 from pbem.match.life import RUNNING, Nomination, Notice, standing
 from pbem.match.pace import keep, out_of_reach
 
@@ -114,7 +115,7 @@ def take_over(step: Step, seat: int, player: Player, signed: Signed) -> None:
     given_up = "setups" if match.phase == "setup" else "orders"
     submissions = {other: found for other, found in getattr(match, given_up).items() if other != seat}
     step.match = replace(
-        seated(step.match, seat, player),
+        ahead.drop(seated(step.match, seat, player), seat),
         resolve_at=None,
         banks={other: bank for other, bank in match.banks.items() if other != seat},
         missed=match.missed - {seat},

@@ -22,7 +22,7 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
-MISSES = ("wait", "pass", "forfeit")
+MISSES = ("wait", "pass", "forfeit", "default")
 WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
@@ -38,7 +38,8 @@ OPTIONS: Mapping[str, str] = {
     "pace": "time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines",
     "grace": "time after the deadline before anything happens (default 3d); 0 for none",
     "miss": "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played, "
-    "and who is silent twice in a row loses; forfeit: the game is lost",
+    "and who is silent twice in a row loses; forfeit: the game is lost; default: the orders are played that the "
+    "player sent for this (`orders m17 default`), and where there are none that are legal, it is as with wait",
     "weekends": "count (default) or free: on Saturdays and Sundays no clock runs",
     "bank": "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default",
     "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
@@ -80,6 +81,11 @@ class Terms:
     def settling(self) -> timedelta:
         """How long a turn waits after the last order came in, unless all said `final`."""
         return timedelta(seconds=self.settle)
+
+    @property
+    def claimable(self) -> bool:
+        """Whether a match goes on waiting for who missed the time, until the others claim it."""
+        return self.miss in {"wait", "default"}
 
     def first_options(self) -> Options:
         """The options of the match's first game."""
@@ -147,7 +153,9 @@ class _Proposal:
             "privacy": self.choice("privacy", PRIVACIES),
         }
         if terms["miss"] == "pass" and not self.rules.empty_orders:
-            self.faults.append(Fault("miss", "pass", f"{self.rules.title} has no empty order: wait or forfeit"))
+            self.faults.append(
+                Fault("miss", "pass", f"{self.rules.title} has no empty order: wait, forfeit or default")
+            )
         if terms["edition"] not in self.rules.editions:
             self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))
         options = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})

@@ -122,11 +122,9 @@ class Matches:
         )
 
     def give_up(self, number: int, game: int, turn: int, seat: int) -> None:
-        """Forget what waits of a seat: it counts no longer."""
-        place = (number, game, turn, seat)
-        self._database.execute(
-            "DELETE FROM submissions WHERE match = ? AND game = ? AND turn = ? AND seat = ?", place
-        )
+        """Forget what waits of a seat, for this turn, in advance and by default (-1): it counts no longer."""
+        query = "DELETE FROM submissions WHERE match = ? AND game = ? AND seat = ? AND (turn >= ? OR turn = -1)"
+        self._database.execute(query, (number, game, seat, turn))
 
     def pending(self, player: str) -> int:
         """How many proposals of the player (who has their first seat) wait for an answer."""

@@ -121,6 +121,22 @@ class TestHandedOver:
         referee.wait(DAY)
         assert types(referee)[-1] == "turn"
 
+    def test_orders_in_advance_and_by_default_are_given_up(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee, "miss: default")
+        referee.send(bob, bob.filled("orders", "Rv2").replace("turn 2", "turn 3"))
+        referee.send(bob, bob.filled("orders", "").replace("turn 2", "default"))
+        rows = "SELECT count(*) FROM submissions WHERE seat = 2 AND turn NOT IN (0, 1)"
+        assert referee.database.scalar(rows) == 2
+        says(referee, bob)
+        says(referee, ann)
+        referee.send(carl, form_in(carl.text, "substitute"))
+        assert referee.database.scalar(rows) == 0
+        referee.open_desk()
+        referee.turn((ann, ""), (carl, ""))
+        referee.send(carl, "status m1\n", sign=False)
+        assert "No orders of yours stand." in carl.text
+        proved(referee, ann)
+
     def test_before_a_game_has_begun(self, referee: Referee) -> None:
         ann, bob = referee.agreed(SMALL)
         carl = referee.registered("carl")

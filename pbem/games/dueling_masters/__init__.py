@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pbem.games import Fault, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
@@ -47,6 +48,16 @@ class DuelingMasters:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
         position = cast("State", state)
         return notation.read_orders(position.options, position.sides[seat - 1].standing, text)
+
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's order for a later turn, wherever the pieces will stand then."""
+        position = cast("State", state)
+        found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
+        if turn and transit.moves(turn) != seat:
+            found.append(Fault("8", f"turn {turn}", "seats alternate, and that turn is your opponent's"))
+        if turn > position.options.max_turns:
+            found.append(Fault("28", f"turn {turn}", f"the game has {position.options.max_turns} turns at the most"))
+        return tuple(found)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on the judged order of the seat that moves."""
