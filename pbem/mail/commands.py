@@ -31,7 +31,11 @@ FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof"
 """Header fields of the signed forms, each with one word as its value."""
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
-SETTINGS: Mapping[str, tuple[str, ...]] = {"format": ("both", "pictures", "text"), "timezone": ("UTC",)}
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "format": ("both", "pictures", "text"),
+    "mail": ("each", "digest"),
+    "timezone": ("UTC",),
+}
 """What `set` sets: each setting with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
@@ -60,6 +64,8 @@ class Arguments(TypedDict, total=False):
     """Press to observers, too."""
     name: str
     """A player's name, lower case."""
+    leaver: str
+    """The name of the player whose seat somebody is to take, lower case."""
     rules: str
     """Name of a game, lower case."""
     topic: str
@@ -130,6 +136,7 @@ class Reading:
 
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
@@ -241,6 +248,10 @@ def _match(words: _Words, given: Arguments) -> str | None:
     given["match"] = words.bare().lower()
     words.take()
     return None
+
+
+def _match_or_none(words: _Words, given: Arguments) -> str | None:
+    return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
 
 
 def _number(words: _Words, keyword: str) -> int | None:
@@ -375,6 +386,14 @@ def _name(words: _Words, given: Arguments) -> str | None:
         return "give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"
     given["name"] = words.bare().lower()
     words.take()
+    return None
+
+
+def _leaver(words: _Words, given: Arguments) -> str | None:
+    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in _RESERVED:
+        return "say for whom: `substitute m17 carl for bob`"
+    given["leaver"] = words.bare(1).lower()
+    words.at += 2
     return None
 
 
@@ -622,8 +641,8 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "set",
-            "Choose your time zone, or how reports come: as text and HTML (both), with pictures, or as text alone.",
-            (Slot("timezone Europe/Berlin|format both|pictures|text", _setting),),
+            "Choose your time zone, a letter an event or one a day, and reports with HTML (both), pictures or text.",
+            (Slot("timezone Europe/Berlin|mail each|digest|format both|pictures|text", _setting),),
             opens=_A_SETTING,
         ),
         Form(
@@ -673,7 +692,11 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
-        Form("status", "Show what is stored and what is awaited.", (_MATCH_SLOT,)),
+        Form(
+            "status",
+            "Show what is stored and what is awaited in a match; without one, all of yours on one page.",
+            (Slot("[m17]", _match_or_none),),
+        ),
         Form(
             "preview",
             "Judge orders without storing them.",
@@ -686,6 +709,7 @@ COMMANDS: dict[str, Form] = {
             "Send reports again: the last one, one turn's, or all.",
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
+        Form("diary", "What happened in a match, and when.", (_MATCH_SLOT,), opens=_A_MATCH),
         Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
         Form(
             "press",
@@ -731,8 +755,15 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "claim",
-            "Claim the game from an opponent whose deadline and grace are over, where the rules agreed say wait.",
+            "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else can.",
             (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "substitute",
+            "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with a hash.",
+            (_MATCH_SLOT, Slot("CARL", _name), Slot("for BOB", _leaver), Slot("[hash]", _hash)),
             signed=True,
             opens=_A_MATCH,
         ),

@@ -1,0 +1,35 @@
+"""A letter being written: plain values alone, until the clerk gives it to the composer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from pbem.mail.compose import Attachment, Picture
+    from pbem.store.tokens import Place
+
+__all__ = ["Out"]
+
+
+@dataclass(slots=True)
+class Out:
+    """A letter being written: subject and text, what is attached, and its place in a thread."""
+
+    subject: str
+    text: str
+    html: str | None = None
+    pictures: list[Picture] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    reply_to: str | None = None
+    detail: str | None = None
+    """The detail of `reply_to` where that is good for one letter."""
+    place: Place | None = None
+    """Where the match stands that the letter is about: an answer to it is good for that place."""
+    references: Sequence[str] = ()
+    in_reply_to: str | None = None
+    watch: tuple[int, int, datetime] | None = None
+    """The match and seat whose clock the letter set going, and when."""
