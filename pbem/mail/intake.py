@@ -331,14 +331,10 @@ class _Session(SMTP):
         """A session like this one, for the next connection: aiosmtpd looks through all its members to make one."""
         made = copy(self)
         reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
-        asyncio.StreamReaderProtocol.__init__(
-            made,
-            reader,
-            client_connected_cb=made._cb_client_connected,
-            loop=self.loop,  # noqa: SLF001 - ours
-        )
+        connected = made._cb_client_connected  # noqa: SLF001 - ours
+        asyncio.StreamReaderProtocol.__init__(made, reader, client_connected_cb=connected, loop=self.loop)
         made._smtp_methods = {name: getattr(made, f"smtp_{name}") for name in self._smtp_methods}  # noqa: SLF001 - ours
-        made._called = Counter()  # noqa: SLF001 - ours
+        made._called = Counter()
         made.ended = self.loop.create_future()
         return made
 
