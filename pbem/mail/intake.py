@@ -334,7 +334,7 @@ class _Session(SMTP):
         connected = made._cb_client_connected  # noqa: SLF001 - ours
         asyncio.StreamReaderProtocol.__init__(made, reader, client_connected_cb=connected, loop=self.loop)
         made._smtp_methods = {name: getattr(made, f"smtp_{name}") for name in self._smtp_methods}  # noqa: SLF001 - ours
-        made._called = Counter()
+        made._called = Counter()  # noqa: SLF001 - ours
         made.ended = self.loop.create_future()
         return made
 
