@@ -41,7 +41,7 @@ test-browser: venv
 # A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
-	PYTHONPATH=.:tests $(BIN)/python -m bench $(PARTS)
+	$(BIN)/python -m bench $(PARTS)
 
 # For maintainers: makes requirements.lock anew (needs uv).
 lock:
