@@ -10,7 +10,7 @@ from bench.measure import Goal, Part, alternate, median, ratio_goal
 from bench.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FEW, MANY = 100, 100_000
 EARLY, LATE = 10, 1000
@@ -22,9 +22,10 @@ INSERT INTO {table} ({columns}) SELECT {values} FROM {table}, more WHERE {number
 """
 
 
-def measure(rounds: int) -> list[Part]:
+def measure(rounds: int) -> Iterator[Part]:
     """A hundred matches beside a hundred thousand; turn 10 beside turn 1,000, warm and cold."""
-    return [_stores(rounds), _turns(rounds)]
+    yield _stores(rounds)
+    yield _turns(rounds)
 
 
 def _stores(rounds: int) -> Part:
@@ -62,10 +63,9 @@ def _fill(table: Table, matches: int) -> None:
 
 def _revisions(table: Table) -> Callable[[], float]:
     """New revisions of a player's orders: the milliseconds of the median letter."""
-    count = iter(range(1, 10**9))
 
     def letters() -> float:
-        raws = [table.orders(table.ann, 1, next(count)) for _ in range(LETTERS)]
+        raws = [table.orders(table.ann, 1, next(table.revisions)) for _ in range(LETTERS)]
         return median([table.effect(raw, table.ann.address) for raw in raws])
 
     return letters
@@ -92,8 +92,10 @@ def _resolving(table: Table) -> Callable[[], float]:
     def letters() -> float:
         found = []
         for _ in range(LETTERS // 4):
-            table.effect(table.orders(table.ann, 1, 1, final=True), table.ann.address)
-            found.append(table.effect(table.orders(table.bob, 1, 1, final=True), table.bob.address))
+            table.effect(table.orders(table.ann, 1, next(table.revisions), final=True), table.ann.address)
+            found.append(
+                table.effect(table.orders(table.bob, 1, next(table.revisions), final=True), table.bob.address)
+            )
             for person in (table.ann, table.bob):
                 del person.letters[:-8]
         return median(found)
@@ -102,13 +104,11 @@ def _resolving(table: Table) -> Callable[[], float]:
 
 
 def _cold(table: Table) -> Callable[[], float]:
-    count = iter(range(1, 10**9))
-
     def letters() -> float:
         found = []
         for _ in range(3):
             table.referee.desk._archive.forget()  # noqa: SLF001 - as if 256 others had been busy meanwhile
-            found.append(table.effect(table.orders(table.ann, 1, next(count)), table.ann.address))
+            found.append(table.effect(table.orders(table.ann, 1, next(table.revisions)), table.ann.address))
         return median(found)
 
     return letters

@@ -6,6 +6,7 @@ The store is made by the referee of the tests, which is the real desk, and can t
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import time
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ class Table:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
         self.folder = folder
         self.referee = Referee(folder)
+        self.revisions = itertools.count(2)
         keys = folder / "keys"
         keys.mkdir(mode=0o700)
         for name, key in (("store", bytes(32)), ("signing", self.referee.signing_key.private_bytes_raw())):
