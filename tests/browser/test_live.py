@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-
 from demo import SERVER, Letter, Player, PostOffice, Server, agree, new_player, register
+
 from pbem.pages import composer, fragment
 
 if TYPE_CHECKING:
