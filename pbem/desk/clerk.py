@@ -17,10 +17,12 @@ from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
+from pbem.mail.language import ENGLISH, asked_for
 from pbem.match import bundle
 from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,14 +32,23 @@ if TYPE_CHECKING:
     from pbem.desk.mailbox import Mailboxes
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
+    from pbem.mail.letter import Letter
     from pbem.match.life import Ended, Match, Notice
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
-    from pbem.store.players import Players
+    from pbem.store.players import PlayerRow, Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Out", "duration", "named"]
+__all__ = ["Clerk", "Draft", "Out", "duration", "named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A text that is yet to be written, in the language of its reader: its template, and what it says."""
+
+    template: str
+    facts: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -45,8 +56,9 @@ class Out:
     """A letter being written: subject and text, what is attached, and its place in a thread."""
 
     subject: str
-    text: str
-    html: str | None = None
+    """A phrase, where the words are ours."""
+    text: Draft | str
+    html: Draft | None = None
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     reply_to: str | None = None
@@ -56,6 +68,8 @@ class Out:
     """Where the match stands that the letter is about: an answer to it is good for that place."""
     references: Sequence[str] = ()
     in_reply_to: str | None = None
+    language: str | None = None
+    """Where it is not the reader's own choice: that of the letter that is answered."""
 
 
 class Clerk:
@@ -72,7 +86,10 @@ class Clerk:
         mailboxes: Mailboxes,
         operator: str = "",
         pages: str = "",
+        language: str = ENGLISH,
     ) -> None:
+        self.language = language
+        """What is written to those who chose no other."""
         self._operator = operator
         self._composer = composer
         self._outbox = outbox
@@ -83,18 +100,27 @@ class Clerk:
         self._pages = pages
         self._mailboxes = mailboxes
 
-    def render(self, template: str, /, **facts: Any) -> str:
-        """The text of a template."""
-        about = {"server": self._composer.server, "operator": self._operator}
-        return self._composer.templates.render(template, **about, **facts)
+    def draft(self, template: str, /, **facts: Any) -> Draft:
+        """What a template is to say."""
+        return Draft(template, {"server": self._composer.server, "operator": self._operator, **facts})
+
+    def write(self, draft: Draft | str, language: str) -> str:
+        """The text of a draft, or a phrase of ours, in a language."""
+        templates = self._composer.templates.of(language)
+        return templates.render(draft.template, **draft.facts) if isinstance(draft, Draft) else templates.say(draft)
+
+    def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
+        """The language that a player chose; else the one that a letter asks for, else the server's own."""
+        chosen = self._players.setting(player.name, "language", "") if player else ""
+        return chosen or (letter and asked_for(letter)) or self.language
 
     def send(self, address: str, out: Out, now: datetime) -> None:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
 
         To a player without a key it has a Reply-To that is good for one letter.
         """
-        out.text = visible(out.text)
         player = self._players.by_address(address)
+        language = out.language or self.language_of(player)
         if player is not None and player.level == "mailbox":
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self.sub_address(out.detail)
@@ -102,15 +128,15 @@ class Clerk:
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
-            out.subject,
-            out.text,
+            self.write(out.subject, language),
+            visible(self.write(out.text, language)),
             message_id=message_id,
             date=now,
             reply_to=out.reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=out.attachments,
-            html=out.html and visible(out.html),
+            html=visible(self.write(out.html, language)) if out.html else None,
             pictures=out.pictures,
         )
         self._outbox.put(address, message_id, raw, now)
@@ -129,7 +155,7 @@ class Clerk:
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
 
-    def _observed(self, notice: Notice, row: MatchRow) -> str:
+    def _observed(self, notice: Notice, row: MatchRow) -> Draft:
         """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
         match, facts = notice.match, dict[str, Any]()
         if notice.kind == "turn":
@@ -142,16 +168,16 @@ class Clerk:
         elif notice.kind == "closed":
             facts = {"outcome": _outcome_of_match(match)}
         facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
-        return self.render("letters/observed.txt", **facts)
+        return self.draft("letters/observed.txt", **facts)
 
     def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
         """Press that its writer made public."""
         facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
-        write = partial(self.render, "letters/observed.txt", **facts)
-        self._to_observers(match, row, f"{match.rules.title}, {by} writes to all", now, write)
+        write = partial(self.draft, "letters/observed.txt", **facts)
+        self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
 
     def _to_observers(
-        self, match: Match, row: MatchRow, subject: str, now: datetime, write: Callable[[], str]
+        self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], Draft]
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else ""
@@ -159,7 +185,7 @@ class Clerk:
             player = self._players.by_name(name)
             if player is not None and not self._people.silent(player.address):
                 references = [self._composer.message_id(f"{match.id}.thread")]
-                self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
+                self.send(player.address, Out(_about(match, subject), text, references=references), now)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
@@ -219,7 +245,7 @@ class Clerk:
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
-        out.text = self.render(f"letters/{notice.kind}.txt", **facts)
+        out.text = self.draft(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
             facts["picture"] = None
             if match.position is not None:
@@ -227,7 +253,7 @@ class Clerk:
                 facts["boards"] = game.boards(facts["view"])
                 facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
                 facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
-            out.html = self.render(f"letters/{notice.kind}.html", **facts)
+            out.html = self.draft(f"letters/{notice.kind}.html", **facts)
         return out
 
     def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
@@ -237,12 +263,12 @@ class Clerk:
         out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
         return content_id
 
-    def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
+    def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
         return Out(
-            f"[pbem {match.id}] {subject}",
+            _about(match, subject),
             "",
             reply_to=self.sub_address(detail),
             detail=detail if keyless else None,
@@ -270,12 +296,17 @@ class Clerk:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        what = f"turn {match.turn}" if match.phase == "playing" else "setup"
-        name = f"{match.id}-game-{match.game}-{what.replace(' ', '-')}"
-        summary = f"{match.rules.title} {match.id}, game {match.game}, {what}"
+        what = f"turn-{match.turn}" if match.phase == "playing" else "setup"
+        name = f"{match.id}-game-{match.game}-{what}"
+        summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=_asked_for(match))
         address = self._composer.sub_address(f"{match.id}.{row.of(seat).token}")
         uid = f"{name}-seat-{seat}@{match.server}"
-        return [appointment(name, uid, summary, deadline, now, match.seq, address)]
+        language = self.language_of(self._players.by_name(match.name(seat)))
+        texts = (
+            self.write(summary, language),
+            self.write(Phrase("To be sent to {address}", address=address), language),
+        )
+        return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
@@ -356,8 +387,8 @@ class Clerk:
 
     def old_turns(self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]) -> Out | None:
         """The reports of past turns again, from the files that were mailed; None when there were none."""
-        what = f"turn {turns[0]}" if len(turns) == 1 else "all turns"
-        out = self.thread(match, row, seat, f"{match.rules.title}, game {game}, {what}, again")
+        what = Phrase("turn {turn}", turn=turns[0]) if len(turns) == 1 else Phrase("all turns")
+        out = self.thread(match, row, seat, Phrase("game {game}, {what}, again", game=game, what=what))
         again = []
         for turn in turns:
             file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
@@ -367,7 +398,7 @@ class Clerk:
             out.attachments.append((name, "application/json", file))
             again.append({"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": digest(file)})
         m = self.facts(match, row, seat, match)
-        out.text = self.render("letters/again.txt", m=m, game=game, again=again)
+        out.text = self.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
 
 
@@ -378,21 +409,24 @@ _WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
 """The letters that have an HTML part: those that show a position, or ask for one."""
 
 _SUBJECTS = {
-    "setup": "{title}, game {game}, your setup is asked for",
-    "begin": "{title}, game {game} begins",
-    "turn": "{title}, game {game}, turn {turn}",
-    "ended": "{title}, game {game}, the end, and what was secret",
-    "closed": "{title}, the match is closed",
-    "reminder": "{title}, game {game}, {what}: a reminder",
-    "missed": "{title}, game {game}, {what}: the time is over",
-    "extended": "{title}, game {game}, {what}: you have more time",
-    "vacation": "{title}, game {game}, {what}: a vacation",
-    "offer": "{title}, game {game}, {what}: {matter}",
-    "keys": "{title}, {by} has changed keys",
-    "paused": "{title}, the match is paused",
-    "restored": "{title}, the match is paused: the server was restored",
-    "resumed": "{title}, the match goes on",
+    "setup": Phrase("game {game}, your setup is asked for"),
+    "begin": Phrase("game {game} begins"),
+    "turn": Phrase("game {game}, turn {turn}"),
+    "ended": Phrase("game {game}, the end, and what was secret"),
+    "closed": Phrase("the match is closed"),
+    "reminder": Phrase("game {game}, {what}: a reminder"),
+    "missed": Phrase("game {game}, {what}: the time is over"),
+    "extended": Phrase("game {game}, {what}: you have more time"),
+    "vacation": Phrase("game {game}, {what}: a vacation"),
+    "offer": Phrase("game {game}, {what}: {matter}"),
+    "keys": Phrase("{by} has changed keys"),
+    "paused": Phrase("the match is paused"),
+    "restored": Phrase("the match is paused: the server was restored"),
+    "resumed": Phrase("the match goes on"),
 }
+
+_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
+_APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
 """The letters with a calendar file."""
@@ -408,17 +442,25 @@ def visible(text: str) -> str:
     )
 
 
-def _subject(notice: Notice) -> str:
+def _about(match: Match, subject: Phrase) -> Phrase:
+    """The subject of a letter about a match."""
+    return Phrase("[pbem {match}] {title}, {subject}", match=match.id, title=match.rules.title, subject=subject)
+
+
+def _subject(notice: Notice) -> Phrase:
     match = notice.match
-    what = f"turn {match.turn}" if match.phase == "playing" else "setup"
-    matter = {"draw": "a draw?", "annul": "to be annulled?"}.get(str(notice.facts.get("agreement")), "")
-    facts = {"title": match.rules.title, "game": match.game, "what": what, "matter": matter, **notice.facts}
-    return _SUBJECTS[notice.kind].format(**facts)
+    matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
+    facts = {"game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
+    return _SUBJECTS[notice.kind].given(**facts)
+
+
+def _asked_for(match: Match) -> Phrase:
+    return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
-    return "(free)" if name.startswith("?") else name
+    return Phrase("(free)") if name.startswith("?") else name
 
 
 def _commitments(match: Match) -> dict[int, str]:
@@ -430,14 +472,24 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-def duration(seconds: int) -> str:
+_UNITS = (
+    (86400, Phrase("1 day"), Phrase("{count} days")),
+    (3600, Phrase("1 hour"), Phrase("{count} hours")),
+    (60, Phrase("1 minute"), Phrase("{count} minutes")),
+    (1, Phrase("1 second"), Phrase("{count} seconds")),
+)
+
+
+def duration(seconds: int) -> Phrase:
     """A length of time in words: its two largest parts."""
     parts = []
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+    for size, one, several in _UNITS:
         count, seconds = divmod(seconds, size)
         if count:
-            parts.append(f"{count} {unit}{'s' if count > 1 else ''}")
-    return " and ".join(parts[:2]) or "none"
+            parts.append(one if count == 1 else several.given(count=count))
+    if not parts:
+        return Phrase("none")
+    return parts[0] if len(parts) == 1 else Phrase("{first} and {last}", first=parts[0], last=parts[1])
 
 
 def _time_of(match: Match, seat: int) -> dict[str, Any]:

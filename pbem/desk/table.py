@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.games import Fault, Refused
 from pbem.match import pace
 from pbem.match.life import Step
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,9 @@ class Tables:
         try:
             seated = self._seated(int(name.removeprefix("m") or 0), caller.player.name)
         except KeyError:
-            raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
+            raise Refused(
+                Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
+            ) from None
         step = Step(seated.match, self._world(caller.now))
         pace.catch_up(step)
         if step.entries:
@@ -77,7 +80,7 @@ class Tables:
         match = seated.match
         wanted = {"server": match.server, "player": match.name(seated.seat), "prev": match.prev}
         faults = [
-            Fault(key, f"{key} {command.fields[key]}", f"this is `{key} {value}`")
+            Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
             for key, value in wanted.items()
             if command.fields.get(key, value) != value
         ]
@@ -104,13 +107,15 @@ class Tables:
     def _facts(self, seated: Seated) -> dict[str, Any]:
         return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}
 
-    def _write_to(self, seated: Seated, seat: int, template: str, subject: str, now: datetime, **facts: Any) -> None:
+    def _write_to(
+        self, seated: Seated, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any
+    ) -> None:
         """A letter of its own to another seat of the match."""
         player = self._players.by_name(seated.row.of(seat).player)
         if player is None:
             return
         match = seated.match
-        out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
+        out = self._clerk.thread(match, seated.row, seat, subject)
         m = self._clerk.facts(match, seated.row, seat, match)
-        out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
+        out.text = self._clerk.draft(f"letters/{template}.txt", m=m, **facts)
         self._clerk.send(player.address, out, now)

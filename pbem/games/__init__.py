@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.phrase import Phrase
+
 __all__ = ["GAMES", "Fault", "Options", "Orders", "Refused", "Report", "Result", "Rules", "Setup", "State", "rules"]
 
 Report = dict[str, Any]
@@ -28,7 +30,7 @@ class Fault:
     """Number of the ruling in the game's rules page, such as "12", or the name of an option."""
     token: str | None
     """The offending token or line as the player wrote it; None when something is missing."""
-    message: str
+    message: Phrase
     line: int | None = None
     """1-based line of the text in which the token stands."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.clock import VACATION, Clock, Stop
 from pbem.match.life import RUNNING, Notice, standing
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,9 +88,9 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
     if not to:
-        raise Refused(Fault("extend", match.id, "no deadline of your opponent runs"))
+        raise Refused(Fault("extend", match.id, Phrase("no deadline of your opponent runs")))
     if not GIFT[0] <= seconds <= GIFT[1]:
-        raise Refused(Fault("extend", None, "a gift of time is 1h at least and 30d at most"))
+        raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
     mail = keep(step, "extend", seat, signed)
     step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **mail})
     clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
@@ -108,15 +109,19 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`."""
     match = step.match
     if match.phase not in RUNNING:
-        raise Refused(Fault("claim", match.id, "the match is not being played"))
+        raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
     if match.terms.miss != "wait":
-        raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
+        raise Refused(
+            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
+        )
     if match.asked(seat):
-        raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
+        raise Refused(
+            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
+        )
     submissions = match.setups if match.phase == "setup" else match.orders
     silent = sorted(other for other in match.missed if other != seat and not standing(submissions, other))
     if not silent:
-        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     claimed(step, seat, silent, signed)
 
 
@@ -124,7 +129,7 @@ def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> No
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
     if match.terms.miss != "wait" or seat in against or not against or not set(against) <= match.missed:
-        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     mail = keep(step, "claim", seat, signed)
     step.enter("claimed", {"seat": seat, "against": list(against), **mail})
     step.match = replace(step.match, orders={}, resolve_at=None)
