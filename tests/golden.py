@@ -24,7 +24,7 @@ def written(letter: EmailMessage) -> str:
     head = [f"Date: {letter['Date']}", f"Subject: {letter['Subject']}", *(f"Attached: {name}" for name in files)]
     text = body(letter)
     head.append("")  # what follows the text itself is the same under every letter
-    text = text.partition("\nTranscript of m1 after entry")[0].rstrip() + "\n"
+    text = re.split(r"\n(?:Transcript of|Protokoll von) m1 ", text)[0].rstrip() + "\n"
     return _CHANCE.sub(lambda found: "#" * len(found[0]), "\n".join([*head, text]))
 
 

@@ -27,7 +27,7 @@ from pbem.match.life import PHASES, RUNNING, Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
 from pbem.match.transcript import digest
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, either
 from pbem.store.database import stamp
 from pbem.store.players import Challenge, KeyRow
 
@@ -408,7 +408,7 @@ class Answers(Tables):
         match = seated.match
         whole, game = command.arguments.get("whole", False), command.arguments.get("game")
         if not whole and match.phase in RUNNING and game != match.game:
-            wanted = f"`resign {match.id} game {match.game}` or `resign {match.id} match`"
+            wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
             raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)

@@ -486,7 +486,7 @@ class Desk:
             self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
-                out = self._clerk.thread(*answer.match, Phrase(""))
+                out = self._clerk.thread(*answer.match, Phrase("your letter"))
                 break
             if answer.reply_to is not None:
                 out.reply_to = self._clerk.sub_address(answer.reply_to)
