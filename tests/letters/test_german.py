@@ -86,8 +86,9 @@ def test_what_is_typed_or_signed_is_never_translated(name: str) -> None:
         return {*re.findall(r"`[^`]+`", text), *re.findall(r"<code>.*?</code>", text)}
 
     def signed(text: str) -> list[str]:
-        words = r"accept|annul|challenge|claim|confirm|draw|end|fingerprint|key keep|player|prev|proof|register|rev|server"
-        return re.findall(rf"^(?:(?:{words}) \{{\{{.*|end|key keep)$", text, re.M)
+        fields = "challenge|fingerprint|player|prev|proof|rev|server"
+        commands = "accept|annul|claim|confirm|draw|register"
+        return re.findall(rf"^(?:(?:{fields}|{commands}) \{{\{{.*|end|key keep)$", text, re.M)
 
     def run(text: str) -> list[str]:
         lines = re.findall(
