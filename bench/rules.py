@@ -1,38 +1,95 @@
-"""How fast the rules are: turns of each game from text to reports, and the start of `pbem replay`.
-
-    .venv/bin/python bench/rules.py [seconds]
+"""The rules alone: turns from text to reports, beside the moves of python-chess, and records replayed.
 
 Games are played beforehand by random players; then their turns are played again, all sides' orders read and judged
 and the turn resolved. Of Spaceships those turns count in which each side has eight orders or more, of Shoot 'em up
-Spaceships those in which most ships are left, of Dueling Masters all. No goal is tested elsewhere: a test that
-measures time fails on a busy day.
+Spaceships those in which most ships are left, of Dueling Masters all. python-chess, the yardstick of a rules engine
+in Python, generates all legal moves of each position and plays one of them at random.
 """
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
+import random_players
 
-import random_players  # noqa: E402
+from bench.measure import Goal, Part, alternate, median, ratio_goal
+from pbem.games import rules
+from pbem.match.record import Record, Turn, write
 
-from pbem.games import rules  # noqa: E402
-from pbem.match.record import Record, Turn, write  # noqa: E402
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TURNS_A_SECOND = 10_000
+REPLAYED_A_SECOND = 5_000
 START_MS = 150
 LEAST_ORDERS = 8
-LEAST_SHARE = 0.6  # of all ships
+LEAST_SHARE = 0.6
+"""Of all ships: how many are left in a crowded turn."""
+SECONDS = 1.5
+"""How long each contestant's turn lasts."""
+PBEM = str(Path(sys.executable).with_name("pbem"))
+
+CHESS = "python-chess, plies of random play"
+SPACESHIPS = "Spaceships, eight orders or more a side"
+
+Turns = list[tuple]
 
 
-def busy_turns(random: Random, games: int) -> list[tuple]:
+def measure(rounds: int) -> list[Part]:
+    """Turns a second of our games beside chess; the start of `pbem replay`, and what it does in a second."""
+    samples = {
+        SPACESHIPS: ("spaceships", _busy(Random(20), 60)),
+        "Dueling Masters of Space-Time": ("dueling-masters", _all("dueling-masters", Random(20), 40)),
+        **{
+            f"Shoot 'em up Spaceships, {seats} seats": ("shoot-em-up", _crowded(Random(seats), 60, seats))
+            for seats in (2, 3, 4)
+        },
+    }
+    contestants: dict[str, Callable[[], float]] = {
+        name: lambda name=game, turns=turns: _turns_a_second(name, turns) for name, (game, turns) in samples.items()
+    }
+    part = Part("Turns, from the orders' text to the reports", "turns a second")
+    if find_spec("chess"):
+        contestants[CHESS] = _plies_a_second
+    else:
+        part.notes.append("not measured: python-chess (install requirements-bench.lock)")
+    part.figures = alternate(contestants, rounds)
+    if CHESS in part.figures:
+        part.goals.append(ratio_goal("Spaceships beside chess", part.figures[SPACESHIPS], part.figures[CHESS], 1))
+    part.goals += [
+        Goal(f"{name}, turns a second, best round", max(part.figures[name]), TURNS_A_SECOND, unit="")
+        for name in samples
+    ]
+    return [part, _replays(rounds)]
+
+
+def _replays(rounds: int) -> Part:
+    with tempfile.TemporaryDirectory() as folder:
+        short, many = Path(folder) / "short.pbem.toml", [Path(folder) / f"{n}.pbem.toml" for n in range(400)]
+        _record(short, 1, most=1)
+        turns = sum(_record(file, seed, most=None) for seed, file in enumerate(many))
+        contestants = {
+            "Python, an empty program": lambda: _milliseconds([sys.executable, "-c", "pass"]),
+            "pbem replay, one turn": lambda: _milliseconds([PBEM, "replay", str(short)]),
+            f"pbem replay --json, {turns} turns": lambda: _milliseconds([PBEM, "replay", "--json", *map(str, many)]),
+        }
+        part = Part("Records replayed", "milliseconds a call")
+        part.figures = alternate(contestants, rounds)
+    bare, one, all_turns = (median(found) for found in part.figures.values())
+    part.goals.append(Goal("the start of pbem replay", one, START_MS, unit=" ms", most=True))
+    a_second = turns / (all_turns - bare) * 1000
+    part.goals.append(Goal("pbem replay --json, turns a second", a_second, REPLAYED_A_SECOND, unit=""))
+    return part
+
+
+def _busy(random: Random, games: int) -> Turns:
     """Positions with both sides' orders as text, eight or more a side."""
     judge = rules("spaceships")
     turns = []
@@ -46,7 +103,7 @@ def busy_turns(random: Random, games: int) -> list[tuple]:
     return turns
 
 
-def crowded_turns(random: Random, games: int, seats: int) -> list[tuple]:
+def _crowded(random: Random, games: int, seats: int) -> Turns:
     """Positions of Shoot 'em up Spaceships with most ships left, and all sides' orders as text."""
     turns = []
     for number in range(games):
@@ -60,7 +117,7 @@ def crowded_turns(random: Random, games: int, seats: int) -> list[tuple]:
     return turns
 
 
-def all_turns(name: str, random: Random, games: int) -> list[tuple]:
+def _all(name: str, random: Random, games: int) -> Turns:
     """Every position of some games with the orders given in it as text."""
     turns = []
     for number in range(games):
@@ -70,62 +127,43 @@ def all_turns(name: str, random: Random, games: int) -> list[tuple]:
     return turns
 
 
-def turns_a_second(name: str, turns: list[tuple], seconds: float) -> tuple[float, float]:
-    """The best and the median of several rounds over all turns."""
+def _turns_a_second(name: str, turns: Turns) -> float:
     judge = rules(name)
     order, resolve = judge.order, judge.turn
-    figures = []
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until or len(figures) < 5:
-        start = time.process_time()  # of this process alone, whatever else the machine does
+    done, start = 0, time.process_time()  # of this process alone, whatever else the machine does
+    while time.process_time() < start + SECONDS:
         for state, texts in turns:
             resolve(state, {seat: order(state, seat, text) for seat, text in texts.items()})
-        figures.append(len(turns) / (time.process_time() - start))
-    return max(figures), statistics.median(figures)
+        done += len(turns)
+    return done / (time.process_time() - start)
 
 
-def start_ms(command: list[str], runs: int = 15) -> float:
-    """The median of several runs of a process, in milliseconds."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1000
+def _plies_a_second() -> float:
+    import chess  # noqa: PLC0415 - only where it is installed
+
+    random = Random(20)
+    done, start = 0, time.process_time()
+    while time.process_time() < start + SECONDS:
+        board = chess.Board()
+        for _ in range(100):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(random.choice(moves))
+            done += 1
+    return done / (time.process_time() - start)
 
 
-def short_file(where: Path) -> Path:
-    """A record of one turn."""
-    game = random_players.play("spaceships", Random(1), {}, 2, most=1)
+def _milliseconds(command: list[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return (time.perf_counter() - start) * 1000
+
+
+def _record(where: Path, seed: int, most: int | None) -> int:
+    """Write the record of a random game; how many turns it has."""
+    more = {} if most is None else {"most": most}
+    game = random_players.play("spaceships", Random(seed), {}, 2, **more)
     seats = tuple(zip(("Ann", "Bob"), game.setups, strict=True))
     where.write_text(write(Record(game.game, seats, tuple(Turn(orders) for orders in game.orders))))
-    return where
-
-
-def said(met: bool) -> str:
-    return "goal met" if met else "GOAL MISSED"
-
-
-def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
-    samples = [
-        ("spaceships", f"with {LEAST_ORDERS} or more orders a side", busy_turns(Random(20), games=60)),
-        ("dueling-masters", "of whole games", all_turns("dueling-masters", Random(20), games=40)),
-    ]
-    samples += [("shoot-em-up", f"of {seats} seats", crowded_turns(Random(seats), 60, seats)) for seats in (2, 3, 4)]
-    for name, which, turns in samples:
-        best, median = turns_a_second(name, turns, seconds)
-        print(f"{rules(name).title}, text to reports, {len(turns)} different turns {which}:")
-        goal = f"goal {TURNS_A_SECOND:,}: {said(best >= TURNS_A_SECOND)}"
-        print(f"  best {best:,.0f}, median {median:,.0f} turns/s; {goal}")
-    bin_ = Path(sys.executable).parent
-    with tempfile.TemporaryDirectory() as folder:
-        file = short_file(Path(folder) / "short.pbem.toml")
-        bare = start_ms([sys.executable, "-c", "pass"])
-        whole = start_ms([str(bin_ / "pbem"), "replay", str(file)])
-    print(f"pbem replay of one short file: {whole:.0f} ms, of which Python itself {bare:.0f} ms;", end=" ")
-    print(f"goal {START_MS} ms: {said(whole <= START_MS)}")
-
-
-if __name__ == "__main__":
-    main()
+    return len(game.orders)

@@ -1,29 +1,31 @@
-"""How fast letters are verified: `judge` of each Ed25519 format, from a letter that was read and from its bytes.
+"""Verification: letters' signatures, and the whole bundle of a match of a thousand turns.
 
-    .venv/bin/python bench/verification.py [seconds]
-
-Each letter holds other orders; none is judged twice in a round. Beside each figure stands its ratio to the floor: one
-bare Ed25519 verification of the same machine in the same run. No goal is tested elsewhere: a test that measures time
-fails on a busy day.
+Each letter holds other orders; none is judged twice in a round. The floor of a letter is one bare Ed25519
+verification. The floor of a bundle is what nobody can leave out: hashing every file of it, checking every signature
+in it, and playing its turns again by the rules.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: E402
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat  # noqa: E402
-
-from pbem.identity import judge, parse_key, ssh  # noqa: E402
-from pbem.mail.letter import read  # noqa: E402
+from bench import servers
+from bench.measure import Goal, Part, alternate, ratio_goal
+from bench.table import ORDERS, Table, bundle
+from pbem.desk.forms import Letters
+from pbem.games import rules
+from pbem.identity import judge, parse_key, ssh
+from pbem.mail.letter import read
+from pbem.match.bundle import read as read_bundle
+from pbem.match.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +68,7 @@ KEYS = {
     "minisign": base64.b64encode(b"Ed" + b"pbem-key" + PUBLIC.public_bytes_raw()).decode(),
     "ed25519": PUBLIC.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
 }
+SIGNED = [(KEY.sign(text), text) for text in (orders(number).encode() for number in range(LETTERS))]
 SIGNERS: dict[str, Callable[[str], str]] = {"ssh": by_ssh, "minisign": by_minisign, "ed25519": by_ed25519}
 
 
@@ -79,57 +82,88 @@ def letter(text: str) -> bytes:
     return (head + text).replace("\n", "\r\n").encode()
 
 
-def a_second(call: Callable[[], int], seconds: float) -> float:
-    """The best of several rounds of a call that says how many things it did."""
-    best = 0.0
-    until = time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 5 or time.perf_counter() < until:
-        start = time.process_time()  # of this process alone, whatever else the machine does
-        done = call()
-        best = max(best, done / (time.process_time() - start))
-        rounds += 1
-    return best
+FLOOR = "Ed25519 alone"
+TURNS = 1000
+BUNDLE, LEAST = "pbem verify", "hashes, signatures and turns alone"
 
 
-def floor(seconds: float) -> float:
-    messages = [orders(number).encode() for number in range(LETTERS)]
-    signed = [(KEY.sign(message), message) for message in messages]
-
-    def call() -> int:
-        for signature, message in signed:
-            PUBLIC.verify(signature, message)
-        return len(signed)
-
-    return a_second(call, seconds)
+def measure(rounds: int) -> list[Part]:
+    """Letters a second, and a bundle's milliseconds."""
+    return [_letters(rounds), _bundle(rounds)]
 
 
-def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0
-    bare = floor(seconds)
-    print(f"Verifying signed letters, per second and core; the floor is one bare Ed25519 verification: {bare:,.0f}")
+def _letters(rounds: int) -> Part:
+    contestants: dict[str, Callable[[], float]] = {FLOOR: lambda: _a_second(_bare)}
     for name, sign in SIGNERS.items():
         raws = [letter(sign(orders(number))) for number in range(LETTERS)]
         keys = [parse_key(KEYS[name])]
         letters = [read(raw) for raw in raws]
         assert all(judge(one, keys, SERVER).kind == "valid" for one in letters)
 
-        def judged(letters: list = letters, keys: list = keys) -> int:
+        def judged(letters: list = letters, keys: list = keys) -> None:
             for one in letters:
                 judge(one, keys, SERVER)
-            return len(letters)
 
-        def whole(raws: list = raws, keys: list = keys) -> int:
-            for raw in raws:
-                judge(read(raw), keys, SERVER)
-            return len(raws)
-
-        verdicts, with_mail = a_second(judged, seconds), a_second(whole, seconds)
-        said = "goal met" if verdicts >= VERIFICATIONS_A_SECOND else "GOAL MISSED"
-        print(f"  {name:<9} judged {verdicts:,.0f} (1/{bare / verdicts:.1f} of the floor)", end="; ")
-        print(f"with reading the mail {with_mail:,.0f} (1/{bare / with_mail:.1f}); ", end="")
-        print(f"goal {VERIFICATIONS_A_SECOND:,}: {said}")
+        contestants[name] = lambda judged=judged: _a_second(judged)
+    part = Part("Signed letters verified", "letters a second")
+    part.figures = alternate(contestants, rounds)
+    part.goals = [
+        Goal(f"{name}, letters a second", max(part.figures[name]), VERIFICATIONS_A_SECOND, unit="")
+        for name in SIGNERS
+    ]
+    return part
 
 
-if __name__ == "__main__":
-    main()
+def _bare() -> None:
+    for signature, message in SIGNED:
+        PUBLIC.verify(signature, message)
+
+
+def _a_second(call: Callable[[], None]) -> float:
+    done, start = 0, time.process_time()  # of this process alone, whatever else the machine does
+    while time.process_time() < start + 0.5:
+        call()
+        done += LETTERS
+    return done / (time.process_time() - start)
+
+
+def _bundle(rounds: int) -> Part:
+    with tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder:
+        table = Table(Path(folder))
+        for _ in range(TURNS):
+            table.turn()
+        table.referee.send(table.bob, "resign m1 game 1\n")
+        content = bundle(table.ann)
+        table.referee.close()
+    found = read_bundle(content)
+    judge_ = rules("spaceships")
+    state = table.opening
+    signed = [(KEY.sign(raw), raw) for path, raw in found.papers.items() if path.endswith(".eml")]
+    signed += [(KEY.sign(entry.canonical()), entry.canonical()) for entry in found.entries]
+
+    def least() -> None:
+        for paper in found.papers.values():
+            hashlib.sha256(paper).digest()
+        for entry in found.entries:
+            hashlib.sha256(entry.canonical()).digest()
+        for signature, message in signed:
+            PUBLIC.verify(signature, message)
+        position = state
+        for _ in range(TURNS):
+            position, _ = judge_.turn(position, {seat: judge_.order(position, seat, ORDERS) for seat in (1, 2)})
+
+    def ours() -> None:
+        checks = list(verify(content, Letters))
+        assert all(check.holds for check in checks)
+
+    part = Part(f"A bundle of {TURNS} turns verified", "milliseconds")
+    part.figures = alternate({LEAST: lambda: _milliseconds(least), BUNDLE: lambda: _milliseconds(ours)}, rounds)
+    goal = f"pbem verify of {TURNS} turns beside its floor"
+    part.goals.append(ratio_goal(goal, part.figures[BUNDLE], part.figures[LEAST], 2, most=True))
+    return part
+
+
+def _milliseconds(call: Callable[[], None]) -> float:
+    start = time.process_time()
+    call()
+    return (time.process_time() - start) * 1000

@@ -15,10 +15,11 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
@@ -41,6 +42,7 @@ from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.restore import check_key
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
+from pbem.together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +58,8 @@ __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer"
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
 LETTERS_PER_TICK = 50  # so that a full inbox never stops the clock
+TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
+TOO_MANY_TODAY = "450 4.7.1 too many letters from this sender, come again tomorrow"
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -69,8 +73,8 @@ class StartError(Exception):
 class DeskLike(Protocol):
     """The desk as the daemon sees it; called from one thread, one call at a time."""
 
-    def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one."""
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; how many there were."""
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; when to be called again, or None when nothing is timed."""
@@ -154,6 +158,7 @@ class Daemon:
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
+        self._accept: Together[tuple[Envelope, bytes], None] = Together(self._keep, TOGETHER)
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -178,14 +183,15 @@ class Daemon:
         config = self._config
         stack.enter_context(Lock(config.store))
         vault, signing_key = self._keys()
-        post_base = stack.enter_context(Database(config.store, points=self._points))
+        turn = threading.Lock()
+        post_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         _check_key(post_base, vault)
         self._inbox = Inbox(post_base, vault)
         self._post_base = post_base
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        desk_base = stack.enter_context(Database(config.store, points=self._points))
+        desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
@@ -276,7 +282,7 @@ class Daemon:
             wait = 0.0
             try:
                 handled = await self._at_desk(desk.handle_next, self._now())
-                since_tick += 1
+                since_tick += handled
                 if not handled or since_tick >= LETTERS_PER_TICK:
                     since_tick = 0
                     following = await self._at_desk(desk.tick, self._now())
@@ -311,23 +317,19 @@ class Daemon:
         return Intake(
             config.server,
             config.mail_address,
-            self._accept,
+            lambda envelope, raw: self._accept((envelope, raw)),
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
             points=self._points,
         )
 
-    async def _accept(self, envelope: Envelope, raw: bytes) -> None:
-        await self._post(self._keep, envelope, raw)
+    async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[Exception | None]:
+        """Store letters that arrived together; what is to be said of each."""
+        a_day = self._config.limits.letters_per_day
+        rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
         self.wake()
-
-    def _keep(self, envelope: Envelope, raw: bytes) -> None:
-        now = self._now()
-        today = self._inbox.sent_since(envelope.sender, now - timedelta(days=1))
-        if today >= self._config.limits.letters_per_day and not self._inbox.knows(envelope, raw):
-            raise Refusal("450 4.7.1 too many letters from this sender, come again tomorrow")
-        self._inbox.put(envelope, raw, now)
+        return [Refusal(TOO_MANY_TODAY) if row is None else None for row in rows]
 
     def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
         sealing = load_or_create_key(self._config.store_key, self._random)

@@ -20,7 +20,7 @@ WAY = (
     "letter stored",  # on disk; 250 is not yet said
     "250 said",
     "letter leased",  # the attempt is counted; the desk begins
-    "letter read",  # in the desk's transaction, before anything is written
+    "letter read",  # before the desk's transaction
     "effects written",  # in the desk's transaction, all of it
     "effects committed",
     "clock written",  # in the transaction of what the clock demands

@@ -37,10 +37,12 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["InProcess", "Reader", "ReaderError", "Worker"]
+__all__ = ["AT_HAND", "Asked", "InProcess", "Reader", "ReaderError", "Worker"]
 
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
+AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
+AT_HAND = 8  # letters that a worker has read and may still be asked about
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 log = structlog.get_logger()
@@ -48,6 +50,10 @@ log = structlog.get_logger()
 
 class ReaderError(Exception):
     """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
+
+
+Asked = tuple[Letter, "Sequence[Key]", "datetime"]
+"""A letter to be judged, with the keys that are offered and the time of its receipt."""
 
 
 class Reader(Protocol):
@@ -59,6 +65,9 @@ class Reader(Protocol):
     def read(self, raw: bytes) -> Letter:
         """`mail.letter.read`: raises `Unreadable` beyond the limits."""
 
+    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
+        """`read` of several letters: in order, what it gives of each, or raises."""
+
     def judge(
         self,
         letter: Letter,
@@ -69,6 +78,9 @@ class Reader(Protocol):
         at: datetime | None = None,
     ) -> Verdict:
         """`identity.judge`."""
+
+    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
+        """`judge` of several letters: in order, what it gives of each, or raises."""
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """`identity.vouching.vouch`."""
@@ -95,6 +107,20 @@ class InProcess:
     def read(self, raw: bytes) -> Letter:
         """Read a letter; raises `Unreadable`."""
         return read(raw, self._limits)
+
+    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
+        """Read letters."""
+        found: list[Letter | Unreadable | ReaderError] = []
+        for raw in raws:
+            try:
+                found.append(self.read(raw))
+            except Unreadable as error:
+                found.append(error)
+        return found
+
+    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
+        """Say who signed each letter."""
+        return [self.judge(letter, keys, server, at=at) for letter, keys, at in asked]
 
     def judge(
         self,
@@ -249,12 +275,32 @@ class Worker:
 
     def read(self, raw: bytes) -> Letter:
         """Read a letter; raises `Unreadable` and `ReaderError`."""
-        reply = self._ask(_Read(raw))
-        if isinstance(reply, _Unreadable):
-            raise Unreadable(reply.reason, reply.letter)
-        if not isinstance(reply, _Letter):
-            raise self._failed("answered something else")
-        return reply.letter
+        (found,) = self.read_all([raw])
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
+        """Read letters; the worker has the next one at hand while it reads another."""
+        found: list[Letter | Unreadable | ReaderError] = []
+        for reply in self._ask_all([_Read(raw) for raw in raws]):
+            if isinstance(reply, _Unreadable):
+                found.append(Unreadable(reply.reason, reply.letter))
+            elif isinstance(reply, _Letter):
+                found.append(reply.letter)
+            else:
+                found.append(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
+        return found
+
+    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
+        """Say who signed each letter; the worker has the next one at hand while it judges another."""
+        found: list[Verdict | ReaderError] = []
+        for reply in self._ask_all([_Judge(letter.raw, list(keys), server, None, at) for letter, keys, at in asked]):
+            if isinstance(reply, _Verdict):
+                found.append(reply.verdict)
+            else:
+                found.append(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
+        return found
 
     def judge(
         self,
@@ -328,20 +374,55 @@ class Worker:
         self._process = self._socket = None
 
     def _ask(self, request: _Request) -> _Reply:
-        self.get_ready()
-        reply = self._receive(time.monotonic() + self._deadline, _encoder.encode(request))
-        if isinstance(reply, _Broken):
-            log.error("reader trouble", exception=reply.kind, frames=reply.frames)
-            raise ReaderError(f"{reply.kind} while reading")
+        (reply,) = self._ask_all([request])
+        if isinstance(reply, ReaderError):
+            raise reply
         return reply
 
-    def _receive(self, end: float, request: bytes = b"") -> _Reply:
-        """The next frame, which is the answer to the request where there is one; raises `ReaderError`."""
+    def _ask_all(self, requests: Sequence[_Request]) -> list[_Reply | ReaderError]:
+        """The answers to several requests, in order; one that fails leaves the others alone.
+
+        Raises `ReaderError` when no worker can be started.
+        """
+        frames = [_encoder.encode(request) for request in requests]
+        replies: list[_Reply | ReaderError] = []
+        sent = ahead = 0
+        while len(replies) < len(frames):
+            if sent == len(replies):
+                self.get_ready()
+            try:
+                # No more than its socket holds: a worker that nobody listens to must not keep us from listening.
+                while sent < len(frames) and (sent == len(replies) or ahead + len(frames[sent]) <= AHEAD):
+                    self._send(frames[sent])
+                    ahead += len(frames[sent])
+                    sent += 1
+                reply = self._receive(time.monotonic() + self._deadline)
+                ahead -= len(frames[len(replies)])
+                if isinstance(reply, _Broken):
+                    log.error("reader trouble", exception=reply.kind, frames=reply.frames)
+                    replies.append(ReaderError(f"{reply.kind} while reading"))
+                else:
+                    replies.append(reply)
+            except ReaderError as error:
+                replies.append(error)
+                sent, ahead = len(replies), 0  # what was ahead went down with the worker
+        return replies
+
+    def _send(self, request: bytes) -> None:
+        """Send a frame; raises `ReaderError`."""
         assert self._socket is not None
         try:
-            if request:
-                self._socket.settimeout(self._deadline)
-                self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
+            self._socket.settimeout(self._deadline)
+            self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
+        except TimeoutError:
+            raise self._failed("took too long") from None
+        except OSError:
+            raise self._failed("died") from None
+
+    def _receive(self, end: float) -> _Reply:
+        """The next frame; raises `ReaderError`."""
+        assert self._socket is not None
+        try:
             length = int.from_bytes(self._octets(LENGTH, end), "big")
             if length > self._most:
                 raise self._failed("answered too much")
@@ -390,7 +471,7 @@ def work() -> None:
     _confine(limits.reading_bytes)
     reader = InProcess(limits)
     # Judging follows reading: the letter is still at hand then.
-    reader.read = lru_cache(1)(reader.read)  # type: ignore[method-assign]
+    reader.read = lru_cache(AT_HAND)(reader.read)  # type: ignore[method-assign]
     decoder = msgspec.msgpack.Decoder(_Request)
     with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
         _send(daemon, _Ready())

@@ -107,14 +107,13 @@ class PostOffice:
 
     @contextmanager
     def opened(self) -> Iterator[PostOffice]:
-        server = self._loop.run_until_complete(
-            self._loop.create_server(
-                lambda: SMTP(self, hostname="smarthost.example", loop=self._loop), "127.0.0.1", 0
-            )
-        )
-        self.port = server.sockets[0].getsockname()[1]
         thread = threading.Thread(target=self._loop.run_forever, name="post office")
         thread.start()
+        listening = self._loop.create_server(
+            lambda: SMTP(self, hostname="smarthost.example", loop=self._loop), "127.0.0.1", 0
+        )
+        server = asyncio.run_coroutine_threadsafe(listening, self._loop).result(PATIENCE)
+        self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
         finally:

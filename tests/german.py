@@ -23,5 +23,5 @@ def is_twin(english: str, german: str, *, plain: bool = True) -> None:
     assert typed[0] == typed[1]
     widest = max(WIDTH, *map(len, english.split("\n")))
     wide = [line for line in german.split("\n") if plain and len(line) > widest]
-    assert wide == []
+    assert not wide, wide
     # TEMPORARY

@@ -268,7 +268,7 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
         await house.send()
         await house.until(lambda: bool(house.post.sent))
 
-    configure_logs(Log())
+    configure_logs(Log(level="debug"))
     run(configured(tmp_path), scene)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     events = [line["event"] for line in lines]

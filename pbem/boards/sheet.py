@@ -1,7 +1,7 @@
-"""Record sheets: the empty boards of a game on one page of A4, as a PDF to be printed and kept with a pencil.
+"""Record sheets: the boards of a game on one page of A4, as a PDF to be printed and kept with a pencil.
 
 One bit a dot at 300 dots an inch, so that lines are sharp and the file is small; the same bytes each time. The words
-beneath the boards come from `templates/<game>/sheet.txt`; nothing of any match is in it.
+beneath the boards come from `templates/<game>/sheet.txt`. Boards are empty, or those of a view, and tell no more.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from PIL import Image, ImageDraw, ImageFont
+
+from pbem.games.squares import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ TEXT: Final = 40
 def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
     """The sheet of a game as a PDF: its boards under the first lines of the text, one each, then the rest of it.
 
-    Raises ValueError when the text does not fit on the page.
+    Tabs part a line into columns of one width. Raises ValueError when the text does not fit on the page.
     """
     lines = text.rstrip("\n").split("\n")
     page = Image.new("1", PAGE, 1)
@@ -46,7 +48,9 @@ def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
             x += (len(panel.columns) + 1) * side + GAP
         y += (len(board.panels[0].rows) + 1) * side + GAP + 20
     for line in lines:
-        pen.text((MARGIN, y), line, 0, _font(TEXT))
+        columns = line.split("\t")
+        for at, words in enumerate(columns):
+            pen.text((MARGIN + at * (PAGE[0] - 2 * MARGIN) // len(columns), y), words, 0, _font(TEXT))
         y += 58
     if y > PAGE[1] - MARGIN:
         raise ValueError(f"the sheet of {title} has too many lines")
@@ -75,6 +79,13 @@ def _draw(pen: ImageDraw.ImageDraw, panel: Panel, x: int, y: int, side: int) -> 
         pen.line((x + along * side, y + side, x + along * side, bottom), 0, 3)
     for down in range(1, len(rows) + 2):
         pen.line((x + side, y + down * side, right, y + down * side), 0, 3)
+    for down, row in enumerate(panel.squares, start=1):
+        for along, square in enumerate(row, start=1):
+            if square != PLAIN:
+                place = (x + (along + 0.5) * side, y + (down + 0.5) * side)
+                pen.text(
+                    place, square.symbol, 0, _font(side * 9 // (16 + 5 * max(0, len(square.symbol) - 2))), anchor="mm"
+                )
 
 
 def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:

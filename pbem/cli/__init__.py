@@ -32,7 +32,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
     "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
-    "publish": Place("pbem.cli.publish", "publish", "Print the page of a match: to step through, and to check."),
+    "publish": Place("pbem.cli.publish", "publish", "Print the page of a match, or all public pages of the server."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),
     "status": Place("pbem.cli.status", "status", "Show how the server stands."),
     "inbox": Place("pbem.cli.boxes", "inbox", "Letters received: list, show, retry, drop."),

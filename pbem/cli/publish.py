@@ -1,6 +1,7 @@
-"""`pbem publish`: the page of a match from its bundle, to be opened from a disk or served as it is.
+"""`pbem publish`: the page of a match from its bundle, or all pages of a server as a folder of plain files.
 
-Here lives reading and printing alone; the page is put together in `pages`. Implements design.md, "Layout", `cli/`.
+Here lives reading and printing alone; pages are put together in `pages`, and what may be told is decided in
+`desk.public`. Implements design.md, "Layout", `cli/`.
 """
 
 from __future__ import annotations
@@ -10,22 +11,54 @@ from pathlib import Path
 
 import click
 
-from pbem.match.bundle import NotABundle
-from pbem.match.record import Illegal, NotARecord
+from pbem.cli.opened import config_option, opened
+from pbem.match.bundle import NotABundle, read
 from pbem.pages.replay import replay
 
 __all__ = ["publish"]
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def publish(bundle: Path) -> None:
-    """Print the page of the match in BUNDLE: its finished games to step through, and the proof to be checked.
+@click.argument("place", metavar="BUNDLE|DIR", type=click.Path(path_type=Path))
+@config_option
+def publish(place: Path, config_file: Path) -> None:
+    """Print the page of the match in BUNDLE, or bring the pages of this server in DIR up to date.
 
-    The page is one file that loads nothing and sends nothing. Exit status 1: the file is no bundle.
+    The page of a match steps through its finished games and carries the proof, to be checked in the browser. The
+    whole bundle is in it, letters and their senders' addresses included.
+
+    In DIR lie an index with the standings, the open invitations and the public matches, a page for each public match
+    that is finished (without the players' letters), and the pages to compose on. Nothing is there of a private match,
+    and of a running one no more than where it stands. Files are renamed into place, and written only where they
+    changed; run it as often as you like, beside the server.
+
+    Pages load nothing and send nothing. Exit status 1: the file is no bundle, or the store cannot be read.
     """
+    if place.is_file():
+        _print(place)
+    else:
+        _fill(place, config_file)
+
+
+def _print(bundle: Path) -> None:
     try:
-        click.echo(replay(bundle.read_bytes()), nl=False)
-    except (NotABundle, NotARecord, Illegal) as error:
+        click.echo(replay(read(bundle.read_bytes())), nl=False)
+    except (NotABundle, KeyError, TypeError) as error:
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(1)
+
+
+def _fill(folder: Path, config_file: Path) -> None:
+    from pbem.desk.public import Public  # noqa: PLC0415 - the page of a bundle needs no desk
+    from pbem.pages import site  # noqa: PLC0415
+
+    with opened(config_file) as store:
+        public = Public(store.config.server, store.database, store.vault)
+        facts = {"server": store.config.server, "address": store.config.mail_address, **public.site()}
+        try:
+            done = site.publish(folder, site.pages(facts, public.finished()))
+        except OSError as error:
+            raise click.ClickException(f"{folder}: {error}") from error
+    click.echo(
+        f"{folder}: {len(done.written)} written, {len(done.kept)} as they were, {len(done.removed)} taken away."
+    )

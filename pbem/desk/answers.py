@@ -16,6 +16,7 @@ from pbem.desk.agreements import Agreements
 from pbem.desk.answer import Answer
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
+from pbem.desk.early import Early
 from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.hours import Hours
@@ -63,6 +64,8 @@ _ELSEWHERE = Phrase(
     " {match}, such as this one"
 )
 
+_NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
+
 _OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
 """What is answered to somebody whose key or address is not the player's yet."""
 
@@ -94,6 +97,7 @@ class Answers(Tables):
         self._keys = keys
         self._parse_key = parse_key
         self._mailboxes = mailboxes
+        self._early = Early(players, archive, clerk, world)
         self._gathering = Gathering(players, archive, clerk, world, people, clock.settle)
         self._elsewhere = {
             **self._gathering.commands,
@@ -109,9 +113,7 @@ class Answers(Tables):
             raise Refused(*command.faults)
         form = COMMANDS[command.name]
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
-            raise Refused(
-                Fault(command.name, None, Phrase("your address is not registered here; write `help register`"))
-            )
+            raise Refused(Fault(command.name, None, _NOT_REGISTERED))
         if form.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)
         if caller.waits and command.name not in _OF_STRANGERS:
@@ -181,6 +183,8 @@ class Answers(Tables):
         return Answer("rules", {"title": rules(game).title}, letters=[out])
 
     def _sheet(self, caller: Caller, command: Command) -> Answer:
+        if command.match is not None:
+            return self._filled_sheet(caller, command)
         game = command.arguments["rules"]
         if game not in GAMES:
             raise Refused(Fault("sheet", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
@@ -188,9 +192,28 @@ class Answers(Tables):
         if boards is None:
             raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        text = self._clerk.write(self._clerk.draft(f"{game}/sheet.txt"), caller.language)
-        content = sheet(title, boards.blank(), text)
-        return Answer("sheet", {"title": title, "file_name": name}, [(name, "application/pdf", content)])
+        text = self._clerk.write(self._clerk.draft(f"{game}/sheet.txt", m=None), caller.language)
+        attachments = [(name, "application/pdf", sheet(title, boards.blank(), text))]
+        return Answer("sheet", {"title": title, "file_name": name, "m": None}, attachments)
+
+    def _filled_sheet(self, caller: Caller, command: Command) -> Answer:
+        """The sheet of a match as its player would have kept it: what the reports told, and the own orders."""
+        if caller.player is None:
+            raise Refused(Fault("sheet", command.match, _NOT_REGISTERED))
+        seated = self._table(caller, command)
+        match, boards = seated.match, drawn(seated.match.terms.game)
+        view = match.view(seated.seat)
+        if boards is None or view is None:
+            raise Refused(
+                Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
+            )
+        facts = self._facts(seated)
+        mine = [orders.get(seated.seat, "").split("\n") for orders in match.played]
+        title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
+        draft = self._clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+        content = sheet(title, boards.boards(view), self._clerk.write(draft, caller.language))
+        attachments = [(name, "application/pdf", content)]
+        return Answer("sheet", {"title": title, "file_name": name} | facts, attachments, seated.place)
 
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
@@ -310,6 +333,8 @@ class Answers(Tables):
     def _orders(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         turn = seated.match.turn
+        if command.arguments.get("default") or command.arguments["turn"] > turn:
+            return self._early.store(seated, command, caller)
         step = Step(seated.match, self._world(caller.now))
         submission = step.order(seated.seat, form(command), caller.signed)
         name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
@@ -330,6 +355,8 @@ class Answers(Tables):
     def _clear(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         given = command.arguments.get("turn")
+        if command.arguments.get("default") or (given or 0) > seated.match.turn:
+            return self._early.withdraw(seated, command, caller)
         if given is not None and given != seated.match.turn:
             raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
         step = Step(seated.match, self._world(caller.now))
@@ -342,7 +369,12 @@ class Answers(Tables):
         seated = self._table(caller, command)
         match, seat = seated.match, seated.seat
         standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
-        facts = {"standing": standing if standing and standing.standing else None, "view": match.view(seat)}
+        facts = {
+            "standing": standing if standing and standing.standing else None,
+            "stored": self._early.stored(match, seat),
+            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "view": match.view(seat),
+        }
         return Answer("status", facts | self._facts(seated), match=seated.place)
 
     def _preview(self, caller: Caller, command: Command) -> Answer:
@@ -400,6 +432,7 @@ class Answers(Tables):
                 facts = {"by": by, "text": text, "everybody": everybody}
                 self._write_to(seated, row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
         if everybody:
+            self._archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
             self._clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
         return Answer("press", self._facts(seated), match=seated.place)
 

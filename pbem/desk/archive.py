@@ -11,19 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated
+from pbem.match.ahead import DEFAULT
 from pbem.match.clock import Clock
 from pbem.match.life import Form, Match, Step, Submission
+from pbem.match.papers import Receipt
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, statement, voucher
 from pbem.store.database import moment, stamp
-from pbem.store.matches import EntryRow, SubmissionRow
+from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pbem.match.keys import KeyChange
-    from pbem.match.papers import Opening, Receipt
+    from pbem.match.papers import Opening
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
 
@@ -81,7 +83,8 @@ class Archive:
         if match.phase == "setup":
             match = replace(match, setups=waiting)
         elif match.phase == "playing":
-            match = replace(match, orders=waiting)
+            stored = {(r.seat, _turn(r)): _submission(r) for r in rows if r.game == match.game and _ahead(r, match)}
+            match = replace(match, orders=waiting, stored=stored)
         clock = row.clock or {"clocks": {}, "banks": {}}
         return replace(
             match,
@@ -105,6 +108,8 @@ class Archive:
             for entry in step.entries
         ]
         self.matches.append(number, before.head, rows)
+        for game, turn, seat, submission in step.submitted:
+            self._write(number, game, turn, seat, submission)
         clock = {
             "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
             "banks": {str(seat): left for seat, left in match.banks.items()},
@@ -131,9 +136,16 @@ class Archive:
         after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
-    def submit(self, number: int, match: Match, seat: int, submission: Submission) -> None:
-        """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then."""
+    def submit(self, number: int, match: Match, seat: int, submission: Submission, turn: int | None = None) -> None:
+        """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then.
+
+        `turn` is another one than that which is due where orders are sent in advance, or are default orders.
+        """
         assert (match.phase, match.turn > 0) in (("setup", False), ("playing", True)), "nothing may be submitted now"
+        place = match.turn if turn is None else _OF_DEFAULTS if turn == DEFAULT else turn
+        self._write(number, match.game, place, seat, submission)
+
+    def _write(self, number: int, game: int, turn: int, seat: int, submission: Submission) -> None:
         content = {
             "rev": submission.rev,
             "text": submission.text,
@@ -142,7 +154,14 @@ class Archive:
             "standing": submission.standing,
             "evidence": submission.evidence.decode(),
         }
-        self.matches.submit(number, SubmissionRow(match.game, match.turn, seat, content, submission.letter))
+        self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
+
+    def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
+        """Keep press that its writer made public, where in a public match it belongs."""
+        if match.terms.privacy != "public":
+            return
+        played = match.games[-1].turns if match.phase == "closed" and match.games else 0
+        self.matches.publish(number, PressRow(match.game, match.turn or played, by, text), time)
 
 
 class _Rows:
@@ -175,13 +194,27 @@ class _Rows:
             match.prev,
             content["rev"],
             game=match.game,
-            turn=match.turn,
+            turn=DEFAULT if isinstance(paper, Receipt) and paper.by_default else match.turn,
             final=content["final"],
             text=content["text"],
         )
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Our own entries were judged when the letters came."""
+
+
+_OF_DEFAULTS = -1
+"""The turn in the rows of default orders, where 0 is that of setups."""
+
+
+def _turn(row: SubmissionRow) -> int:
+    return DEFAULT if row.turn == _OF_DEFAULTS else row.turn
+
+
+def _ahead(row: SubmissionRow, match: Match) -> bool:
+    """Whether the row holds what was sent before its turn, by the player who has the seat now."""
+    early = row.turn == _OF_DEFAULTS or row.turn > match.turn
+    return early and Receipt.read(row.content["paper"]).player == match.name(row.seat)
 
 
 def _submission(row: SubmissionRow) -> Submission:

@@ -8,7 +8,7 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from pbem.boards.picture import draw
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
-from pbem.match import bundle
+from pbem.match import ahead, bundle
 from pbem.match.clock import VACATION, on_a_day, written
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer, Picture
     from pbem.mail.letter import Letter
-    from pbem.match.life import Ended, Match, Notice
+    from pbem.match.life import Ended, Match, Notice, Submission
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
     from pbem.store.tokens import Place
 
-__all__ = ["Clerk", "Draft", "Out", "duration", "named"]
+__all__ = ["Clerk", "Draft", "Out", "duration", "escaped", "named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,8 @@ class Clerk:
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
-        head = (latest or match).head
-        signed = self._archive.matches.signature(row.number, head)
+        last = latest or match
+        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -213,8 +214,8 @@ class Clerk:
             "totals": match.totals,
             "rules_hash": match.rules_hash,
             "server": match.server,
-            "head": head,
-            "seq": signed.seq if signed else 0,
+            "head": last.head,
+            "seq": last.seq,
             "signature": signed.signature.hex() if signed else "",
             "key": self._archive.key,
         }
@@ -226,10 +227,10 @@ class Clerk:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
-            facts["composer"] = self._position(match, seat, out)
+            facts["composer"] = self._position(match, seat, facts["view"], out)
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
@@ -242,6 +243,10 @@ class Clerk:
             facts["by"] = match.name(facts["by"])
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
+            # What is stored, and whether it is legal, is for its own player alone.
+            own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
+            facts["default"] = ahead.default(match, seat) if own else None
+            facts["faults"] = [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if own else []
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
@@ -285,6 +290,7 @@ class Clerk:
             "me": seat,
             "level": self._players.level(match.name(seat)),
             "asked": match.asked(seat),
+            "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
             "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
@@ -312,7 +318,19 @@ class Clerk:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
+        taken_up, stand_in = facts["taken_up"], facts["stand_in"]
+        played = None
+        if stand_in is not None:
+            receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
+            paper = stand_in.paper.encode()
+            out.attachments.append((receipt, "text/plain", paper))
+            signature = self._archive.vouch(match.id, digest(paper))
+            played = {"text": stand_in.text, "file": receipt, "hash": digest(paper), "signature": signature}
         return {
+            "played": played,
+            "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
+            "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
+            "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
             "view": match.view(seat),
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
@@ -327,7 +345,7 @@ class Clerk:
         page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
-    def _position(self, match: Match, seat: int, out: Out) -> str:
+    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: Out) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
@@ -343,7 +361,8 @@ class Clerk:
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
-            "view": match.view(seat),
+            "standing": _standing(submission),
+            "view": view,
         }
         return self._attach(match, "position", content, out)
 
@@ -442,6 +461,23 @@ def visible(text: str) -> str:
     )
 
 
+def escaped(fault: Fault) -> Fault:
+    """A fault in which a letter that only looks like another one can be told from it."""
+
+    def ascii_only(text: str) -> str:
+        return text.encode("ascii", "backslashreplace").decode()
+
+    def told(phrase: Phrase) -> Phrase:
+        return phrase.given(**{name: told_fact(fact) for name, fact in phrase.facts.items()})
+
+    def told_fact(fact: object) -> object:
+        if isinstance(fact, Phrase):
+            return told(fact)
+        return ascii_only(fact) if isinstance(fact, str) else fact
+
+    return replace(fault, token=fault.token and ascii_only(fault.token), message=told(fault.message))
+
+
 def _about(match: Match, subject: Phrase) -> Phrase:
     """The subject of a letter about a match."""
     return Phrase("[pbem {match}] {title}, {subject}", match=match.id, title=match.rules.title, subject=subject)
@@ -461,6 +497,13 @@ def _asked_for(match: Match) -> Phrase:
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
     return Phrase("(free)") if name.startswith("?") else name
+
+
+def _standing(submission: Submission | None) -> dict[str, Any] | None:
+    """What stands already when a turn begins: orders that came in advance."""
+    if submission is None or not submission.standing:
+        return None
+    return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
 
 
 def _commitments(match: Match) -> dict[int, str]:

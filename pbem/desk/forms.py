@@ -15,6 +15,7 @@ from pbem.desk.mailbox import vouched
 from pbem.games import Refused
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
+from pbem.match.ahead import DEFAULT
 from pbem.match.life import Form
 from pbem.match.papers import Evidence, Receipt, pinned_mailbox
 
@@ -40,7 +41,7 @@ def form(command: Command) -> Form:
         prev=command.fields.get("prev"),
         rev=command.rev,
         game=given.get("game"),
-        turn=given.get("turn"),
+        turn=DEFAULT if given.get("default") else given.get("turn"),
         final=given.get("final", False),
         text=command.block or "",
     )
@@ -73,6 +74,8 @@ class Letters:
             # What waited was judged when it came; what had its effect at once, by the keys of that moment.
             keys = player.keys_at(match.prev) if paper else player.keys
             level, (key, text) = "key", self._signed(match, seat, letter, keys)
+        if isinstance(paper, Receipt) and paper.by_default:
+            kind = "default orders"
         if isinstance(paper, Receipt) and (paper.level, paper.key) != (level, key):
             raise ValueError("the receipt names another level or key")
         reading = commands.parse(text)
@@ -88,7 +91,7 @@ class Letters:
     def _vouched(match: Match, seat: int, letter: bytes, content: bytes) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
         player, vouching = match.players[seat - 1], Evidence.read(content.decode())
-        if not player.mailbox or ((player.keys or player.keyless) and player.keyless != match.prev):
+        if not player.mailbox_at(match.prev):
             raise ValueError(f"{player.name} has a key, and this letter is not signed with it")
         if (vouching.server, vouching.match, vouching.player) != (match.server, match.id, player.name):
             raise ValueError("the evidence belongs to another match or player")
@@ -138,8 +141,8 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
 
     Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
     """
-    place = (form.server, form.player, form.prev)
-    if paper is None or place != (match.server, match.name(seat), match.prev):
+    heads = match.printed if isinstance(paper, Receipt) else (match.prev,)
+    if paper is None or (form.server, form.player) != (match.server, match.name(seat)) or form.prev not in heads:
         return paper is None
     try:
         if isinstance(paper, Receipt):
@@ -194,6 +197,8 @@ def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
     given = command.arguments
     if kind == "setup":
         return command.name == "setup" and given.get("game") == match.game
+    if kind == "default orders":
+        return command.name == "orders" and given.get("default", False)
     if kind == "orders":
         return command.name == "orders" and given.get("turn") == match.turn
     player = match.name(seat)

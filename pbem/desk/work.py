@@ -7,7 +7,6 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import structlog
 from pbem.desk.answer import Answer, Caller
 from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
-from pbem.desk.clerk import Clerk, Out
+from pbem.desk.clerk import Clerk, Out, escaped
 from pbem.desk.forms import said
 from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
 from pbem.desk.keys import KeyLife
@@ -35,7 +34,7 @@ from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.points import passing
-from pbem.reader import InProcess
+from pbem.reader import AT_HAND, InProcess, ReaderError
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -47,17 +46,18 @@ from pbem.store.players import Players
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
     from pbem.desk.mailbox import Proof
+    from pbem.identity import Key
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
-    from pbem.reader import Reader
+    from pbem.reader import Asked, Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -115,6 +115,7 @@ class Desk:
         points: Points = passing,
     ) -> None:
         self._config = config
+        self._version = f"pbem {version('pbem')}"
         self._points = points
         self._reader = reader or InProcess(config.limits)
         self._database = database
@@ -173,7 +174,8 @@ class Desk:
             self._people,
             self._reader,
         )
-        self._interrupted: int | None = None
+        self._interrupted: list[int] = []
+        self._judged: dict[int, tuple[Sequence[Key], Verdict | ReaderError]] = {}
         self._answers = Answers(
             config.server,
             self._players,
@@ -193,51 +195,90 @@ class Desk:
         return World(
             now,
             self._random,
-            f"pbem {version('pbem')}",
+            self._version,
             self._server_key,
             calendar=lambda player: self._time.calendar(player, now),
             outages=self._time.outages,
         )
 
-    def handle_next(self, now: datetime) -> bool:
-        """Handle the next letter of the inbox; whether there was one.
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox, a few in one transaction; how many there were.
 
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
-        if self._interrupted is not None:
-            self._inbox.give_back(self._interrupted)
-            self._interrupted = None
+        while self._interrupted:
+            self._inbox.give_back(self._interrupted[-1])
+            self._interrupted.pop()
         self.obey(now)
         self._beat(now)
         self._reader.get_ready()  # without one no letter's attempts are spent
-        row = self._inbox.lease()
-        if row is None:
+        rows = self._inbox.lease_some(AT_HAND)
+        if not rows:
             self._set_aside(now)
-            return False
+            return 0
         self._points("letter leased")
+        # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
+        letters = self._reader.read_all([row.raw for row in rows])
+        self._judge_ahead(rows, letters)
+        self._points("letter read")
+        outcomes = {}
         try:
             with self._database.transaction():
-                outcome = self._handle(row, now)
+                for row, letter in zip(rows, letters, strict=True):
+                    outcomes[row.id] = self._handle_one(row, letter, now)
+        except StoreError:
+            self._archive.forget()
+            self._interrupted = [row.id for row in rows]  # given back once the store can be written again
+            raise
+        self._points("effects committed")
+        for row_id, outcome in outcomes.items():
+            if outcome:
+                self._log.info("letter handled", inbox=row_id, outcome=outcome)
+        return len(rows)
+
+    def _handle_one(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
+        """Give one letter its effect within the transaction of several; what became of it, empty if nothing yet."""
+        try:
+            with self._database.savepoint():
+                outcome = self._handle(row, letter, now)
                 self._inbox.done(row.id, outcome)
                 self._points("effects written")
         except StoreError:
-            self._archive.forget()
-            self._interrupted = row.id  # given back once the store can be written again
             raise
         except Awaited as awaited:
-            with self._database.transaction():
-                self._lookups.ask(row.id, awaited.names, awaited.tries, now)
-                self._inbox.give_back(row.id)
+            self._lookups.ask(row.id, awaited.names, awaited.tries, now)
+            self._inbox.give_back(row.id)
             self._log.info("letter waits for the DNS", inbox=row.id)
         except Exception as error:
             self._archive.forget()
+            self._players.forget()
             reference = self._random(6).hex()
             self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
-            self._points("effects committed")
-            self._log.info("letter handled", inbox=row.id, outcome=outcome)
-        return True
+            return outcome
+        return ""
+
+    def _judge_ahead(self, rows: Sequence[InboxRow], letters: Sequence[Letter | Unreadable | ReaderError]) -> None:
+        """Have the signatures of letters judged; what holds of the keys now is looked at again when it matters."""
+        asked: dict[int, Asked] = {}
+        for row, letter in zip(rows, letters, strict=True):
+            if isinstance(letter, Letter) and letter.sender is not None and not self._automatic(letter, row):
+                keys = self._keys.offered(letter.sender, self._players.by_address(letter.sender))
+                asked[row.id] = (letter, keys, row.received)
+        verdicts = self._reader.judge_all(list(asked.values()), self._config.server)
+        self._judged = {
+            row_id: (keys, verdict) for (row_id, (_, keys, _)), verdict in zip(asked.items(), verdicts, strict=True)
+        }
+
+    def _verdict(self, letter: Letter, keys: list[Key], row: InboxRow) -> Verdict:
+        """Who signed a letter, of those whose keys are offered."""
+        offered, verdict = self._judged.get(row.id, (None, None))
+        if verdict is None or offered != keys:  # a letter before this one has changed them
+            return self._reader.judge(letter, keys, self._config.server, at=row.received)
+        if isinstance(verdict, ReaderError):
+            raise verdict
+        return verdict
 
     def obey(self, now: datetime) -> None:
         """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
@@ -307,21 +348,12 @@ class Desk:
                     self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
             self._log.error("letter set aside", inbox=stranded.id, reference=reference)
 
-    def _handle(self, row: InboxRow, now: datetime) -> str:
+    def _handle(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
-        try:
-            letter = self._reader.read(row.raw)
-            self._points("letter read")
-        except Unreadable as error:
-            if error.letter is None:
-                return "unreadable"
-            if bounced := self._postmaster.bounce(row, error.letter, now):
-                return bounced
-            if error.letter.sender is None or self._automatic(error.letter, row):
-                return "unreadable"
-            text = self._clerk.draft("letters/unreadable.txt", reason=error.reason)
-            self._reply(error.letter, error.letter.sender, Out("", text), now)
-            return "unreadable, answered"
+        if isinstance(letter, ReaderError):
+            raise letter
+        if isinstance(letter, Unreadable):
+            return self._unreadable(row, letter, now)
         # Whoever writes to a return path is a machine, whatever else it looks like.
         if bounced := self._postmaster.bounce(row, letter, now):
             return bounced
@@ -331,6 +363,18 @@ class Desk:
         if letter.sender is None:
             return f"no sender: {letter.from_defect}"
         return self._identify(letter, letter.sender, row, now)
+
+    def _unreadable(self, row: InboxRow, error: Unreadable, now: datetime) -> str:
+        """A letter beyond the limits is answered, where its headers say to whom."""
+        if error.letter is None:
+            return "unreadable"
+        if bounced := self._postmaster.bounce(row, error.letter, now):
+            return bounced
+        if error.letter.sender is None or self._automatic(error.letter, row):
+            return "unreadable"
+        text = self._clerk.draft("letters/unreadable.txt", reason=error.reason)
+        self._reply(error.letter, error.letter.sender, Out("", text), now)
+        return "unreadable, answered"
 
     def _automatic(self, letter: Letter, row: InboxRow) -> tuple[str, ...]:
         return automatic(
@@ -343,7 +387,7 @@ class Desk:
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         player = self._players.by_address(sender)
-        verdict = self._reader.judge(letter, self._keys.offered(sender, player), self._config.server, at=row.received)
+        verdict = self._verdict(letter, self._keys.offered(sender, player), row)
         text = letter.text or ""
         if verdict.kind == "valid":
             try:
@@ -454,7 +498,6 @@ class Desk:
         if proof and proof.holds and proof.again is not None and commands.COMMANDS[command.name].signed:
             facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
             return Answer("again_mailbox", facts, match=self._answers.place(caller, command))
-        self._database.execute("SAVEPOINT command")
         try:
             if several and command.name in EVIDENCE:
                 raise Refused(
@@ -462,20 +505,18 @@ class Desk:
                 )
             if not alone and command.name in ALONE and caller.player is not None:
                 raise Refused(Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it")))
-            answer = self._answers.answer(caller, command)
-            self._database.execute("RELEASE command")
-            return answer
+            with self._database.savepoint():
+                return self._answers.answer(caller, command)
         except Refused as refused:
-            self._database.execute("ROLLBACK TO command")
-            self._database.execute("RELEASE command")
             self._archive.forget()
+            self._players.forget()
             place = self._answers.place(caller, command)
             if place and caller.player and any(fault.rule == "prev" for fault in refused.faults):
                 self._operator.unknown_head(
                     caller.player.name, place[1].number, command.fields.get("prev", ""), caller.now
                 )
             shift = max(command.block_line - command.line, 0)
-            facts = {"faults": [_escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
+            facts = {"faults": [escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
             return Answer("refused", facts, match=place)
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
@@ -533,23 +574,6 @@ def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     once = {command.echo: command for command in reversed(reading.commands)}
     wanted = [command for command in reading.commands if once[command.echo] is command]
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
-
-
-def _escaped(fault: Fault) -> Fault:
-    """A fault in which a letter that only looks like another one can be told from it."""
-
-    def ascii_only(text: str) -> str:
-        return text.encode("ascii", "backslashreplace").decode()
-
-    def told(phrase: Phrase) -> Phrase:
-        return phrase.given(**{name: told_fact(fact) for name, fact in phrase.facts.items()})
-
-    def told_fact(fact: object) -> object:
-        if isinstance(fact, Phrase):
-            return told(fact)
-        return ascii_only(fact) if isinstance(fact, str) else fact
-
-    return replace(fault, token=fault.token and ascii_only(fault.token), message=told(fault.message))
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

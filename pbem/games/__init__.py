@@ -8,15 +8,30 @@ and no import from another room. Implements design.md, "The rules interface".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.phrase import Phrase
 
-__all__ = ["GAMES", "Fault", "Options", "Orders", "Refused", "Report", "Result", "Rules", "Setup", "State", "rules"]
+__all__ = [
+    "GAMES",
+    "Fault",
+    "Options",
+    "Orders",
+    "Refused",
+    "Report",
+    "Result",
+    "Rules",
+    "Setup",
+    "State",
+    "Told",
+    "faults",
+    "rules",
+]
 
 Report = dict[str, Any]
 """What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
@@ -50,6 +65,15 @@ class Result:
     winner: int
     scores: tuple[int, ...]
     reason: str = "rules"
+
+
+def faults(judge: Callable[..., object], *arguments: Any) -> tuple[Fault, ...]:
+    """The faults that a judge finds; none when what was written is legal."""
+    try:
+        judge(*arguments)
+    except Refused as refused:
+        return refused.faults
+    return ()
 
 
 class Options(Protocol):
@@ -104,6 +128,16 @@ class State(Protocol):
         """How the rules ended the game, or None while it is not over."""
 
 
+class Told(list[Report]):
+    """The reports of one turn as one reader may read them.
+
+    `memory` is for the game's `view`: what this turn and all those before it come to, so that the next turn's view
+    goes on from there and need not begin with the first turn again.
+    """
+
+    memory: Any = None
+
+
 class Rules(Protocol):
     """The rules of one game, stateless. Source: design.md, "The rules interface"."""
 
@@ -127,6 +161,9 @@ class Rules(Protocol):
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
+
+    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
@@ -153,6 +190,7 @@ GAMES: Mapping[str, str] = {
 """The games by name and the module that holds each one's `RULES`; imported when first asked for."""
 
 
+@cache
 def rules(game: str) -> Rules:
     """The rules of a game by its name; raises KeyError for a game that nobody taught us."""
     found: Rules = import_module(GAMES[game]).RULES

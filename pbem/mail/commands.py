@@ -60,6 +60,8 @@ class Arguments(TypedDict, total=False):
     whole: bool
     """The whole match, not one game of it."""
     final: bool
+    default: bool
+    """Orders for whichever turn is missed, in place of a turn's number."""
     public: bool
     """Press to observers, too."""
     name: str
@@ -263,8 +265,16 @@ def _turn(words: _Words, given: Arguments) -> Phrase | None:
     return None
 
 
-def _turn_or_none(words: _Words, given: Arguments) -> Phrase | None:
-    return _turn(words, given) if words.low() == "turn" else None
+def _turn_or_default(words: _Words, given: Arguments) -> Phrase | None:
+    if words.bare().lower() == "default":
+        given["default"] = True
+        words.take()
+        return None
+    return _turn(words, given)
+
+
+def _what_stands(words: _Words, given: Arguments) -> Phrase | None:
+    return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
 def _whole(words: _Words, given: Arguments) -> Phrase | None:
@@ -363,6 +373,10 @@ def _rules(words: _Words, given: Arguments) -> Phrase | None:
     given["rules"] = words.bare().lower()
     words.take()
     return None
+
+
+def _game_or_match(words: _Words, given: Arguments) -> Phrase | None:
+    return _match(words, given) and _rules(words, given)
 
 
 def _name(words: _Words, given: Arguments) -> Phrase | None:
@@ -560,7 +574,10 @@ COMMANDS: dict[str, Form] = {
         Form("games", Phrase("List the games that are played here."), level="anyone"),
         Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone"),
         Form(
-            "sheet", Phrase("Mail a record sheet of a game, to be printed."), (Slot("GAME", _rules),), level="anyone"
+            "sheet",
+            Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
+            (Slot("GAME|m17", _game_or_match),),
+            level="anyone",
         ),
         Form(
             "register",
@@ -669,18 +686,19 @@ COMMANDS: dict[str, Form] = {
         Form(
             "orders",
             Phrase(
-                "Hand in all your orders of this turn, replacing earlier ones; final: do not wait for second"
-                " thoughts."
+                "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones."
             ),
-            (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
+            (_MATCH_SLOT, Slot("turn 5|default", _turn_or_default), Slot("[final]", _final)),
             body="text",
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "clear",
-            Phrase("Withdraw your stored orders of this turn, or your setup before the game begins."),
-            (_MATCH_SLOT, Slot("[turn 5]", _turn_or_none)),
+            Phrase(
+                "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins."
+            ),
+            (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
         Form("status", Phrase("Show what is stored and what is awaited."), (_MATCH_SLOT,)),

@@ -22,6 +22,8 @@ from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
 from pbem.points import Points, passing
 from pbem.store.database import StoreError
+from pbem.store.outbox import Sent
+from pbem.together import Together
 
 if TYPE_CHECKING:
     import ssl
@@ -96,16 +98,16 @@ class Smarthost:
         if not ADDRESS.fullmatch(recipient):
             # aiosmtplib would repair it, and so write to somebody else.
             raise Permanent("not sent: no plain address")
-        line = await self._line()
+        line = self._idle.pop() if self._idle else _Line(self._client())
         usable = False
         try:
-            if not line.client.is_connected:
-                await line.client.connect()
-            _, reply = await line.client.sendmail(sender, [recipient], raw)
+            line = await self._greeted(line, sender)
+            await line.client.rcpt(recipient)
+            _, reply = await line.client.data(raw)
             usable = True
-        except aiosmtplib.SMTPRecipientsRefused as error:
-            usable = True
-            raise _judged(error.recipients[0]) from None
+        except aiosmtplib.SMTPRecipientRefused as error:
+            usable = await _reset(line.client)
+            raise _judged(error) from None
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -125,17 +127,22 @@ class Smarthost:
         while self._idle:
             await _farewell(self._idle.pop().client)
 
-    async def _line(self) -> _Line:
-        """A connection that still answers, or a new one, not connected yet."""
-        while self._idle:
-            line = self._idle.pop()
-            try:
-                await line.client.rset()
-            except (aiosmtplib.SMTPException, OSError):
-                line.client.close()
-            else:
-                return line
-        return _Line(self._client())
+    async def _greeted(self, line: _Line, sender: str) -> _Line:
+        """The connection once it has taken MAIL; a new one in its place when it was kept and has ended meanwhile."""
+        try:
+            if not line.client.is_connected:
+                await line.client.connect()
+            await line.client.mail(sender)
+        except (aiosmtplib.SMTPException, OSError):
+            if not line.letters:
+                raise
+            line.client.close()
+        else:
+            return line
+        line = _Line(self._client())
+        await line.client.connect()
+        await line.client.mail(sender)
+        return line
 
     def _client(self) -> aiosmtplib.SMTP:
         config = self._config
@@ -178,6 +185,7 @@ class Deliverer:
         self._run = run
         self._settled = settled
         self._points = points
+        self._settle: Together[Sent, None] = Together(lambda sent: run(outbox.settle, sent), schedule.concurrency)
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
 
@@ -226,7 +234,7 @@ class Deliverer:
             await self._fail(row, str(refusal))
         else:
             self._points("smarthost said 250")
-            await self._run(self._outbox.delivered, row.id, reply, self._now())
+            await self._settle(Sent(row.id, reply, self._now(), "delivered"))
             self._points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
 
@@ -236,23 +244,25 @@ class Deliverer:
         if retry is None:
             await self._fail(row, f"{reply} (given up after {row.attempts} attempts)")
             return
-        await self._run(self._outbox.failed, row.id, reply, now, retry)
+        await self._settle(Sent(row.id, reply, now, "waiting", retry))
         log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=_code(reply), retry=retry.isoformat())
 
     async def _fail(self, row: OutboxRow, reply: str) -> None:
-        await self._run(self._outbox.failed, row.id, reply, self._now(), None)
+        await self._settle(Sent(row.id, reply, self._now(), "failed"))
         log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_code(reply))
         self._settled()
 
     async def _start_due(self) -> None:
         while not self._stopping and len(self._under_way) < self._schedule.concurrency:
-            row = await self._run(self._outbox.lease, self._now())
-            if row is None:
+            free = self._schedule.concurrency - len(self._under_way)
+            rows = await self._run(self._outbox.lease_some, self._now(), free)
+            if not rows:
                 return
             self._points("sending leased")
-            task = asyncio.create_task(self._guarded(row))
-            self._under_way.add(task)
-            task.add_done_callback(self._finished)
+            for row in rows:
+                task = asyncio.create_task(self._guarded(row))
+                self._under_way.add(task)
+                task.add_done_callback(self._finished)
 
     async def _guarded(self, row: OutboxRow) -> None:
         try:
@@ -296,6 +306,14 @@ def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     if about_letter and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
+
+
+async def _reset(client: aiosmtplib.SMTP) -> bool:
+    """Whether the connection is ready for the next letter after one that was refused."""
+    with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+        await client.rset()
+        return True
+    return False
 
 
 async def _farewell(client: aiosmtplib.SMTP) -> None:

@@ -297,6 +297,9 @@ class Against:
             return
         if (receipt.server, receipt.match) != (self._server, self.match.id):
             return
+        if receipt.by_default and not receipt.turn:
+            yield self._by_default_orders(receipt)
+            return
         what = f"receipt of game {receipt.game}, turn {receipt.turn}, rev {receipt.rev}"
         entry = self._turn(receipt.game, receipt.turn)
         if entry is None:
@@ -307,21 +310,33 @@ class Against:
             yield Finding("agrees", what, "", entry.seq)
             return
         if named is None:
-            reason = "the turn was resolved without these orders: unless they were withdrawn, the server dropped them"
-            yield Finding("open", what, reason, entry.seq)
+            yield Finding("open", what, f"the turn was resolved without these orders: {_DROPPED}", entry.seq)
+            return
+        if not receipt.by_default and receipt.seat in entry.body.get("default", ()):
+            yield Finding("open", what, f"default orders were played in their place: {_DROPPED}", entry.seq)
             return
         stood = self._receipt(f"receipts/game-{receipt.game}-turn-{receipt.turn}-seat-{receipt.seat}.txt")
         if stood is None:
             yield Finding(
                 "open", what, "other orders stood in the end; the reveal will show whose and when", entry.seq
             )
-        elif stood.rev > receipt.rev:
+        elif stood.rev > receipt.rev and not receipt.by_default:
             yield Finding("agrees", what, f"replaced by rev {stood.rev}", entry.seq)
         else:
             reason = (
                 f"entry {entry.seq} resolved the turn with rev {stood.rev} and not with what {attached.name} names"
             )
             yield self._otherwise(what, is_signed, reason, entry.seq)
+
+    def _by_default_orders(self, receipt: Receipt) -> Finding:
+        """Default orders that were stored, and perhaps never played; a claim, however, should not have met them."""
+        what = f"receipt of default orders of game {receipt.game}, rev {receipt.rev}"
+        game = 0
+        for entry in self.found.entries:
+            game = entry.body["game"] if entry.type == "commitments" else game
+            if entry.type == "claimed" and game == receipt.game and receipt.seat in entry.body["against"]:
+                return Finding("open", what, f"the game was claimed although they were stored: {_DROPPED}", entry.seq)
+        return Finding("agrees", what, "")
 
     def _by_opening(
         self, kept: Kept, _attached: Attached, content: bytes, is_signed: bool | None
@@ -495,6 +510,11 @@ class Against:
 _UNSIGNED = (
     "the server did not sign this part, so that it convinces whoever got the letter, and others only by its DKIM"
     " signature"
+)
+
+
+_DROPPED = (
+    "unless they were withdrawn, or were stored before the turn and not legal when it came, the server dropped them"
 )
 
 

@@ -221,6 +221,7 @@ class Clock:
 
     # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - a clock is a value: what it keeps alive is a few hundred octets
     def after(self, start: datetime, seconds: int) -> datetime | None:
         """When the clock, started then, has run so many seconds."""
         left = timedelta(seconds=seconds)

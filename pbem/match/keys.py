@@ -55,6 +55,16 @@ class Player:
         """The keys of letters that cite this head: those revoked since then count, too."""
         return (*self.keys, *(key for cited, key in self.former if cited == prev))
 
+    def mailbox_at(self, prev: str) -> bool:
+        """Whether letters without a signature count where this head is the last one printed."""
+        return bool(self.mailbox) and (not (self.keys or self.keyless) or self.keyless == prev)
+
+    def counts(self, level: str, key: str, prev: str) -> bool:
+        """Whether a letter that came at this level, by this key, counts where this head is the last one printed."""
+        if level == "mailbox":
+            return self.mailbox_at(prev)
+        return any(pinned["fingerprint"] == key for pinned in self.keys_at(prev))
+
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:

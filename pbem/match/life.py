@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, rules
+from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, Told, rules
+from pbem.match import ahead
 from pbem.match.clock import Calendar, Clock, Stop
 from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
@@ -167,6 +168,18 @@ class Ended:
     turns: int
 
 
+class Reports(tuple[Report, ...]):
+    """The reports of one turn; what each reader may read of them is found once."""
+
+    shown: dict[int | None, Told]
+
+    def __new__(cls, reports: Iterable[Report]) -> Self:
+        """The reports in their order."""
+        made = super().__new__(cls, reports)
+        made.shown = {}
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
@@ -178,14 +191,18 @@ class Match:
     seq: int = 0
     head: str = BEFORE
     prev: str = BEFORE
+    printed: tuple[str, ...] = ()
+    """All heads that letters of this game printed, `prev` the last of them: orders in advance cite an earlier one."""
     players: tuple[Player, ...] = ()
     game: int = 0
     options: Options | None = None
     setups: Mapping[int, Submission] = field(default_factory=dict)
     orders: Mapping[int, Submission] = field(default_factory=dict)
+    stored: Mapping[tuple[int, int], Submission] = field(default_factory=dict)
+    """By seat and turn: orders for later turns, and default orders at the turn `ahead.DEFAULT`; not judged yet."""
     position: State | None = None
     played: tuple[Mapping[int, str], ...] = ()
-    reports: tuple[tuple[Report, ...], ...] = ()
+    reports: tuple[Reports, ...] = ()
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
@@ -245,7 +262,9 @@ class Match:
         return False
 
     def silent_by_now(self, seat: int) -> bool:
-        """Whether the match does not wait for this seat any more: it missed its time, and waiting was not agreed."""
+        """Whether the match does not wait for this seat any more: it missed its time, and what follows was agreed."""
+        if self.terms.miss == "default":
+            return seat in self.missed and ahead.default(self, seat) is not None
         return seat in self.missed and self.terms.miss != "wait"
 
     @property
@@ -258,14 +277,17 @@ class Match:
         ]
         return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
-    def shown(self, seat: int | None) -> list[list[Report]]:
+    def shown(self, seat: int | None) -> list[Told]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
         return [self.show(seat, reports) for reports in self.reports]
 
-    def show(self, seat: int | None, reports: tuple[Report, ...]) -> list[Report]:
-        """The reports as the seat may read them; what the game does not show is not there."""
-        shown = (self.rules.show(report, seat) for report in reports)
-        return [report for report in shown if report is not None]
+    def show(self, seat: int | None, reports: Reports) -> Told:
+        """The reports of a turn as the seat may read them; what the game does not show is not there."""
+        if seat not in reports.shown:
+            rules = self.rules
+            shown = (rules.show(report, seat) for report in reports)
+            reports.shown[seat] = Told(report for report in shown if report is not None)
+        return reports.shown[seat]
 
     def view(self, seat: int | None) -> dict[str, Any] | None:
         """All that the seat knows of the position; None before the game begins."""
@@ -293,6 +315,8 @@ class Step:
     entries: list[Entry] = field(default_factory=list)
     papers: list[Paper] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
+    submitted: list[tuple[int, int, int, Submission]] = field(default_factory=list)
+    """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
 
     # Events. Each raises `Refused`, with all faults, when the player may not do this, and then nothing changed.
 
@@ -326,7 +350,7 @@ class Step:
         """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
         match = self.match
         self.demand_key(signed)
-        faults = self._misplaced(seat, form, match.setups.get(seat), game=True)
+        faults = self.misplaced(form, seat, match.setups.get(seat), game=match.game)
         if match.phase != "setup" or match.options is None:
             raise Refused(Fault("setup", None, Phrase("no setup is being asked for")))
         try:
@@ -335,7 +359,7 @@ class Step:
             faults.extend(refused.faults)
         if faults:
             raise Refused(*faults)
-        if same := self._again(match.setups.get(seat), form, setup.text):
+        if same := self.again(match.setups.get(seat), form, setup.text):
             return same
         opening = Opening(
             match.server,
@@ -351,7 +375,7 @@ class Step:
         )
         submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw, evidence=signed.evidence)
         self.match = replace(match, setups={**match.setups, seat: submission})
-        self._answered(seat, self.world.now)
+        self.answered(seat, self.world.now)
         return submission
 
     def order(self, seat: int, form: Form, signed: Signed) -> Submission:
@@ -360,7 +384,7 @@ class Step:
         if match.phase != "playing" or match.position is None:
             raise Refused(Fault("orders", None, Phrase("no turn is being played")))
         self.demand_key(signed)
-        faults = self._misplaced(seat, form, match.orders.get(seat))
+        faults = self.misplaced(form, seat, match.orders.get(seat), turn=match.turn)
         if match.position.due.get(seat, 0) is not None:
             raise Refused(
                 Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn))
@@ -371,13 +395,21 @@ class Step:
             faults.extend(refused.faults)
         if faults:
             raise Refused(*faults)
-        if same := self._again(match.orders.get(seat), form, orders.text):
+        if same := self.again(match.orders.get(seat), form, orders.text):
             return same
+        submission = self.receipted(seat, match.turn, form, signed, orders.text)
+        self.match = replace(match, orders={**match.orders, seat: submission})
+        self.answered(seat, self.world.now)
+        return submission
+
+    def receipted(self, seat: int, turn: int, form: Form, signed: Signed, text: str) -> Submission:
+        """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
+        match = self.match
         receipt = Receipt(
             match.server,
             match.id,
             match.game,
-            match.turn,
+            turn,
             seat,
             match.name(seat),
             form.rev or 1,
@@ -386,13 +418,17 @@ class Step:
             signed.hash,
             self.world.salt(),
             evidence=signed.evidence_hash,
+            orders="" if turn != ahead.DEFAULT else "default",
         )
-        submission = Submission(
-            form.rev or 1, orders.text, receipt.text(), signed.raw, final=form.final, evidence=signed.evidence
-        )
+        return Submission(form.rev or 1, text, receipt.text(), signed.raw, final=form.final, evidence=signed.evidence)
+
+    def submit(self, seat: int, submission: Submission) -> None:
+        """Let orders stand, or be known as not standing, that were sent before the turn came."""
+        match = self.match
+        self.submitted.append((match.game, match.turn, seat, submission))
         self.match = replace(match, orders={**match.orders, seat: submission})
-        self._answered(seat, self.world.now)
-        return submission
+        if submission.standing:
+            self.answered(seat, self.world.now)
 
     def clear(self, seat: int) -> Submission:
         """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
@@ -406,10 +442,10 @@ class Step:
             raise Refused(Fault("clear", None, Phrase("nothing of yours stands")))
         withdrawn = {**submissions, seat: replace(submission, standing=False)}
         self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
-        self._answered(seat, None)
+        self.answered(seat, None)
         return submission
 
-    def _answered(self, seat: int, when: datetime | None) -> None:
+    def answered(self, seat: int, when: datetime | None) -> None:
         """Note when a seat's answer came in; reminders whose time went by meanwhile are not made up for."""
         if clock := self.match.clocks.get(seat):
             clock = replace(clock.reminded_by(self.world.now), answered=when)
@@ -515,11 +551,12 @@ class Step:
             else:
                 self._resolve()
                 self._go_on()
+                self.advance()  # the next turn's orders may all be here already
 
     def _lost(self) -> list[int]:
         """The seats whose silence costs them the game, unless their answer came in after all."""
         match = self.match
-        if match.terms.miss == "wait":
+        if match.terms.claimable:
             return []
         return [
             seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1
@@ -588,16 +625,17 @@ class Step:
         if evidence:
             self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
 
-    def _misplaced(self, seat: int, form: Form, before: Submission | None, *, game: bool = False) -> list[Fault]:
-        """The faults of the form itself: signed for another place, or older than what was sent before."""
+    def misplaced(self, form: Form, seat: int, before: Submission | None, **place: int) -> list[Fault]:
+        """The faults of the form itself: signed for another game or turn, or older than what was sent before."""
         match = self.match
-        wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev}
-        wanted |= {"game": match.game} if game else {"turn": match.turn}
+        wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev, **place}
         faults = []
         for key, value in wanted.items():
             given = getattr(form, key)
             if given is None:
                 faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
+            elif key == "prev" and "turn" in place and given in match.printed:
+                continue  # written before the last letters came: in advance
             elif given != value:
                 faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
         if form.rev is None:
@@ -609,7 +647,7 @@ class Step:
         return faults
 
     @staticmethod
-    def _again(before: Submission | None, form: Form, text: str) -> Submission | None:
+    def again(before: Submission | None, form: Form, text: str) -> Submission | None:
         """What stands already, when the very same is sent again; raises when one revision has two contents."""
         if before is None or form.rev != before.rev:
             return None
@@ -642,8 +680,10 @@ class Step:
             prev=match.head,
             game=match.game + 1,
             options=options,
+            printed=(),
             setups={},
             orders={},
+            stored={},
             position=None,
             played=(),
             reports=(),
@@ -710,7 +750,8 @@ class Step:
         )
         setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
         position = match.rules.begin(match.options, setups)
-        self.match = replace(self.match, phase="playing", prev=self.match.head, position=position, silent={})
+        head = self.match.head
+        self.match = replace(self.match, phase="playing", prev=head, printed=(head,), position=position, silent={})
         self._ask_for_orders(position)
         self.tell("begin")
         self._go_on()
@@ -719,15 +760,18 @@ class Step:
         match = self.match
         assert match.position is not None
         due = match.position.due
-        given = {seat: orders for seat, orders in sorted(match.orders.items()) if orders.standing}
+        stand_ins = self._stand_ins()
+        sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
+        given = dict(sorted({**sent, **stand_ins}.items()))
         texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
         orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
         position, reports = match.rules.turn(match.position, orders)
         name = f"game-{match.game}-turn-{match.turn}"
-        for seat, sent in given.items():
-            self.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", sent.paper.encode(), match.game, seat))
-            self.file_letter(f"{name}-seat-{seat}", sent.letter, sent.evidence, match.game, seat)
-        files = {seat: self._report_file(seat, match.show(seat, tuple(reports))) for seat in match.seats}
+        for seat, counts in given.items():
+            self.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
+            self.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
+        told = Reports(reports)
+        files = {seat: self._report_file(seat, match.show(seat, told)) for seat in match.seats}
         everything = self._report_file(None, reports)
         for seat, content in files.items():
             self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
@@ -740,30 +784,47 @@ class Step:
                 "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
                 "shown": {str(seat): digest(content) for seat, content in files.items()},
                 "reports": digest(everything),
+                **({"default": list(stand_ins)} if stand_ins else {}),
             },
         )
         self.match = replace(
             self.match,
             position=position,
             played=(*match.played, texts),
-            reports=(*match.reports, tuple(reports)),
+            reports=(*match.reports, told),
             orders={},
             resolve_at=None,
             prev=self.match.head,
-            silent={seat: times for seat, times in match.silent.items() if seat not in given},
+            printed=(*match.printed, self.match.head),
+            silent={seat: times for seat, times in match.silent.items() if seat not in sent},
         )
         self._ask_for_orders(position)
+        taken_up = ahead.take_up(self)
         for seat, content in files.items():
-            levels = {number: match.orders[number].level for number in given}
             facts = {
                 "turn": match.turn,
-                "reports": match.show(seat, tuple(reports)),
+                "reports": match.show(seat, told),
                 "file": content,
-                "levels": levels,
+                "levels": {number: orders.level for number, orders in given.items()},
+                "by_default": tuple(stand_ins),
+                "stand_in": stand_ins.get(seat),
+                "taken_up": taken_up.get(seat),
             }
             self.notices.append(Notice("turn", seat, self.match, facts))
 
-    def _report_file(self, seat: int | None, reports: list[Report]) -> bytes:
+    def _stand_ins(self) -> dict[int, Submission]:
+        """The default orders that are played in this turn, by seat, each with its receipt for this turn."""
+        match = self.match
+        found = {}
+        for seat in sorted(match.missed):
+            orders = None if standing(match.orders, seat) else ahead.default(match, seat)
+            if orders is not None:
+                receipt = replace(Receipt.read(orders.paper), turn=match.turn, salt=self.world.salt())
+                found[seat] = replace(orders, paper=receipt.text())
+                self.submitted.append((match.game, match.turn, seat, found[seat]))
+        return found
+
+    def _report_file(self, seat: int | None, reports: Sequence[Report]) -> bytes:
         """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
         match = self.match
         return canonical(
@@ -815,6 +876,7 @@ class Step:
             games=(*match.games, ended),
             previous=digest(record),
             orders={},
+            stored={},
             resolve_at=None,
             banks=self._banks(),
             clocks={},

@@ -110,7 +110,7 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
-    if match.terms.miss != "wait":
+    if not match.terms.claimable:
         raise Refused(
             Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
         )
@@ -119,7 +119,8 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
             Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
         )
     submissions = match.setups if match.phase == "setup" else match.orders
-    silent = sorted(other for other in match.missed if other != seat and not standing(submissions, other))
+    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    silent = sorted(match.missed - answered - {seat})
     if not silent:
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     claimed(step, seat, silent, signed)
@@ -128,7 +129,7 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
 def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
-    if match.terms.miss != "wait" or seat in against or not against or not set(against) <= match.missed:
+    if not match.terms.claimable or seat in against or not against or not set(against) <= match.missed:
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     mail = keep(step, "claim", seat, signed)
     step.enter("claimed", {"seat": seat, "against": list(against), **mail})

@@ -73,7 +73,14 @@ class Receipt:
     mail: str
     evidence: str = field(default="", kw_only=True)
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
+    orders: str = field(default="", kw_only=True)
+    """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
     salt: str
+
+    @property
+    def by_default(self) -> bool:
+        """Whether these are orders for whichever turn is missed."""
+        return self.orders == "default"
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
@@ -85,7 +92,7 @@ class Receipt:
         values = _values("pbem receipt 1", text.removesuffix("\n"), _names(cls))
         numbers = {name: _number(name, values.pop(name)) for name in ("game", "turn", "seat", "rev")}
         receipt = cls(**values, **numbers)  # type: ignore[arg-type]
-        if receipt.text() != text:
+        if receipt.text() != text or receipt.orders not in {"", "default"}:
             raise NotAPaper("not as a receipt is written")
         return receipt
 
@@ -134,18 +141,24 @@ def pinned_mailbox(server: str, match: str, address: str) -> str:
     return digest(text.encode("utf-8", "replace"))
 
 
+_OPTIONAL = ("evidence", "orders")
+"""Lines that stand in some papers of a kind only."""
+
+
 def _names(paper: type[Evidence | Opening | Receipt]) -> list[str]:
     return [each.name for each in fields(paper)]
 
 
 def _head(paper: Evidence | Opening | Receipt, names: list[str]) -> str:
-    return "".join(f"{name} {getattr(paper, name)}\n" for name in names if name != "evidence" or getattr(paper, name))
+    return "".join(
+        f"{name} {getattr(paper, name)}\n" for name in names if name not in _OPTIONAL or getattr(paper, name)
+    )
 
 
 def _values(title: str, head: str, names: list[str]) -> dict[str, str]:
     lines = head.split("\n")
-    if not any(line.startswith("evidence ") for line in lines):
-        names = [name for name in names if name != "evidence"]
+    there = {line.partition(" ")[0] for line in lines}
+    names = [name for name in names if name not in _OPTIONAL or name in there]
     if lines[0] != title or len(lines) != len(names) + 1:
         raise NotAPaper(f"not {title!r}")
     values: dict[str, str] = {}

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
-from pbem.match import agreements, pace
+from pbem.match import agreements, ahead, pace
 from pbem.match.clock import SLACK, floor
 from pbem.match.keys import KeyChange
 from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
@@ -207,12 +208,20 @@ class _Walk:
             if digest(content) != body["orders"][str(seat)]:
                 raise self.untrue(path, "is not the receipt that the transcript names")
             receipts[seat] = self.read(path, Receipt.read, content)
-        salts = [*(receipt.salt for receipt in receipts.values()), *self.report_salts(name, body)]
+        sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
+        defaults = {seat: receipt for seat, receipt in receipts.items() if receipt.by_default}
+        # Default orders had another receipt before: the salt of that is not told, and does not matter.
+        salts = [*(each.salt for each in sent.values()), *("" for _ in defaults)]
+        salts += [*(each.salt for each in defaults.values()), *self.report_salts(name, body)]
         step = self.at_work(chain(salts, self.later_salts(self.match.turn + 1)))
-        for seat, receipt in receipts.items():
+        step.match = replace(step.match, stored={})
+        for seat, receipt in {**sent, **defaults}.items():
             letter = f"letters/{name}-seat-{seat}.eml"
             form, signed = self.signed("orders", seat, letter, receipt)
-            self.judged(letter, step.order, seat, form, signed)
+            if receipt.by_default and seat not in self.match.missed:
+                raise self.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
+            event = partial(ahead.store, step) if receipt.by_default else step.order
+            self.judged(letter, event, seat, form, signed)
         step.match = replace(step.match, resolve_at=step.world.now)
         step.advance()
         return step

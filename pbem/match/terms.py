@@ -23,7 +23,7 @@ __all__ = ["OPTIONS", "Terms", "duration"]
 
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
-MISSES = ("wait", "pass", "forfeit")
+MISSES = ("wait", "pass", "forfeit", "default")
 WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
@@ -43,8 +43,9 @@ OPTIONS: Mapping[str, Phrase] = {
     "pace": Phrase("time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines"),
     "grace": Phrase("time after the deadline before anything happens (default 3d); 0 for none"),
     "miss": Phrase(
-        "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played, "
-        "and who is silent twice in a row loses; forfeit: the game is lost"
+        "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
+        " and who is silent twice in a row loses; forfeit: the game is lost; default: the orders are played that the"
+        " player sent for this (`orders m17 default`), and where there are none that are legal, it is as with wait"
     ),
     "weekends": Phrase("count (default) or free: on Saturdays and Sundays no clock runs"),
     "bank": Phrase(
@@ -96,6 +97,11 @@ class Terms:
     def settling(self) -> timedelta:
         """How long a turn waits after the last order came in, unless all said `final`."""
         return timedelta(seconds=self.settle)
+
+    @property
+    def claimable(self) -> bool:
+        """Whether a match goes on waiting for who missed the time, until the others claim it."""
+        return self.miss in {"wait", "default"}
 
     def first_options(self) -> Options:
         """The options of the match's first game."""
@@ -170,7 +176,11 @@ class _Proposal:
         }
         if terms["miss"] == "pass" and not self.rules.empty_orders:
             self.faults.append(
-                Fault("miss", "pass", Phrase("{title} has no empty order: wait or forfeit", title=self.rules.title))
+                Fault(
+                    "miss",
+                    "pass",
+                    Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title),
+                )
             )
         if terms["edition"] not in self.rules.editions:
             self.faults.append(Fault("rules", str(terms["edition"]), Phrase("no such edition of the rulings")))

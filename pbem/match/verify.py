@@ -71,6 +71,8 @@ class Ordered:
     rev: int
     level: str
     key: str
+    by_default: bool = False
+    """Whether they are the default orders, for a turn that the seat missed."""
 
 
 @dataclass(slots=True)
@@ -271,7 +273,9 @@ def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]
         setups = "".join(_mailboxes(entry, papers))
         return f"{game}: the commitments open; the setups are signed{setups} and legal"
     if entry.type == "turn":
-        levels = ", ".join(f"{one.player}: {_level(one.level, one.key)}" for one in orders)
+        levels = ", ".join(
+            f"{one.player}: {_level(one.level, one.key)}{', by default' if one.by_default else ''}" for one in orders
+        )
         return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
     if entry.type == "ended":
         return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
@@ -305,7 +309,9 @@ def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
     for seat in entry.body["orders"]:
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
         receipt = Receipt.read(papers[path].decode())
-        yield Ordered(receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key)
+        yield Ordered(
+            receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key, by_default=receipt.by_default
+        )
 
 
 def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:

@@ -24,38 +24,40 @@ if TYPE_CHECKING:
 __all__ = ["composer", "fragment", "page"]
 
 
-def composer(game: str, templates: Templates | None = None) -> str:
+def composer(game: str) -> str:
     """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none."""
     if game not in GAMES:
         raise KeyError(game)
     scripts = (f"rules/{game}.js", "board.js", f"composer/{game}.js", "composer.js")
-    return page("composer", rules(game).title, ("page.css",), scripts, templates)
+    return page("composer", rules(game).title, scripts)
 
 
 def page(
     name: str,
     title: str,
-    styles: Sequence[str],
     scripts: Sequence[str],
-    templates: Templates | None = None,
-    **data: Any,
+    *,
+    shown: Mapping[str, Any] | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> str:
-    """A page by its template's name, with these files of `templates/pages` in it and with `data` for its script."""
-    style, script = _joined(styles), _joined(scripts)
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    """A page by its template's name, with the style and these scripts of `templates/pages` in it.
+
+    The template is given `shown`, the page's script `data`, a JSON object.
+    """
+    style, script = _joined(("page.css",)), _joined(scripts) if scripts else ""
+    scripted = f"script-src '{_hash(script)}'; " if scripts else ""
+    policy = f"default-src 'none'; {scripted}style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     values: dict[str, Any] = {
+        **(shown or {}),
         "title": title,
         "policy": Markup(policy),  # noqa: S704 - ours, as the next two are
         "style": Markup(style),  # noqa: S704
         "script": Markup(script),  # noqa: S704
     }
     if data:
-        text = canonical(data).decode().replace("<", "\\u003c")  # nothing in it can end the element
+        text = canonical(dict(data)).decode().replace("<", "\\u003c")  # nothing in it can end the element
         values["data"] = Markup(text)  # noqa: S704 - see above
-    return (templates or Templates()).render(f"pages/{name}.html", **values)
+    return Templates().render(f"pages/{name}.html", **values)
 
 
 def _joined(names: Sequence[str]) -> str:

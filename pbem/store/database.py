@@ -76,6 +76,9 @@ def moment(text: str) -> datetime:
 class Database:
     """One connection to the store, made for one thread at a time; each thread that works opens its own.
 
+    Connections of one process share a `turn` at writing: who waits for it is woken when it comes, while SQLite's own
+    wait for its lock is a sleep of some milliseconds, and another, longer one.
+
     Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept. Without
     `migrate` a store is neither made nor brought up to date: who looks in beside a daemon must not.
     """
@@ -87,8 +90,10 @@ class Database:
         *,
         migrate: bool = True,
         points: Points = passing,
+        turn: threading.Lock | None = None,
     ) -> None:
         self.path = Path(path)
+        self._turn = turn or threading.Lock()
         self._points = points
         if migrate:
             _create(self.path)
@@ -96,6 +101,8 @@ class Database:
             raise StoreError(f"there is no store {self.path}")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._thread = threading.RLock()
+        self.begun = 0
+        """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
         try:
             with _translated():
                 self.utils = sqlite_utils.Database(connection, execute_plugins=False)
@@ -138,7 +145,10 @@ class Database:
         with self._thread:
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
-            with _translated():
+            if not self._turn.acquire(timeout=BUSY_SECONDS):
+                raise BusyError("another connection writes")
+            self.begun += 1
+            with _held(self._turn), _translated():
                 self.utils.conn.execute("BEGIN IMMEDIATE")
                 try:
                     yield self
@@ -150,6 +160,20 @@ class Database:
                     if self.utils.conn.in_transaction:
                         self.utils.conn.execute("ROLLBACK")
                     raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
+        self.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            # A full disk may have ended the whole transaction already.
+            if self.in_transaction:
+                self.execute("ROLLBACK TO part")
+                self.execute("RELEASE part")
+            raise
+        self.execute("RELEASE part")
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
@@ -306,6 +330,15 @@ def sync(path: Path) -> None:
 
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+
+@contextmanager
+def _held(turn: threading.Lock) -> Iterator[None]:
+    """Give the turn to the next one when the block is over."""
+    try:
+        yield
+    finally:
+        turn.release()
 
 
 @contextmanager

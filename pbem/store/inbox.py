@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.store.database import Database
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 
+SENDERS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 
 
@@ -60,50 +62,96 @@ class Inbox:
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
+        self._day = ""
+        self._sent: dict[str, int] = {}
+        """How many letters of each envelope sender were kept on this day, of those that were asked for."""
 
     def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
         """Keep a letter, on disk when this returns; the same envelope and bytes again give the same row.
 
         Raises `BusyError` and `FullError`; then nothing was stored.
         """
-        fingerprint = self._fingerprint(envelope, raw)
+        return self.put_all([(envelope, raw)], received)[0] or 0
+
+    def put_all(
+        self, letters: Sequence[tuple[Envelope, bytes]], received: datetime, a_day: int | None = None
+    ) -> list[int | None]:
+        """Keep letters that came together, all of them on disk when this returns: their rows, in order.
+
+        None stands for a letter that was not kept, as it would be more than `a_day` of its envelope sender's on this
+        day of UTC; one that is known is no further one. Raises `BusyError` and `FullError`; then none was stored.
+        """
+        time = stamp(received)
+        if time[:10] != self._day:
+            self._day = time[:10]
+            self._sent = {}
+        sent = dict.fromkeys({envelope.sender for envelope, _ in letters}, 0)
         with self._database.transaction():
-            known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
-            if known is not None:
-                return int(known)
-            cursor = self._database.write(
-                "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    fingerprint,
-                    envelope.sender,
-                    json.dumps(envelope.recipients),
-                    len(raw),
-                    self._vault.seal(raw, f"inbox {fingerprint}"),
-                    stamp(received),
-                ),
-            )
-            return int(cursor.lastrowid or 0)
+            rows: list[int | None] = []
+            for envelope, raw in letters:
+                fingerprint = self._fingerprint(envelope, raw)
+                known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
+                if known is None:
+                    if a_day is not None and self._sent_today(envelope.sender) + sent[envelope.sender] >= a_day:
+                        rows.append(None)
+                        continue
+                    sent[envelope.sender] += 1
+                    known = self._database.write(
+                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
+                        " VALUES (?, ?, ?, ?, ?, ?)",
+                        (
+                            fingerprint,
+                            envelope.sender,
+                            json.dumps(envelope.recipients),
+                            len(raw),
+                            self._vault.seal(raw, f"inbox {fingerprint}"),
+                            time,
+                        ),
+                    ).lastrowid
+                rows.append(int(known or 0))
+        for sender, more in sent.items():
+            if sender in self._sent:
+                self._sent[sender] += more
+        return rows
+
+    def _sent_today(self, sender: str) -> int:
+        """How many letters of this envelope sender were kept today, before this transaction."""
+        if (known := self._sent.get(sender)) is None:
+            if len(self._sent) >= SENDERS:
+                self._sent.clear()
+            query = "SELECT count(*) FROM inbox WHERE sender = ? AND received >= ?"
+            known = self._sent[sender] = int(self._database.scalar(query, (sender, self._day)))
+        return known
 
     def lease(self) -> InboxRow | None:
-        """The next waiting letter, or None; the attempt is counted, and committed, before this returns.
+        """The next waiting letter, or None; see `lease_some`."""
+        rows = self.lease_some(1)
+        return rows[0] if rows else None
 
-        A letter on which three attempts were spent is not given again: see `stranded`. Those already tried
-        come after those never tried, so that one bad letter holds up no other. A letter that waits for what the DNS
-        says (`Lookups`) is not given either.
+    def lease_some(self, most: int) -> list[InboxRow]:
+        """The next waiting letters, up to so many; the attempt is counted, and committed, before this returns.
+
+        A letter on which an attempt was spent comes alone, so that it takes no other one down with it; one on which
+        three were spent is not given again: see `stranded`. Those already tried come after those never tried, so
+        that one bad letter holds up no other. A letter that waits for what the DNS says (`Lookups`) is not given
+        either.
         """
         with self._database.transaction():
-            row = self._database.row(
+            rows = self._database.rows(
                 "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ?"
                 " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
-                " ORDER BY attempts, id LIMIT 1",
-                (ATTEMPTS,),
+                " ORDER BY attempts, id LIMIT ?",
+                (ATTEMPTS, most),
             )
-            if row is None:
-                return None
-            self._database.write(
-                "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
-            )
-        return InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+            taken = [row for row in rows if row["attempts"] == 0] or rows[:1]
+            for row in taken:
+                self._database.write(
+                    "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
+                )
+        return [
+            InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+            for row in taken
+        ]
 
     def release(self, row_id: int) -> None:
         """Give a leased letter back after a failed attempt."""
@@ -162,19 +210,6 @@ class Inbox:
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
         return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))
-
-    def sent_since(self, sender: str, since: datetime) -> int:
-        """How many letters of this envelope sender were stored since then."""
-        return int(
-            self._database.scalar(
-                "SELECT count(*) FROM inbox WHERE sender = ? AND received >= ?", (sender, stamp(since))
-            )
-        )
-
-    def knows(self, envelope: Envelope, raw: bytes) -> bool:
-        """Whether this very letter is already stored."""
-        fingerprint = self._fingerprint(envelope, raw)
-        return self._database.scalar("SELECT 1 FROM inbox WHERE fingerprint = ?", (fingerprint,)) is not None
 
     def _settle(self, row_id: int, sql: str, value: str) -> None:
         if self._database.write(sql, (value, row_id)).rowcount != 1:

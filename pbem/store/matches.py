@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "SeatRow", "SubmissionRow"]
+__all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "PressRow", "SeatRow", "SubmissionRow"]
 
 
 class HeadMoved(Exception):  # noqa: N818 - what it says of the transcript
@@ -72,6 +72,16 @@ class SubmissionRow:
     seat: int
     content: dict[str, Any]
     letter: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PressRow:
+    """What a player wrote to all, in a game while a turn was due (0: before the first)."""
+
+    game: int
+    turn: int
+    player: str
+    text: str
 
 
 class Matches:
@@ -213,6 +223,12 @@ class Matches:
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? ORDER BY seq"
         return [EntryRow(*row) for row in self._database.execute(query, (number,))]
 
+    def entry(self, number: int, seq: int) -> EntryRow | None:
+        """The entry of this number."""
+        query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND seq = ?"
+        row = self._database.execute(query, (number, seq)).fetchone()
+        return EntryRow(*row) if row else None
+
     def signature(self, number: int, head: str) -> EntryRow | None:
         """The entry with this head."""
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND head = ?"
@@ -235,6 +251,24 @@ class Matches:
         query = "SELECT path, sealed FROM papers WHERE match = ? AND (game <= ? OR (game = ? AND seat = ?))"
         rows = self._database.execute(query, (number, games, game, seat))
         return {path: self._vault.open(sealed, f"paper {number} {path}") for path, sealed in rows}
+
+    def publish(self, number: int, row: PressRow, time: str) -> None:
+        """Keep press that its writer made public; other press is never kept."""
+        self._database.execute(
+            "INSERT INTO press (match, game, turn, player, time, text) VALUES (?, ?, ?, ?, ?, ?)",
+            (number, row.game, row.turn, row.player, time, row.text),
+        )
+
+    def press(self, number: int) -> list[PressRow]:
+        """What was written to all in a match, oldest first."""
+        query = "SELECT game, turn, player, text FROM press WHERE match = ? ORDER BY id"
+        return [PressRow(*row) for row in self._database.execute(query, (number,))]
+
+    def in_phases(self, *phases: str) -> list[int]:
+        """The numbers of the matches in these phases, oldest first."""
+        marks = ", ".join("?" * len(phases))
+        query = f"SELECT number FROM matches WHERE phase IN ({marks}) ORDER BY number"  # noqa: S608 - only marks
+        return [row[0] for row in self._database.execute(query, phases)]
 
     def submit(self, number: int, row: SubmissionRow) -> None:
         """Keep a submission; it takes the place of the seat's earlier one of that turn."""

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.store.database import moment, stamp
+from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Failure", "Outbox", "OutboxRow"]
+__all__ = ["Failure", "Outbox", "OutboxRow", "Sent"]
 
 TOKEN = 20  # hex digits: 80 bits that nobody guesses, and short enough for any local part
 
@@ -50,6 +52,17 @@ class Failure:
     settled: datetime
     attempts: int
     reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came of an attempt: `delivered`, `failed` for good, or `waiting` until the time to try again."""
+
+    id: int
+    reply: str
+    time: datetime
+    state: str
+    retry: datetime | None = None
 
 
 class Outbox:
@@ -89,16 +102,32 @@ class Outbox:
         return int(cursor.lastrowid or 0)
 
     def lease(self, now: datetime) -> OutboxRow | None:
-        """The next letter whose time has come, or None; the attempt is counted and committed first."""
+        """The next letter whose time has come, or None; see `lease_some`."""
+        rows = self.lease_some(now, 1)
+        return rows[0] if rows else None
+
+    def lease_some(self, now: datetime, most: int) -> list[OutboxRow]:
+        """The next letters whose time has come, up to so many; the attempts are counted and committed first.
+
+        One that cannot be opened raises `Sealed`, and stays leased, out of the others' way.
+        """
+        query = "SELECT * FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?"
         with self._database.transaction():
-            row = self._database.row(
-                "SELECT * FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT 1", (stamp(now),)
-            )
-            if row is None:
-                return None
-            self._database.write(
-                "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
-            )
+            rows = self._database.rows(query, (stamp(now), most))
+            for row in rows:
+                self._database.write(
+                    "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
+                )
+        leased = []
+        for number, row in enumerate(rows):
+            try:
+                leased.append(self._leased(row))
+            except Sealed:
+                self._give_back([other["id"] for other in (*rows[:number], *rows[number + 1 :])])
+                raise
+        return leased
+
+    def _leased(self, row: dict[str, Any]) -> OutboxRow:
         return OutboxRow(
             row["id"],
             row["recipient"],
@@ -109,19 +138,28 @@ class Outbox:
             row["token"],
         )
 
+    def _give_back(self, row_ids: list[int]) -> None:
+        """Let leased letters wait as if they had never been taken."""
+        with self._database.transaction():
+            for row_id in row_ids:
+                self._database.write(
+                    "UPDATE outbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ?", (row_id,)
+                )
+
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
         """Note that the smarthost took a leased letter; committed at once unless a transaction is open."""
-        self._settle("delivered", row_id, reply, now)
+        self._settle(Sent(row_id, reply, now, "delivered"))
 
     def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
         """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
-        if retry is None:
-            self._settle("failed", row_id, reply, now)
-        else:
-            self._database.execute(
-                "UPDATE outbox SET state = 'waiting', due = ?, reply = ? WHERE id = ? AND state = 'leased'",
-                (stamp(retry), reply, row_id),
-            )
+        self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
+
+    def settle(self, sent: Sequence[Sent]) -> list[None]:
+        """Note what came of several attempts, in one transaction of its own; nothing of each, in order."""
+        with self._database.transaction():
+            for each in sent:
+                self._settle(each)
+        return [None] * len(sent)
 
     def release_all(self) -> int:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
@@ -172,10 +210,12 @@ class Outbox:
         """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
         return int(self._database.scalar("SELECT count(*) FROM outbox WHERE ? IS NULL OR state = ?", (state, state)))
 
-    def _settle(self, state: str, row_id: int, reply: str, now: datetime) -> None:
+    def _settle(self, sent: Sent) -> None:
+        settled, retry = (None, sent.retry) if sent.state == "waiting" else (stamp(sent.time), None)
         self._database.execute(
-            "UPDATE outbox SET state = ?, reply = ?, settled = ? WHERE id = ? AND state = 'leased'",
-            (state, reply, stamp(now), row_id),
+            "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
+            " WHERE id = ? AND state = 'leased'",
+            (sent.state, sent.reply, settled, stamp(retry) if retry else None, sent.id),
         )
 
     def _raw(self, row: dict[str, Any]) -> bytes:

@@ -80,10 +80,16 @@ class WaitingAddress:
 
 
 class Players:
-    """The players of a store."""
+    """The players of a store; who was found is remembered until the transaction is over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._found: dict[tuple[str, str], PlayerRow | None] = {}
+        self._found_in = 0
+
+    def forget(self) -> None:
+        """Remember nobody: what was changed is different now, or was taken back."""
+        self._found.clear()
 
     def by_address(self, address: str) -> PlayerRow | None:
         """The player whose mailbox this is, the first or another; case does not matter."""
@@ -95,6 +101,15 @@ class Players:
         return self._player("SELECT name, address FROM players WHERE name = :value", name)
 
     def _player(self, query: str, value: str) -> PlayerRow | None:
+        if self._found_in != self._database.begun or not self._database.in_transaction:
+            self._found_in = self._database.begun
+            self.forget()
+        asked = (query, value)
+        if asked not in self._found:
+            self._found[asked] = self._read(query, value)
+        return self._found[asked]
+
+    def _read(self, query: str, value: str) -> PlayerRow | None:
         row = self._database.execute(query, {"value": value}).fetchone()
         if row is None:
             return None
@@ -110,7 +125,8 @@ class Players:
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
         """The player's keys that count, oldest first."""
-        return tuple(key for key in self._all_keys(player) if key.revoked is None)
+        row = self.by_name(player)
+        return row.keys if row else ()
 
     def _all_keys(self, player: str) -> list[KeyRow]:
         columns = "format, fingerprint, public, added, revoked"
@@ -156,12 +172,14 @@ class Players:
 
     def add(self, name: str, address: str, key: KeyRow | None, time: str) -> None:
         """A new player with a first key, or without one."""
+        self.forget()
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
         if key is not None:
             self.add_key(name, key, time)
 
     def add_key(self, name: str, key: KeyRow, time: str) -> None:
         """One more key of a player; nobody may have or have had it."""
+        self.forget()
         self._database.execute(
             "INSERT INTO keys (fingerprint, player, format, public, added) VALUES (?, ?, ?, ?, ?)",
             (key.fingerprint, name, key.format, key.public, time),
@@ -169,6 +187,7 @@ class Players:
 
     def revoke_key(self, fingerprint: str, time: str) -> None:
         """Let a key count no longer; it stays known, so that nobody can register it again."""
+        self.forget()
         self._database.execute("UPDATE keys SET revoked = ? WHERE fingerprint = ?", (time, fingerprint))
 
     def await_address(self, player: str, address: str, challenge: str, time: str) -> None:
@@ -189,6 +208,7 @@ class Players:
 
     def confirm_address(self, player: str, address: str, time: str) -> None:
         """One more address of the player counts from now on."""
+        self.forget()
         self._database.execute(
             "UPDATE addresses SET confirmed = ? WHERE address = ? AND player = ?", (time, address, player)
         )

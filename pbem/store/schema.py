@@ -288,6 +288,19 @@ CREATE TABLE outages (
 CREATE INDEX outages_ended ON outages(ended);
 """
 
+PRESS = """
+CREATE TABLE press (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    match INTEGER NOT NULL REFERENCES matches(number),
+    game INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    time TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX press_of_a_match ON press(match, id);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -299,5 +312,6 @@ MIGRATIONS: tuple[str, ...] = (
     MAILBOXES,
     KEYS,
     CLOCK,
+    PRESS,
 )
 """The scripts in their order."""

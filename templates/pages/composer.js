@@ -53,6 +53,7 @@
 
   function begin(found) {
     state = found;
+    if (state.server) byId("server").value = state.server;
     signed = null;
     byId("work").hidden = false;
     byId("load").open = false;
@@ -155,6 +156,8 @@
   async function showKey() {
     byId("public").value = key ? `ssh-ed25519 ${base64(await publicBlob())} pbem@browser` : "";
     byId("make").disabled = Boolean(key);
+    byId("sign-other").disabled = !key;
+    byId("sign").hidden = !key;
     if (state) update();
   }
 
@@ -163,23 +166,38 @@
       key = await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]);
       await keep((store) => store.put(key, "player"));
       await showKey();
-      byId("keyed").textContent = "Made. Send the public key with register or key add, then sign here.";
+      byId("keyed").textContent = "Made. Send the public key with register or key add; what then wants a signature is signed here.";
     } catch (error) {
       key = null;
       byId("keyed").textContent = `This browser cannot keep such a key: ${error.message}`;
     }
   });
 
-  byId("sign").addEventListener("click", async () => {
-    const text = byId("form").value, namespace = utf8(`pbem@${state.server}`), sha512 = utf8("sha512"), none = new Uint8Array();
+  /** The text with the signature beneath it, as `ssh-keygen -Y sign -n pbem@SERVER` makes it. */
+  async function withSignature(text, server) {
+    const namespace = utf8(`pbem@${server}`), sha512 = utf8("sha512"), none = new Uint8Array();
     const magic = utf8("SSHSIG"), digest = new Uint8Array(await crypto.subtle.digest("SHA-512", utf8(text)));
     const told = joined(magic, string(namespace), string(none), string(sha512), string(digest));
     const made = new Uint8Array(await crypto.subtle.sign("Ed25519", key.privateKey, told));
     const blob = joined(magic, new Uint8Array([0, 0, 0, 1]), string(await publicBlob()), string(namespace), string(none), string(sha512), string(joined(string(utf8("ssh-ed25519")), string(made))));
     const lines = base64(blob).match(/.{1,70}/g);
-    signed = text + ["-----BEGIN SSH SIGNATURE-----", ...lines, "-----END SSH SIGNATURE-----", ""].join("\n");
+    return text + ["-----BEGIN SSH SIGNATURE-----", ...lines, "-----END SSH SIGNATURE-----", ""].join("\n");
+  }
+
+  byId("sign").addEventListener("click", async () => {
+    signed = await withSignature(byId("form").value, state.server);
     form(judge(byId("notation").value));
-    byId("keyed").textContent = "Signed: the text and the letter now carry the signature.";
+    byId("sent").textContent = "Signed: the text and the letter now carry the signature.";
+  });
+
+  byId("sign-other").addEventListener("click", async () => {
+    const text = byId("other").value.replace(/\r\n/g, "\n").trim() + "\n", server = (text.match(/^server (\S+)$/m) || [])[1] || byId("server").value.trim();
+    if (!server || text.includes("-----BEGIN")) {
+      byId("keyed").textContent = server ? "It is signed already." : "The form names no server: say which one it is for, such as play.example.";
+      return;
+    }
+    byId("other").value = await withSignature(text, server);
+    byId("keyed").textContent = "Signed: copy the whole of it into a letter.";
   });
 
   keep((store) => store.get("player")).then((found) => { key = found || null; return showKey(); }, () => undefined);

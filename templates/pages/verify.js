@@ -1,59 +1,34 @@
 // A bundle checked in the browser, from its own bytes: the chain, the server's signatures, commitments, receipts,
-// reports, records, and players' Ed25519 signatures where the letter is plain text. Each check names what fails and where.
+// reports, records, and players' Ed25519 signatures made by ssh-keygen. Each check names what fails and where. What a
+// browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
-  const utf8 = (text) => new TextEncoder().encode(text), text = (bytes) => new TextDecoder().decode(bytes);
+  const { Wrong, must, utf8, text, bytesOf, canonical, field } = BUNDLE;
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
-  const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const joined = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
   const string = (bytes) => joined([bytes.length >>> 24, bytes.length >>> 16, bytes.length >>> 8, bytes.length].map((byte) => byte & 255), bytes);
-
-  class Wrong extends Error {}
-  const must = (holds, reason) => { if (!holds) throw new Wrong(reason); };
-
-  /** The files of a zip archive that compresses nothing, by its central directory. */
-  function unzip(bytes) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), files = new Map();
-    let end = bytes.length - 22;
-    while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
-    must(end >= 0, "not a bundle: no list of files");
-    let at = view.getUint32(end + 16, true);
-    for (let count = view.getUint16(end + 10, true); count > 0; count--) {
-      must(view.getUint32(at, true) === 0x02014b50 && view.getUint16(at + 10, true) === 0, "not stored as a bundle stores it");
-      const size = view.getUint32(at + 24, true), named = view.getUint16(at + 28, true), local = view.getUint32(at + 42, true);
-      const name = text(bytes.subarray(at + 46, at + 46 + named));
-      const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
-      must(!files.has(name), `${name} is there twice`);
-      files.set(name, bytes.subarray(start, start + size));
-      at += 46 + named + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    }
-    return files;
-  }
-
-  function canonical(value) {
-    if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-    if (value && typeof value === "object") return `{${Object.keys(value).sort().map((key) => `${canonical(key)}:${canonical(value[key])}`).join(",")}}`;
-    return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  }
+  const ed25519 = (raw) => crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
 
   async function chain(files) {
     must(files.has("transcript.jsonl"), "transcript.jsonl is missing");
     const entries = [];
     let head = "0".repeat(64);
     for (const line of text(files.get("transcript.jsonl")).trimEnd().split("\n")) {
-      const entry = JSON.parse(line), seq = entries.length + 1;
+      const seq = entries.length + 1;
+      let entry;
+      try { entry = JSON.parse(line); } catch { throw new Wrong(`entry ${seq} cannot be read`); }
       must(canonical(entry) === line, `entry ${seq} is not written as entries are`);
       must(entry.seq === seq, `entry ${seq} bears the number ${entry.seq}`);
       must(entry.prev === head, `entry ${seq} does not follow the entry before it`);
       head = await sha256(utf8(`pbem entry 1\n${line}`));
       entries.push({ ...entry, head });
     }
+    const { server, match, terms, rules } = entries[0].body;
+    must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, "entry 1: the hash of the agreed rules is not that of the terms");
     return entries;
   }
-
-  const ed25519 = (raw) => crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]);
 
   async function server(files, entries) {
     const { server, match, server_key: key } = entries[0].body, lines = text(files.get("heads.txt") || new Uint8Array()).trimEnd().split("\n");
@@ -68,32 +43,37 @@ const VERIFY = (() => {
     return key;
   }
 
-  const field = (paper, name) => (text(paper).split("\n").find((line) => line.startsWith(`${name} `)) || "").slice(name.length + 1);
+  /** What the player's letter beside an entry is called, by the entry's type. */
+  const LETTERS = { resigned: "resign", extended: "extend", claimed: "claim", draw: "draw", annul: "annul" };
 
-  /** Every paper that entries name by its hash, with the letters that those name in turn. */
-  async function papers(files, entries) {
-    const count = { openings: 0, receipts: 0, reports: 0, records: 0, letters: 0 };
+  /** Every paper that entries name by its hash, with the letters that those name in turn; `cut`: letters are left out. */
+  async function papers(files, entries, cut) {
+    const count = { openings: 0, receipts: 0, reports: 0, records: 0, letters: 0, evidence: 0 }, letters = [];
+    const named = new Set(["transcript.jsonl", "heads.txt", "commitments.sha256"]), commitments = [];
+    const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
+    const until = Math.max(0, ...entries.filter((entry) => entry.type === "revealed").map((entry) => entry.seq));
     const check = async (path, hash, seq, optional) => {
+      named.add(path);
       if (!files.has(path)) { must(optional, `entry ${seq}: ${path} is missing`); return null; }
       must(await sha256(files.get(path)) === hash, `entry ${seq}: ${path} is not what the transcript names`);
       count[path.split("/")[0]]++;
       return files.get(path);
     };
-    const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
-    const letters = [];
-    const letter = async (paper, path, seat, seq) => {
-      await check(path, field(paper, "mail"), seq, false);
-      letters.push({ path, seat });
+    const letter = async (name, hash, evidence, seat, seq, optional) => {
+      await check(`letters/${name}.eml`, hash, seq, cut || optional);
+      if (evidence) await check(`evidence/${name}.txt`, evidence, seq, cut || optional);
+      letters.push({ name, seat: String(seat), seq, evidence: Boolean(evidence) });
     };
     for (const { type, body, seq } of entries) {
       const open = !revealed.has(body.game);
       if (type === "commitments") {
         for (const [seat, hash] of Object.entries(body.commitments)) {
-          const paper = await check(`openings/game-${body.game}-seat-${seat}.txt`, hash, seq, open);
+          const path = `openings/game-${body.game}-seat-${seat}.txt`, paper = await check(path, hash, seq, open);
           if (!paper) continue;
+          commitments.push(`${hash}  ${path}\n`);
           must(field(paper, "rules") === entries[0].body.rules && field(paper, "seat") === seat && field(paper, "game") === String(body.game),
             `entry ${seq}: the opening of seat ${seat} speaks of another game`);
-          await letter(paper, `letters/game-${body.game}-setup-seat-${seat}.eml`, seat, seq);
+          await letter(`game-${body.game}-setup-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open);
         }
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
@@ -101,66 +81,144 @@ const VERIFY = (() => {
         for (const [seat, hash] of Object.entries(body.shown)) await check(`reports/${name}-seat-${seat}.json`, hash, seq, open);
         for (const [seat, hash] of Object.entries(body.orders)) {
           const paper = await check(`receipts/${name}-seat-${seat}.txt`, hash, seq, open);
-          if (paper) await letter(paper, `letters/${name}-seat-${seat}.eml`, seat, seq);
+          if (paper) await letter(`${name}-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open);
         }
       } else if (type === "revealed") {
         await check(`records/game-${body.game}.pbem.toml`, body.record, seq, false);
+      } else if (type === "keys") {
+        for (const [who, hash] of Object.entries(body.letters)) await check(`letters/keys-${seq}-seat-${body.seat}-${who}.eml`, hash, seq, cut || seq > until);
+      } else if (LETTERS[type]) {
+        await letter(`${LETTERS[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, seq > until);
       }
     }
+    must(text(files.get("commitments.sha256") || new Uint8Array()) === commitments.join(""), "commitments.sha256 is not the list of the commitments");
+    for (const path of files.keys()) must(named.has(path), `${path} is named by no entry`);
     return { count, letters };
   }
+
+  /** Whether records, from which this page draws, say what openings, reports and the entries of the ends say. */
+  function drawn(files, entries) {
+    const games = BUNDLE.games(files);
+    for (const { number, seats, turns, result } of games) {
+      const path = `records/game-${number}.pbem.toml`;
+      const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
+      must(ended && result && ended.body.winner === result.winner && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
+        `${path}: its result is not that of the entry \`ended\``);
+      const played = entries.filter((entry) => entry.type === "turn" && entry.body.game === number);
+      must(played.length === turns.length, `${path}: ${turns.length} turns, and ${played.length} in the transcript`);
+      seats.forEach(({ name, setup }, at) => {
+        const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
+        must(name === entries[0].body.players[at + 1].name, `${path}: seat ${at + 1} is another player's`);
+        must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, `${path}: the setup of seat ${at + 1} is not that of its opening`);
+      });
+      played.forEach(({ body, seq }, at) => {
+        const { game, turn } = JSON.parse(text(files.get(`reports/game-${number}-turn-${at + 1}.json`)));
+        must(game === number && turn === at + 1 && body.turn === turn, `entry ${seq}: the reports are those of another turn`);
+      });
+    }
+    return games.length;
+  }
+
+  // Players' letters: plain text with the signature beneath it, or a text attachment with its signature beside it.
 
   function split(bytes) {
     const length = (bytes[0] << 24) | (bytes[1] << 16) | (bytes[2] << 8) | bytes[3];
     return [bytes.subarray(4, 4 + length), bytes.subarray(4 + length)];
   }
 
+  const binary = (bytes) => { let made = ""; for (const byte of bytes) made += String.fromCharCode(byte); return made; };
+  const fromBinary = (chars) => Uint8Array.from(chars, (char) => char.charCodeAt(0));
+
+  /** The leaves of a letter, each {file, content}: transfer encodings undone, containers opened (RFC 2045, 2046). */
+  function* leaves(raw, depth = 0) {
+    const at = raw.search(/\r?\n\r?\n/), head = (at < 0 ? raw : raw.slice(0, at)).replace(/\r?\n[ \t]+/g, " "), body = at < 0 ? "" : raw.slice(at).replace(/^\r?\n\r?\n/, "");
+    const value = (name) => (head.match(new RegExp(`^${name}:(.*)$`, "im")) || ["", ""])[1].trim();
+    const boundary = value("content-type").match(/^multipart\/.*boundary=(?:"([^"]*)"|([^\s;]+))/i);
+    if (boundary && depth < 8) {
+      const parts = `\n${body}`.split(`\n--${boundary[1] ?? boundary[2]}`).slice(1);
+      for (const part of parts) if (!part.startsWith("--")) yield* leaves(part.replace(/^[ \t]*\r?\n/, "").replace(/\r$/, ""), depth + 1);
+      return;
+    }
+    const encoding = value("content-transfer-encoding").toLowerCase();
+    const content = encoding === "base64" ? atob(body.replace(/[^A-Za-z0-9+/=]/g, ""))
+      : encoding === "quoted-printable" ? body.replace(/[ \t]+(?=\r?$)/gm, "").replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/gi, (_, pair) => String.fromCharCode(parseInt(pair, 16))) : body;
+    const file = `${value("content-disposition")};${value("content-type")}`.match(/(?:file)?name="?([^";]+)"?/i);
+    yield { file: file ? file[1].trim() : "", content: fromBinary(content) };
+  }
+
+  const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
+
+  /** Each SSH signature of a letter with the texts that it may stand under. */
+  function* signatures(letter) {
+    const found = [...leaves(binary(letter))];
+    for (const { file, content } of found) {
+      const said = text(content), armor = said.match(ARMOR);
+      if (!armor) continue;
+      const beside = file && !said.slice(0, armor.index).trim();
+      yield [armor[1], beside ? found.filter((other) => other.file && `${other.file}.sig` === file).map((other) => text(other.content)) : [said.slice(0, armor.index)]];
+    }
+  }
+
+  /** What mail programs may have changed around a signed text and leave for us to undo. */
+  const readings = (said) => {
+    const lines = said.replace(/\r\n/g, "\n"), clean = lines.split("\n").map((line) => line.replace(/[ \t\u00a0]+$/, "")).join("\n").replace(/^\n+|\n+$/g, "");
+    return new Set([said, lines, `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
+  };
+
   /** Whether one of the player's keys signed the letter's text; null where this page cannot tell. */
   async function signed(letter, namespace, keys) {
-    const raw = text(letter), at = raw.search(/\r?\n\r?\n/), head = raw.slice(0, at), body = raw.slice(at).replace(/^\r?\n\r?\n/, "");
-    if (/^content-type:(?!\s*text\/plain)/im.test(head) || /^content-transfer-encoding:\s*(base64|quoted-printable)/im.test(head)) return null;
-    const found = body.match(/-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/);
-    if (!found) return null;
-    const blob = bytesOf(found[1].replace(/\s/g, ""));
-    const [key, rest] = split(blob.subarray(10)), [space, after] = split(rest), [, hashed] = split(after), [hash, left] = split(hashed), [signature] = split(left);
-    const [kind, tail] = split(key);
-    if (text(kind) !== "ssh-ed25519") return null;
-    const raw32 = split(tail)[0], name = { sha512: "SHA-512", sha256: "SHA-256" }[text(hash)];
-    must(text(space) === namespace && keys.some((known) => known === btoa(String.fromCharCode(...key))), "is signed with a key that is not the player's");
-    const imported = await ed25519(raw32), made = split(split(signature)[1])[0];
-    const before = body.slice(0, found.index), lines = before.replace(/\r\n/g, "\n");
-    for (const said of new Set([before, lines, lines.trim() + "\n", lines.trim()])) {
-      const digest = new Uint8Array(await crypto.subtle.digest(name, utf8(said)));
-      const told = joined(utf8("SSHSIG"), string(space), string([]), string(hash), string(digest));
-      if (await crypto.subtle.verify("Ed25519", imported, made, told)) return true;
+    for (const [armor, texts] of signatures(letter)) {
+      const blob = bytesOf(armor.replace(/\s/g, ""));
+      const [key, rest] = split(blob.subarray(10)), [space, after] = split(rest), [, hashed] = split(after), [hash, left] = split(hashed), [signature] = split(left);
+      const [kind, tail] = split(key), digests = { sha512: "SHA-512", sha256: "SHA-256" }, name = digests[text(hash)];
+      must(text(space) === namespace && keys.some((known) => known === btoa(binary(key))), "is signed with a key that is not the player's");
+      if (text(kind) !== "ssh-ed25519" || !name) return null;
+      const imported = await ed25519(split(tail)[0]), made = split(split(signature)[1])[0];
+      for (const said of texts.flatMap((one) => [...readings(one)])) {
+        const digest = new Uint8Array(await crypto.subtle.digest(name, utf8(said)));
+        const told = joined(utf8("SSHSIG"), string(space), string([]), string(hash), string(digest));
+        if (await crypto.subtle.verify("Ed25519", imported, made, told)) return said;
+      }
     }
-    return null; // mail programs rewrap: `pbem verify` knows how
+    return null; // other formats, or rewrapped on its way: `pbem verify` knows how
   }
 
-  async function players(files, entries, letters) {
-    const first = entries[0].body, keys = {};
-    for (const { type, body } of entries) {
-      if (type === "agreed") for (const [seat, player] of Object.entries(body.players)) keys[seat] = [...player.keys];
-      if (type === "keys") keys[String(body.seat)].push(...body.added);
-    }
+  /** The orders or setup that a signed form gives, and its place, as far as the form says it: null for what is none. */
+  const meant = (said) => { const found = said.match(/\b(setup|orders)\s+(m\d+)\s+(?:game|turn)\s+(\d+)/i); return found && { match: found[2].toLowerCase(), number: Number(found[3]) }; };
+
+  async function players(files, forms, entries, letters, cut) {
+    const { server, match, players: agreed } = entries[0].body;
+    const keys = Object.fromEntries(Object.entries(agreed).map(([seat, player]) => [seat, [...player.keys]]));
+    for (const { type, body } of entries) if (type === "keys") keys[String(body.seat)].push(...body.added);
     let held = 0;
-    const open = [];
-    for (const { path, seat } of letters) {
-      const own = keys[seat].map((key) => key.public.split(/\s+/)[1]);
-      let verdict;
-      try { verdict = await signed(files.get(path), `pbem@${first.server}`, own); }
+    const open = [], missing = [];
+    for (const { name, seat, evidence } of letters) {
+      const path = cut ? `forms/${name}.txt` : `letters/${name}.eml`, content = cut ? forms[name] && utf8(`\n\n${forms[name]}`) : files.get(path);
+      if (!content) { missing.push(path); continue; }
+      if (evidence) { open.push(path); continue; }
+      let said;
+      try { said = await signed(content, `pbem@${server}`, keys[seat].map((key) => key.public.split(/\s+/)[1])); }
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
-      if (verdict) held++; else open.push(path);
+      must(said !== null || !cut, `${path}: the signature does not hold`);
+      if (said === null) { open.push(path); continue; }
+      const [, wanted] = name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-setup-/) || [], form = meant(said);
+      must(!wanted || (form && form.match === match && form.number === Number(wanted)), `${path} is signed, but for another place`);
+      held++;
     }
-    return { held, open };
+    return { held, open, missing };
   }
 
-  /** The checks one after the other, each {holds, said}; ends at the first that fails. */
-  async function* run(base64) {
+  const some = (paths) => `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ", …" : ""}`;
+
+  /**
+   * The checks one after the other, each {holds, said}, holds being null for what is left open; ends at the first that
+   * fails. `forms` are the signed forms of a bundle without letters, by the letters' names.
+   */
+  async function* run(base64, forms = null) {
     let name = "bundle";
     try {
-      const files = unzip(bytesOf(base64));
-      yield { holds: true, said: `bundle: ${files.size} files` };
+      const cut = Boolean(forms), files = BUNDLE.unzip(await BUNDLE.unpacked(base64));
+      yield { holds: true, said: `bundle: ${files.size} files${cut ? "; the players' letters are not among them" : ""}` };
       name = "chain";
       const entries = await chain(files);
       yield { holds: true, said: `chain: ${entries.length} entries, unbroken; head ${entries[entries.length - 1].head}` };
@@ -168,16 +226,20 @@ const VERIFY = (() => {
       const key = await server(files, entries);
       yield { holds: true, said: `server: ${entries.length} heads signed by the Ed25519 key ${key}` };
       name = "papers";
-      const { count, letters } = await papers(files, entries);
-      yield { holds: true, said: `papers: ${count.openings} commitments open, ${count.receipts} receipts, ${count.reports} reports, ${count.records} records and ${count.letters} letters are what the transcript names` };
+      const { count, letters } = await papers(files, entries, cut);
+      yield { holds: true, said: `papers: ${count.openings} commitments open, ${count.receipts} receipts, ${count.reports} reports, ${count.records} records${cut ? "" : ` and ${count.letters} letters`} are what the transcript names` };
+      name = "games";
+      const games = drawn(files, entries);
+      yield { holds: true, said: `games: ${games} drawn on this page from these very records and reports` };
       name = "players";
-      const { held, open } = await players(files, entries, letters);
-      for (const player of Object.values(entries[0].body.players)) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ")}` };
-      yield { holds: true, said: `players: ${held} letters signed with these keys${open.length ? `; ${open.length} cannot be judged here (pbem verify can): ${open.slice(0, 3).join(", ")}${open.length > 3 ? ", …" : ""}` : ""}` };
+      const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);
+      for (const player of Object.values(entries[0].body.players)) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || "no key, by mailbox"}` };
+      yield { holds: true, said: `players: ${held} letters signed with these keys${missing.length ? `; ${missing.length} are not published` : ""}` };
+      if (open.length) yield { holds: null, said: `players: ${open.length} ${open.length === 1 ? "letter" : "letters"} that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): ${some(open)}` };
     } catch (error) {
-      yield { holds: false, said: `${name}: ${error.message}` };
+      yield { holds: false, said: `${name}: ${error instanceof Wrong ? error.message : `cannot be read: ${error.message}`}` };
     }
   }
 
-  return { run, bytesOf };
+  return { run };
 })();

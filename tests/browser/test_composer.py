@@ -8,10 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from referee import ANN, BOB, attachment, body
+from referee import ANN, BOB, SERVER, attachment, body, form_in
 
 from pbem.games import GAMES
 from pbem.pages import composer, fragment
+from tests.browser.waiting import until
 from tests.referee import Referee
 
 if TYPE_CHECKING:
@@ -179,40 +180,49 @@ def test_a_setup_and_a_turn_of_shoot_em_up_are_chosen(referee: Referee, opened: 
     assert "stand, revision 1" in ann.text
 
 
-def test_a_key_in_the_browser_signs_what_the_referee_accepts(referee: Referee, opened: Opened) -> None:
+def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Referee, opened: Opened) -> None:
     page = opened(composer("spaceships"))
-    page.locator("#practise").click()
-    page.evaluate("document.getElementById('send').hidden = false")
     page.locator("#signing > summary").click()
     page.locator("#make").click()
-    page.wait_for_function("document.getElementById('public').value")
+    until(page, "document.getElementById('public').value")
     public = page.locator("#public").input_value()
-    cat = referee.person("cat")
+
+    def signed(text: str) -> str:
+        """The text, pasted and signed in the page."""
+        page.locator("#other").fill(text)
+        page.locator("#sign-other").click()
+        until(page, "document.getElementById('other').value.includes('END SSH SIGNATURE')")
+        return page.locator("#other").input_value()
+
+    cat, bob = referee.person("cat"), referee.registered("bob")
     referee.send(cat, f"register cat\n{public}\n", sign=False)
-    assert "challenge" in cat.text
-
-    ann, bob = referee.begun("settle: 0")
-    state = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    pasted(page, json.dumps(state))
-    click(page, "The other space", "Rv1")
-    page.locator("#signing > summary").click() if not page.locator("#sign").is_visible() else None
+    referee.send(cat, signed(form_in(cat.text, "confirm")), sign=False)
+    assert "You are registered" in cat.text
+    referee.send(bob, "new spaceships with cat\nsettle: 0\nend\n")
+    page.locator("#other").fill(form_in(cat.text, "accept", lines=1))
+    page.locator("#sign-other").click()
+    assert "names no server" in page.locator("#keyed").inner_text()
+    page.locator("#server").fill(SERVER)
+    referee.send(cat, signed(form_in(cat.text, "accept", lines=1)), sign=False)
+    referee.send(bob, bob.filled("setup", BOB))
+    pasted(page, attachment(cat.find("your setup"), "setup.json").decode())
+    page.locator("#notation").fill(ANN)
     page.locator("#sign").click()
-    page.wait_for_function("document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
     _, text = mailed(page)
-    assert "-----BEGIN SSH SIGNATURE-----" in text
-    # Ann's key is another one: her letter is refused, until the browser's key is the one registered.
-    before = len(ann.letters)
-    referee.send(ann, text, sign=False)
-    assert "not accepted" in str(ann.letters[before]["Subject"])
-    with referee.database.transaction():
-        blob = " ".join(public.split()[:2])
-        from pbem.identity import parse_key  # noqa: PLC0415
-
-        key = parse_key(blob)
-        referee.database.execute("INSERT INTO keys VALUES (?, 'ann', 'ssh', ?, 'x')", (key.fingerprint, key.public))
-    referee.send(ann, text, sign=False)
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv1" in ann.text
+    referee.send(cat, text.replace("Gv4", "Gv3"), sign=False)
+    assert "not accepted" in str(cat.last["Subject"])
+    referee.send(cat, text, sign=False)
+    assert any("Your setup stands, revision 1" in body(letter) for letter in cat.letters)
     assert bob.find("game 1 begins")
+
+    pasted(page, attachment(cat.find("game 1 begins"), "position.json").decode())
+    click(page, "The other space", "Rv1")
+    page.locator("#sign").click()
+    until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    _, text = mailed(page)
+    referee.send(cat, text, sign=False)
+    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv1" in cat.text
 
 
 def test_line_ends_lost_on_the_way_change_nothing(referee: Referee, opened: Opened) -> None:
@@ -238,11 +248,36 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     ann, _ = referee.table(game, "settle: 0", {"ann": one, "bob": other})
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
     page = opened(composer(game))
-    page.locator("#practise").click()
-    for _ in range(2):
+
+    def looked_at(state: str) -> None:
         found = Axe().run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        pasted(page, json.dumps(position))
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
+
+    looked_at("as it opens")
+    page.locator("#pasted").fill("nothing")
+    page.locator("#bring").click()
+    until(page, "document.getElementById('loaded').textContent.length > 0")
+    looked_at("what cannot be read")
+    page.locator("#practise").click()
+    looked_at("an empty setup")
+    for text, state in ((one, "a setup"), ("zzz A1 Rv1 b1", "a setup with faults")):
+        page.locator("#notation").fill(text)
+        looked_at(state)
+    pasted(page, json.dumps(position))
+    looked_at("a position")
+    page.locator("#notation").fill("zzz A1 Rv1 b1 Gx3")
+    assert page.locator("#verdict li").count()
+    looked_at("orders with faults")
+    page.locator("#notation").fill("\n".join(f"{ship}: FMS" for ship in "ABC") if game == "shoot-em-up" else "")
+    page.locator("#signing > summary").click()
+    page.locator("#make").click()
+    until(page, "document.getElementById('public').value")
+    if game != "dueling-masters":
+        page.locator("#sign").click()
+        until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
+    looked_at("signed")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee) -> None:
@@ -255,7 +290,5 @@ def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee)
     ):
         page.locator("#pasted").fill(text)
         page.locator("#bring").click()
-        page.wait_for_function("document.getElementById('loaded').textContent.length > 0")
-        page.wait_for_timeout(50)
-        assert words in page.locator("#loaded").inner_text()
+        until(page, f"document.getElementById('loaded').textContent.includes({json.dumps(words)})")
         assert page.locator("#work").is_hidden()

@@ -1,14 +1,20 @@
 """Letters' HTML parts in a browser, on a phone and at a desk, light and dark: what fits, and what can be read.
 
-Pictures of pages differ from one release of a browser to the next; what is held here is their structure.
+Pictures of pages differ a little from one release of a browser to the next, and with the fonts of a machine: what
+they look like is held by small pictures in `pictures/`, which people have looked at, and which are compared blurred.
+To make them anew: PBEM_NEW_PICTURES=1 make test-browser, then look at each.
 """
 
 from __future__ import annotations
 
+import io
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 from pbem.games import GAMES
 from tests.letters.test_html import letters, played, render
@@ -49,3 +55,60 @@ def test_letters_fit_and_can_be_read(
         page.add_style_tag(content="html { background: Canvas }")
         found = Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+PICTURES = Path(__file__).with_name("pictures")
+SMALLER = {"phone": (130, 640), "desk": (200, 340)}
+"""Pixels of a picture: a third of a phone's, a fifth of a desk's, from the top of the letter."""
+ALIKE = 4.0
+"""Mean difference of two pictures, blurred, of 255, up to which they show the same."""
+
+
+def photographed(html: str, device: str, tab: Page, opened: Callable[..., Page]) -> Image.Image:
+    """The top of a letter, small."""
+    width, height = SMALLER[device]
+    scale = WIDTHS[device] / width
+    tab.set_viewport_size({"width": WIDTHS[device], "height": 800})
+    page = opened(html)
+    shot = page.screenshot(
+        full_page=True, clip={"x": 0, "y": 0, "width": WIDTHS[device], "height": int(height * scale)}
+    )
+    return Image.open(io.BytesIO(shot)).convert("RGB").resize((width, height), Image.Resampling.BOX)
+
+
+def difference(one: Image.Image, other: Image.Image) -> float:
+    blurred = [picture.convert("RGB").filter(ImageFilter.GaussianBlur(2)) for picture in (one, other)]
+    return sum(ImageStat.Stat(ImageChops.difference(*blurred)).mean) / 3
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", WIDTHS)
+def test_letters_look_as_they_did(
+    game: str, scheme: str, device: str, tab: Page, opened: Callable[..., Page]
+) -> None:
+    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    kind, facts = letters(played(game))[3]
+    assert kind == "turn"
+    found = photographed(render(kind, {**facts, "picture": None}), device, tab, opened)
+    path = PICTURES / f"{game}-{device}-{scheme}.png"
+    if os.environ.get("PBEM_NEW_PICTURES"):
+        found.quantize(24).save(path, optimize=True)
+    assert path.stat().st_size < 12_000
+    assert difference(found, Image.open(path)) < ALIKE
+    # The comparison would see another game, and light for dark.
+    for other in PICTURES.glob(f"*-{device}-*.png"):
+        if other != path:
+            assert difference(found, Image.open(other)) > ALIKE, other.name
+
+
+def test_a_letter_without_its_boards_would_be_seen(tab: Page, opened: Callable[..., Page]) -> None:
+    kind, facts = letters(played("spaceships"))[3]
+    html = render(kind, {**facts, "picture": None})
+    tab.emulate_media(color_scheme="light")
+    path = PICTURES / "spaceships-desk-light.png"
+    for old, new in (("#1d4ed8", "#ffffff"), ("border=", "title=")):
+        assert old in html
+        found = photographed(html.replace(old, new), "desk", tab, opened)
+        whole = difference(photographed(html, "desk", tab, opened), Image.open(path))
+        assert difference(found, Image.open(path)) > whole + 0.3, old

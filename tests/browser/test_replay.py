@@ -5,22 +5,29 @@ from __future__ import annotations
 import base64
 import io
 import json
+import quopri
 import re
 import zipfile
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, attachment
 
+from pbem.desk.public import Public
 from pbem.match import bundle
+from pbem.match.transcript import BEFORE, Entry, canonical, digest, statement
+from pbem.pages import replay as pages
 from pbem.pages.replay import replay
+from pbem.pages.site import pages as pages_of
 from tests.referee import Referee
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from playwright.sync_api import Page
 
@@ -71,7 +78,7 @@ def verified(page: Page) -> list[str]:
 def test_a_match_is_stepped_through_and_proved(
     game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
-    page = opened(replay(bundles[game]))
+    page = opened(replay(bundle.read(bundles[game])))
     assert page.locator("#at").inner_text() == "before the first turn"
     boards = {page.locator("#boards").inner_text()}
     page.locator("#next").focus()
@@ -101,6 +108,13 @@ def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> byt
     return out.getvalue()
 
 
+def carrying(content: bytes, other: bytes) -> str:
+    """The page of a bundle, made by somebody who put another one into it."""
+    html, packed = replay(bundle.read(content)), pages._packed(content)
+    assert packed in html
+    return html.replace(packed, pages._packed(other))
+
+
 @pytest.mark.parametrize(
     ("path", "old", "new", "said"),
     [
@@ -116,10 +130,21 @@ def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> byt
         ),
         ("reports/game-1-turn-5.json", b"hit", b"mis", r"papers: entry \d+: reports/game-1-turn-5.json"),
         ("records/game-1.pbem.toml", b"winner = 1", b"winner = 2", r"papers: entry \d+: records/game-1.pbem.toml"),
+        (
+            "receipts/game-1-turn-1-seat-2.txt",
+            b"rev 1",
+            b"rev 2",
+            r"papers: entry \d+: receipts/game-1-turn-1-seat-2",
+        ),
+        ("letters/resign-9-seat-2.eml", b"match", b"natch", r"papers: entry 9: letters/resign-9-seat-2.eml"),
+        ("commitments.sha256", b"  openings", b" *openings", "papers: commitments.sha256 is not the list"),
+        ("heads.txt", b"\n2 ", b"\n3 ", "server: heads.txt: entry 2: not the head"),
+        ("reports/game-1-turn-5.json", b"", None, r"papers: entry \d+: reports/game-1-turn-5.json is missing"),
+        ("records/game-2.pbem.toml", b"", b"new", "papers: records/game-2.pbem.toml is named by no entry"),
     ],
 )
 def test_a_tampered_page_says_what_is_wrong_and_where(  # noqa: PLR0917
-    path: str, old: bytes | None, new: bytes, said: str, bundles: dict[str, bytes], opened: Callable[..., Page]
+    path: str, old: bytes | None, new: bytes | None, said: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
     content = bundles["spaceships"]
 
@@ -128,17 +153,262 @@ def test_a_tampered_page_says_what_is_wrong_and_where(  # noqa: PLR0917
             _, _, signature = inside.split(b"\n")[0].split(b" ")
             return inside.replace(signature, signature[:-2] + (b"00" if signature[-2:] != b"00" else b"11"), 1)
         assert old in inside
+        assert new is not None
         return inside.replace(old, new, 1)
 
-    html = replay(content)
-    packed = base64.b64encode(tampered(content, path, change)).decode()
-    page = opened(html.replace(base64.b64encode(content).decode(), packed))
-    found = verified(page)
+    other = tampered(content, path, change) if old != b"" else changed(content, path, new)
+    found = verified(opened(carrying(content, other)))
     assert found[-1] == "This does not hold."
     assert re.match(f"FAILED +{said}", found[-2]), found
 
 
-def test_axe_finds_nothing_on_it(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundles["spaceships"]))
-    assert [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(page).response["violations"]] == []
-    assert len(bundle.read(bundles["spaceships"]).papers) > 30
+def changed(content: bytes, path: str, new: bytes | None) -> bytes:
+    """The bundle without a file, or with another one."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for info in old.infolist():
+            if info.filename != path:
+                archive.writestr(info, old.read(info))
+        if new is not None:
+            archive.writestr(path, new)
+    return out.getvalue()
+
+
+def rebuilt(content: bytes, change: Callable[[list[dict[str, Any]], dict[str, bytes]], None], key: int = 32) -> bytes:
+    """The bundle with another story in it, its chain made anew, all heads signed with a key of ours."""
+    found = bundle.read(content)
+    bodies = [json.loads(entry.canonical()) for entry in found.entries]
+    papers = dict(found.papers)
+    change(bodies, papers)
+    signer, head, entries = Ed25519PrivateKey.from_private_bytes(bytes(range(key - 32, key))), BEFORE, []
+    for body in bodies:
+        body["prev"] = head
+        entries.append(Entry.read(canonical(body)))
+        head = entries[-1].head
+    signatures = [signer.sign(statement("play.example", "m1", one.seq, one.head)) for one in entries]
+    return bundle.write(bundle.Bundle(entries, signatures, papers))
+
+
+def replaced(papers: dict[str, bytes], path: str, old: bytes, new: bytes) -> str:
+    assert old in papers[path]
+    papers[path] = papers[path].replace(old, new, 1)
+    return digest(papers[path])
+
+
+def another_setup(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
+    """The referee swaps a setup in record and transcript alike, and forgets the opening."""
+    record = replaced(papers, "records/game-1.pbem.toml", b"LS Rv1", b"LS Bz5")
+    next(body for body in bodies if body["type"] == "revealed")["body"]["record"] = record
+
+
+def another_result(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
+    record = replaced(papers, "records/game-1.pbem.toml", b"winner = 1", b"winner = 2")
+    next(body for body in bodies if body["type"] == "revealed")["body"]["record"] = record
+
+
+def other_rules(bodies: list[dict[str, Any]], _papers: dict[str, bytes]) -> None:
+    bodies[0]["body"]["terms"]["victory"] = "last game"
+
+
+def a_forged_letter(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
+    """The referee changes letter, receipt and transcript: all hashes fit, the player's signature does not."""
+    mail = replaced(papers, "letters/game-1-turn-2-seat-1.eml", b"rev 1", b"rev 2")
+    old = next(line for line in papers["receipts/game-1-turn-2-seat-1.txt"].split(b"\n") if line.startswith(b"mail "))
+    receipt = replaced(papers, "receipts/game-1-turn-2-seat-1.txt", old, f"mail {mail}".encode())
+    next(one for one in bodies if one["body"].get("turn") == 2)["body"]["orders"]["1"] = receipt
+
+
+def letters_swapped(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
+    """The referee plays a letter of another turn, which its player did sign."""
+    papers["letters/game-1-turn-2-seat-1.eml"] = papers["letters/game-1-turn-3-seat-1.eml"]
+    mail = digest(papers["letters/game-1-turn-2-seat-1.eml"])
+    old = next(line for line in papers["receipts/game-1-turn-2-seat-1.txt"].split(b"\n") if line.startswith(b"mail "))
+    receipt = replaced(papers, "receipts/game-1-turn-2-seat-1.txt", old, f"mail {mail}".encode())
+    next(one for one in bodies if one["body"].get("turn") == 2)["body"]["orders"]["1"] = receipt
+
+
+def another_players_key(bodies: list[dict[str, Any]], _papers: dict[str, bytes]) -> None:
+    players = bodies[0]["body"]["players"]
+    players["1"]["keys"] = players["2"]["keys"]
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "said"),
+    [
+        (another_setup, 32, "games: records/game-1.pbem.toml: the setup of seat 2 is not that of its opening"),
+        (another_result, 32, "games: records/game-1.pbem.toml: its result is not that of the entry `ended`"),
+        (other_rules, 32, "chain: entry 1: the hash of the agreed rules is not that of the terms"),
+        (letters_swapped, 32, "players: letters/game-1-turn-2-seat-1.eml is signed, but for another place"),
+        (another_players_key, 32, "players: letters/game-1-setup-seat-1.eml is signed with a key that is not the"),
+        (lambda *_: None, 64, "server: entry 1: the server's signature does not hold"),
+    ],
+)
+def test_a_referee_who_lies_is_found_out(
+    change: Callable[..., None], key: int, said: str, bundles: dict[str, bytes], opened: Callable[..., Page]
+) -> None:
+    content = bundles["spaceships"]
+    found = verified(opened(carrying(content, rebuilt(content, change, key))))
+    assert found[-1] == "This does not hold."
+    assert f"FAILED  {said}" in " ".join(found[-2].split()).replace("FAILED ", "FAILED  "), found
+
+
+def test_a_letter_that_does_not_fit_its_signature_is_left_open(
+    bundles: dict[str, bytes], opened: Callable[..., Page]
+) -> None:
+    """It may have been rewrapped on its way, which `pbem verify` can undo; the page never calls it good."""
+    said = verified(opened(carrying(bundles["spaceships"], rebuilt(bundles["spaceships"], a_forged_letter))))
+    assert said[-1].startswith("What can be checked here holds, but not all can be")
+    assert re.match(r"open +players: 1 letter .*: letters/game-1-turn-2-seat-1.eml$", said[-2]), said
+    assert "14 letters signed" in said[-3]
+
+
+def test_letters_in_other_shapes_are_judged_too(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    """Quoted-printable, base64, and a text with its signature attached beside it: as mail programs send them."""
+
+    def reshaped(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
+        for turn, encode in enumerate((quoted, packed, attached), start=1):
+            path = f"game-1-turn-{turn}-seat-1"
+            head, _, body = papers[f"letters/{path}.eml"].partition(b"\r\n\r\n")
+            papers[f"letters/{path}.eml"] = encode(head, body)
+            mail = digest(papers[f"letters/{path}.eml"])
+            receipt = papers[f"receipts/{path}.txt"]
+            old = next(line for line in receipt.split(b"\n") if line.startswith(b"mail "))
+            named = replaced(papers, f"receipts/{path}.txt", old, f"mail {mail}".encode())
+            next(one for one in bodies if one["body"].get("turn") == turn)["body"]["orders"]["1"] = named
+
+    content = bundles["spaceships"]
+    found = verified(opened(carrying(content, rebuilt(content, reshaped))))
+    assert found[-1] == "All that can be checked here holds."
+    assert "15 letters signed" in " ".join(found)
+
+
+def quoted(head: bytes, body: bytes) -> bytes:
+    text = quopri.encodestring(body)
+    return head + b"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" + text
+
+
+def packed(head: bytes, body: bytes) -> bytes:
+    return head + b"\r\nContent-Transfer-Encoding: base64\r\n\r\n" + base64.encodebytes(body)
+
+
+def attached(head: bytes, body: bytes) -> bytes:
+    text, _, armor = body.replace(b"\r\n", b"\n").partition(b"-----BEGIN")
+    head = head.replace(b"text/plain; charset=utf-8", b'multipart/mixed;\r\n boundary="a b"')
+    parts = [
+        b"Content-Type: text/plain\r\n\r\nSee the attachment.",
+        b'Content-Type: text/plain; name="orders.txt"\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+        + base64.encodebytes(text),
+        b'Content-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="orders.txt.sig"\r\n'
+        b"\r\n-----BEGIN" + armor,
+    ]
+    return head + b"\r\n\r\n" + b"".join(b"--a b\r\n" + part + b"\r\n" for part in parts) + b"--a b--\r\n"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The public pages of a server with a finished match, one that runs, and an invitation."""
+    referee = Referee(tmp_path_factory.mktemp("site"))
+    ann, bob = referee.begun("settle: 0\nkind: scored\ngames: 2")
+    referee.send(bob, "press m1 public\nMay the better one win.\nend\n")
+    for cells in ("Ry3 Ry4", "Rz3"):
+        referee.turn((ann, cells), (bob, "Ov1"))
+    referee.send(bob, "resign m1 game 1\n")
+    for person, setup in ((ann, ANN), (bob, BOB)):
+        referee.send(person, person.filled("setup", setup))
+    referee.turn((ann, "Rv1 Yv1"), (bob, "Bx1"))
+    referee.send(ann, "resign m1 match\n")
+    referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
+    public = Public("play.example", referee.database, referee.vault)
+    facts = {"server": "play.example", "address": "pbem@play.example", **public.site()}
+    made = dict(pages_of(facts, public.finished()))
+    referee.close()
+    return made
+
+
+def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callable[..., Page]) -> None:
+    page = opened(site["m1.html"])
+    assert page.locator("#games button").count() == 2
+    said = verified(page)
+    assert said[-1] == "All that can be checked here holds."
+    assert "the players' letters are not among them" in said[0]
+    assert "12 letters signed with these keys" in said[-2]
+    page.locator("#games button").first.click()
+    assert "May the better one win." not in page.locator("#press").inner_text()
+    page.locator("#next").click()
+    assert "May the better one win." in page.locator("#press").inner_text()
+    assert "strike Ry3" in page.locator("#events").inner_text()
+    assert page.locator("#chart .between").count() == 1
+    forged = site["m1.html"].replace("Ry3 Ry4\\nend", "Ry3 Ry5\\nend")
+    assert forged != site["m1.html"]
+    said = verified(opened(forged))
+    assert re.match(r"FAILED +players: forms/game-1-turn-1-seat-1.txt: the signature does not hold", said[-2])
+
+
+def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tmp_path: Path, tab: Page) -> None:
+    for name, text in site.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    tab.goto(f"file://{tmp_path}/index.html")
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
+    tab.set_viewport_size({"width": 390, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.get_by_role("link", name="m1").click()
+    assert "m1 at play.example" in tab.locator("h1").inner_text()
+    tab.get_by_role("link", name="play.example").click()
+    tab.get_by_role("link", name="Dueling Masters").click()
+    assert "Dueling Masters" in tab.locator("h1").inner_text()
+
+
+@pytest.mark.parametrize("game", SETUPS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_it(
+    game: str, scheme: str, bundles: dict[str, bytes], tab: Page, opened: Callable[..., Page]
+) -> None:
+    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page = opened(replay(bundle.read(bundles[game])))
+    for state in ("start", "turns", "all open"):
+        if state == "turns":
+            for _ in range(4):
+                page.locator("#next").click()
+        if state == "all open":
+            page.locator("details > summary").click()
+            verified(page)
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Page]) -> None:
+    """Forty turns: what is read before the first board is drawn is small, and all else is asked of nobody."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    for turn in range(40):
+        cells = " ".join(f"{'RYGB'[turn % 4]}z5" for _ in range(7))
+        referee.turn((ann, cells), (bob, cells))
+    referee.send(bob, "resign m1 match")
+    content = attachment(ann.find("what was secret"), ".zip")
+    referee.close()
+    html = replay(bundle.read(content))
+    assert len(html) < 200_000 < len(content)
+    page = opened(html)
+    page.wait_for_selector("#boards table")
+    timing = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    print(f"{len(content)} bytes of bundle, {len(html)} of page, loaded in {timing:.0f} ms")
+    page.locator("#last").click()
+    assert page.locator("#at").inner_text().startswith("turn 40 of 40")
+    assert verified(page)[-1] == "All that can be checked here holds."
+
+
+def test_on_paper_all_is_ink_on_white(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])))
+    page.locator("#last").click()
+    page.emulate_media(media="print")
+    paint = "(square) => [getComputedStyle(square).color, getComputedStyle(square).backgroundColor]"
+    for tint in ("own", "lost", "empty"):
+        square = page.locator(f"#boards .{tint}").first
+        assert square.evaluate(paint) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert page.locator("#verify").is_hidden()
+    assert page.locator("#next").is_hidden()
+    assert page.locator("#events").is_visible()

@@ -5,26 +5,28 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 from referee import Referee, attachment
 
 from pbem.cli import main
+from pbem.match import bundle
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def published(path: Path) -> dict[str, object]:
+def published(path: Path) -> tuple[dict[str, object], bundle.Bundle]:
+    """What the page of a bundle gives its script, and the bundle in it."""
     done = CliRunner().invoke(main, ["publish", str(path)])
     assert done.exit_code == 0, done.stderr
     assert CliRunner().invoke(main, ["publish", str(path)]).stdout == done.stdout
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)
     assert found is not None
     data: dict[str, object] = json.loads(found[1])
-    assert base64.b64decode(str(data["bundle"])) == path.read_bytes()
-    return data
+    return data, bundle.read(zlib.decompress(base64.b64decode(str(data["bundle"])), wbits=-15))
 
 
 def test_a_match_becomes_a_page(tmp_path: Path) -> None:
@@ -35,13 +37,9 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
         referee.turn((ann, cell), (bob, ""))
     path = tmp_path / "m1.pbem.zip"
     path.write_bytes(attachment(ann.find("what was secret"), ".zip"))
-    (game,) = published(path)["games"]  # type: ignore[misc,attr-defined]
-    assert [step["scores"] for step in game["steps"]] == [[3, 3], [3, 2], [3, 1], [3, 0]]
-    assert game["result"] == {"winner": 1, "scores": [3, 0], "reason": "rules"}
-    assert [board["seat"] for board in game["steps"][1]["boards"]] == [1, 2]
-    lost = [square for panel in game["steps"][1]["boards"][1]["panels"] for square in panel["squares"] if square[4]]
-    assert lost == [[0, 0, "g1", "lost", 1]]
-    assert "Rv1  hit" in game["steps"][1]["events"]
+    data, carried = published(path)
+    assert (data["title"], data["press"], data["forms"]) == ("Spaceships", [], None)
+    assert bundle.write(carried) == path.read_bytes()
 
     # A game that is not revealed is not there, whatever the bundle of a running match holds for its reader.
     for person, setup in zip((ann, bob), setups, strict=True):
@@ -49,7 +47,18 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
     referee.turn((ann, "Rv1"), (bob, ""))
     referee.send(ann, "transcript m1\n", sign=False)
     path.write_bytes(attachment(ann.last, ".zip"))
-    assert len(published(path)["games"]) == 1  # type: ignore[arg-type]
+    held = set(bundle.read(path.read_bytes()).papers)
+    _, running = published(path)
+    assert {path for path in held if "game-2" in path} >= {
+        "openings/game-2-seat-1.txt",
+        "letters/game-2-turn-1-seat-1.eml",
+    }
+    assert set(running.papers) == {path for path in held if "game-2" not in path} == set(carried.papers)
+
+    # Once the match is closed all of it is there.
+    referee.send(bob, "resign m1 match\n")
+    path.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+    assert bundle.write(published(path)[1]) == path.read_bytes()
     referee.close()
 
 

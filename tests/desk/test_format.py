@@ -6,14 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import msgspec
-from referee import attachment, body
+from referee import ANN, BOB, Referee, attachment, body
 
 from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
-
-    from referee import Referee
+    from pathlib import Path
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -106,3 +105,39 @@ def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:
     referee.send(ann, "sheet dueling-masters\nsheet chess\n", sign=False)
     assert "no such game" in ann.text
     assert attachment(ann.last, "dueling-masters-sheet.pdf").startswith(b"%PDF")
+
+
+def sheet_of(folder: Path, bob: str) -> tuple[bytes, bytes]:
+    """Ann's record sheets before and after a turn, bob having this setup."""
+    folder.mkdir()
+    referee = Referee(folder)
+    ann, other = referee.begun("settle: 0", (ANN, bob))
+    found = []
+    for turn in (1, 2):
+        referee.send(ann, "sheet m1\n", sign=False)
+        assert "filled in with what you know of m1" in ann.text
+        found.append(attachment(ann.last, "m1-game-1-sheet.pdf"))
+        if turn == 1:
+            referee.turn((ann, "Rv2 Gx3"), (other, "Ov1 Bz5"))
+    referee.close()
+    return found[0], found[1]
+
+
+def test_a_record_sheet_is_filled_in_with_what_its_player_knows(tmp_path: Path) -> None:
+    before, after = sheet_of(tmp_path / "one", BOB)
+    assert before.startswith(b"%PDF")
+    assert before != after
+    # A ship that nobody has looked at yet is on no sheet but its owner's, wherever it is.
+    moved = BOB.replace("LS Rv1", "LS Bz4")
+    assert sheet_of(tmp_path / "two", moved) == (before, after)
+
+
+def test_record_sheets_of_matches_are_for_their_players(referee: Referee) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    referee.send(ann, "sheet m1\n", sign=False)
+    assert "the game has not begun" in ann.text
+    cy, stranger = referee.registered("cy"), referee.person("dee")
+    for person, words in ((cy, "you have no such match"), (stranger, "your address is not registered here")):
+        referee.send(person, "sheet m1\n", sign=False)
+        assert words in person.text
+        assert not list(person.last.iter_attachments())

@@ -589,6 +589,26 @@ class TestEverywhere:
             assert "this name is taken" in said(eve)
 
 
+def test_orders_in_advance_need_a_key_that_still_counts(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    add(referee, ann, another("ann"))
+    form = ann.filled("orders", "final\nRv3")
+    for turn, key in ((2, ann.key), (3, ann.key), (4, another("ann"))):
+        send(referee, ann, form.replace("turn 1", f"turn {turn}"), key)
+    play(referee, ann, bob, ("Rv1",))
+    send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", another("ann"))
+    ann.key = another("ann")
+    referee.turn((bob, ""))
+    told = " ".join(body(ann.find("turn 2")).split())
+    assert "The orders that you sent in advance for turn 3 are not used" in told
+    assert "they count no longer: the key that signed them is revoked" in told
+    play(referee, ann, bob, ("Rv3",))
+    assert "Your orders for turn 4 are here already" in body(ann.find("turn 3"))
+    referee.turn((bob, ""))
+    found = [check.found for check in verify(proof(referee, bob), Letters)]
+    assert "the match goes on" in found[-1] or "not revealed yet" in " ".join(found)
+
+
 def other_as(other: Mailbox, player: Mailbox) -> Mailbox:
     other.key = player.key
     return other

@@ -579,3 +579,31 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
     post.referee.send(bob, "resign m1 game 1\n")
     found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
+
+
+# Orders before their turn.
+
+
+def small(post: Post) -> tuple[Mailbox, Mailbox]:
+    ann, bob = post.agreed("fleet: cost:3\nsettle: 0\nmiss: default")
+    post.referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv3"))
+    post.reply(
+        bob, bob.filled("setup", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), to=reply_to(bob.find("your setup is asked for"))
+    )
+    return ann, bob
+
+
+def test_orders_in_advance_and_by_default(post: Post) -> None:
+    ann, bob = small(post)
+    form = bob.filled("orders", "final\n")
+    post.reply(bob, form.replace("turn 1", "turn 2"))
+    assert "at the level mailbox: your orders for turn 2" in bob.text
+    post.reply(bob, form.replace("turn 1", "default").replace("final\n", ""))
+    assert "at the level mailbox: your default orders" in bob.text
+    post.reply(bob, form)
+    for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
+        post.referee.turn((ann, cell))
+        post.referee.wait(timedelta(days=11))
+    lines = [line for line in checks(attachment(ann.find("what was secret"), ".zip")) if "orders signed" in line]
+    assert ["bob: mailbox" in line for line in lines] == [True] * 4
+    assert ["by default" in line for line in lines] == [False, False, True, True]

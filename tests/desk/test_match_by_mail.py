@@ -125,7 +125,7 @@ def test_orders_for_another_place_are_refused(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     form = ann.filled("orders", "Rv5")
     for old, new in (
-        ("turn 1", "turn 2"),
+        ("turn 1", "turn 99"),
         ("server play.example", "server other.example"),
         ("player ann", "player bob"),
         ("prev ", "prev 0"),

@@ -2,9 +2,10 @@
 
 Two matches are played on two servers. The player who is watched sends the same words at the same times; the others'
 secrets are another draw of what `unlearned.vary` allows, their orders are written otherwise, and before the ones that
-count they send at random moments previews, other orders, orders that are refused, withdrawals and questions. Then
-each letter to the watched player, echoes, refusals and previews as well as reports, must have come at the same time,
-with the same length, and byte for byte the same but for what is drawn by chance or a hash: as many digits there.
+count they send at random moments previews, other orders, also in advance and by default, orders that are refused,
+withdrawals and questions. Then each letter to the watched player, echoes, refusals and previews as well as reports,
+must have come at the same time, with the same length, and byte for byte the same but for what is drawn by chance or a
+hash: as many digits there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,19 @@ from pbem.games.dueling_masters.knowledge import SHOWN
 
 NAMES = ("ann", "bob", "cem", "dan")
 HOUR = timedelta(hours=1)
-NOISE = ("preview", "orders", "refused", "clear", "status", "transcript", "report", "list mine\nhelp\nwhoami\nstatus")
+NOISE = (
+    "preview",
+    "orders",
+    "ahead",
+    "default",
+    "refused",
+    "clear",
+    "status",
+    "transcript",
+    "report",
+    "list mine\nhelp\nwhoami\nstatus",
+)
+UNASKED = ("orders", "refused", "preview", "ahead", "default")
 WRONG = "Gx9 A: FM Z9 A1-A1"
 DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-f])")
 """Signatures, hashes and salts; half a signature; Message-IDs and boundaries; Reply-To tokens."""
@@ -95,6 +108,7 @@ class Stage:
     kind: str
     texts: dict[int, str]
     start: datetime
+    turn: int = 0
     views: dict[int, dict] = field(default_factory=dict)
     revs: Counter = field(default_factory=Counter)
 
@@ -105,12 +119,14 @@ class Play:
     def __init__(self, referee, told, watched, noise):
         self.referee, self.told, self.watched, self.noise = referee, told, watched, noise
         self.made = Counter()
+        self.early = Counter()
+        """The revisions of what was sent before its turn, by seat and turn; 0 is that of default orders."""
         seats = len(told.setups)
         self.people = [referee.registered(name) for name in NAMES[:seats]]
         first, *others = self.people
         wanted = "\n".join(f"{name}: {option(value)}" for name, value in told.options.changed.items())
-        terms = f"new {told.game} with {' '.join(other.name for other in others)}\nsettle: 1d\n{wanted}\nend\n"
-        referee.send(first, terms)
+        proposal = f"new {told.game} with {' '.join(other.name for other in others)}"
+        referee.send(first, f"{proposal}\nsettle: 2d\nmiss: default\n{wanted}\nend\n")
         for other in others:
             referee.send(other, form_in(other.text, "accept", lines=1))
 
@@ -127,7 +143,8 @@ class Play:
             state = positions[number - 1][0]
             asked = {seat: texts[seat] for seat, forced in state.due.items() if forced is None}
             views = {seat: judge.view(state, seat, reports) for seat, reports in shown.items()}
-            self.play_stage(Stage("orders", asked, START + number * 24 * HOUR, views))
+            revs = Counter({seat: self.early[seat, number] for seat in asked})
+            self.play_stage(Stage("orders", asked, START + number * 24 * HOUR, number, views, revs))
             for seat, reports in shown.items():
                 reports.append([found for report in positions[number][1] if (found := judge.show(report, seat))])
         address = self.person(self.watched).address
@@ -174,14 +191,26 @@ class Play:
                 send(person, person.filled(kind, text if what == "orders" else WRONG, stage.revs[seat] or 1))
                 if kind == "setup" and what == "orders":  # a setup that stood might begin the game
                     send(person, f"# {self.referee.now}\nclear m1\n")
+            elif what in ("ahead", "default") and asked and kind == "orders":
+                self.send_early(seat, what, text, stage)
             elif what == "preview" and asked and kind == "orders":
                 send(person, f"preview m1 turn {turn_of(person)}\n{text}\nend\n", sign=False)
             elif what == "clear":
                 send(person, f"# {self.referee.now}\nclear m1\n")
             else:
-                send(person, f"{'status' if what in ('orders', 'refused', 'preview') else what} m1\n", sign=False)
+                send(person, f"{'status' if what in UNASKED else what} m1\n", sign=False)
 
         return do
+
+    def send_early(self, seat, what, text, stage):
+        """Orders for the next turn that asks this seat, or default orders; what counts replaces them then."""
+        alternating = self.told.game == "dueling-masters"
+        turn = 0 if what == "default" else stage.turn + 1 + alternating
+        self.early[seat, turn] += 1
+        form = self.person(seat).filled("orders", text, self.early[seat, turn])
+        place = f"turn {turn}" if turn else "default"
+        self.referee.send(self.person(seat), form.replace(f"turn {stage.turn}", place, 1))
+        self.made[what, "Stored, revision" in self.person(seat).text] += 1
 
     def other_text(self, seat, stage):
         player = random_players.PLAYERS[self.told.game]
@@ -238,6 +267,7 @@ def same_letters(folder, told, varied, watched):
             same = content == other_content
             assert same, difference(str(content), str(other_content))
         assert len(raw) == len(other_raw)
+    return noise + other_noise
 
 
 class Bout(NamedTuple):
@@ -273,7 +303,8 @@ def name(bout):
 
 @pytest.mark.parametrize("bout", bouts(1)[::2], ids=name)
 def test_letters_are_the_same(bout, tmp_path):
-    same_letters(tmp_path, *bout.pair(), bout.watched)
+    made = same_letters(tmp_path, *bout.pair(), bout.watched)
+    assert made["ahead", True]
 
 
 @pytest.mark.long

@@ -187,7 +187,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public",
             pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400,
         ),
-        "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME,
+        "pace": "3 days", "grace": "1 day", "bank": "21 days", "time": TIME, "remains": True,
         "settling": "none", "rules_hash": "45" * 32, "options": {},
     }  # fmt: skip
     return {
@@ -206,6 +206,12 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "file_signature": "5a" * 64,
         "commitments": dict.fromkeys(m["names"], "23" * 32),
         "levels": {seat: LEVELS[seat % 2] for seat in m["names"]},
+        "by_default": (2,),
+        "others_by_default": [m["names"][2]],
+        "played": None,
+        "taken_up": None,
+        "unused": [],
+        "later": [turn + 3],
         "outcome": {"winner": NAMES[1], "turns": turn, "reason": "rules"},
         "ended": SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]]),
         "setups": dict.fromkeys(m["names"], "A c1 N\n<b>"),

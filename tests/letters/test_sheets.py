@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,18 +13,19 @@ from random_players import PLAYERS, play
 from pbem.boards import drawn
 from pbem.boards.sheet import sheet
 from pbem.games import GAMES, rules
+from pbem.games.squares import Square
 from pbem.mail.compose import Templates
 
 SCRIPT = (
     "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"
-    "from pbem.mail.compose import Templates; text = Templates().render(f'{game}/sheet.txt');"
+    "from pbem.mail.compose import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
     "sys.stdout.buffer.write(sheet('Title', drawn(game).blank(), text))"
 )
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
-    text = Templates().render(f"{game}/sheet.txt")
+    text = Templates().render(f"{game}/sheet.txt", m=None)
     boards = drawn(game)
     assert boards is not None
     made = sheet("Title", boards.blank(), text)
@@ -51,3 +53,37 @@ def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
     assert {
         square.symbol for board in boards.blank() for p in board.panels for row in p.squares for square in row
     } == {"."}
+
+
+def test_a_filled_sheet_shows_the_boards_of_the_view() -> None:
+    """Each symbol is drawn on its own square: taken away, it is that square which turns white."""
+    boards = drawn("shoot-em-up")
+    assert boards is not None
+    (empty,) = boards.blank()
+    panel = empty.panels[0]
+    rows = [list(row) for row in panel.squares]
+    rows[2][4] = Square("A^", "seat 1")
+    filled = replace(empty, panels=[replace(panel, squares=rows)])
+    text = Templates().render("shoot-em-up/sheet.txt", m=None)
+    assert len({sheet("Title", [board], text) for board in (empty, filled)}) == 2
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("turns", [0, 1, 40, 400])
+def test_a_long_match_has_a_sheet_too(game: str, turns: int) -> None:
+    lines = {"shoot-em-up": ["A: FMS", "B: LLL"], "dueling-masters": ["Z1 A10-J10"], "spaceships": ["Rv1 " * 60]}
+    m = {
+        "names": {1: "ann" * 10, 2: "b" * 32, 3: "cem"},
+        "me": 1,
+        "id": "m17",
+        "game": 12,
+        "kind": "scored",
+        "turn": 9,
+    }
+    text = Templates().render(f"{game}/sheet.txt", m=m, mine=[lines[game]] * turns)
+    boards = drawn(game)
+    assert boards is not None
+    assert sheet("Title", boards.blank(), text).startswith(b"%PDF")
+    assert max(map(len, text.split("\n"))) < 130
+    written = {"shoot-em-up": "A FMS", "dueling-masters": "Z1  A10-J10", "spaceships": "Rv1 Rv1"}[game]
+    assert (written in text) == (turns > 0)

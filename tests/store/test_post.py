@@ -131,11 +131,15 @@ def test_an_effect_that_fails_leaves_the_letter_in_hand(database: Database, inbo
     assert inbox.lease() is not None
 
 
-def test_letters_of_a_sender_are_counted(inbox: Inbox) -> None:
-    for day in range(3):
-        inbox.put(ENVELOPE, bytes([day]), NOW + timedelta(days=day))
-    assert inbox.sent_since(ENVELOPE.sender, NOW + timedelta(days=1)) == 2
-    assert inbox.sent_since("other@example.org", NOW) == 0
+def test_letters_of_a_sender_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
+    letters = [(ENVELOPE, bytes([number])) for number in range(4)]
+    other = (Envelope("other@example.org", ENVELOPE.recipients), b"other")
+    assert inbox.put_all(letters[:2], NOW, 3) == [1, 2]
+    assert inbox.put_all([*letters, other], NOW, 3) == [1, 2, 3, None, 4]
+    assert inbox.put_all(letters, NOW, 3) == [1, 2, 3, None]
+    assert Inbox(database, vault).put_all(letters, NOW, 3) == [1, 2, 3, None]
+    assert inbox.put_all(letters, NOW + timedelta(days=1), 3) == [1, 2, 3, 5]
+    assert inbox.put_all([(ENVELOPE, b"without a limit")], NOW) == [6]
 
 
 def test_no_file_of_the_store_holds_a_letter_in_the_clear(
@@ -243,3 +247,17 @@ def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(KeyFileError, match="read by others"):
         load_key(path)
+
+
+def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, outbox: Outbox) -> None:
+    for name in ("anna", "bert", "carl"):
+        put(database, outbox, f"{name}@example.org")
+    with database.transaction():
+        database.execute("UPDATE outbox SET raw = x'01' WHERE recipient = 'bert@example.org'")
+    with pytest.raises(Sealed):
+        outbox.lease_some(NOW, 3)
+    assert [(row.recipient, row.attempts) for row in outbox.lease_some(NOW, 3)] == [
+        ("anna@example.org", 1),
+        ("carl@example.org", 1),
+    ]
+    assert outbox.count("leased") == 3

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Fault, Refused, Result, faults
 from pbem.games.audience import EVERYBODY, Shown, audience, cut
 from pbem.phrase import Phrase
 
@@ -89,6 +89,10 @@ class Marbles:
 
     def order(self, state: games.State, seat: int, text: str) -> Words:  # noqa: ARG002 - alike for both
         return self._number(cast("State", state).options, text, "guess")
+
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        own = () if turn in (0, *range(seat, turn + 1, 2)) else (Fault("2", f"turn {turn}", "it is not yours"),)
+        return (*faults(self.order, state, seat, text), *own)
 
     def _number(self, options: Options, text: str, verb: str) -> Words:
         found = re.fullmatch(rf"\s*{verb}\s+([1-9][0-9]{{0,3}})\s*", text)

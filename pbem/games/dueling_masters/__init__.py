@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pbem.games import Fault, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,6 +49,22 @@ class DuelingMasters:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
         position = cast("State", state)
         return notation.read_orders(position.options, position.sides[seat - 1].standing, text)
+
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's order for a later turn, wherever the pieces will stand then."""
+        position = cast("State", state)
+        found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
+        if turn and transit.moves(turn) != seat:
+            found.append(Fault("8", f"turn {turn}", Phrase("seats alternate, and that turn is your opponent's")))
+        if turn > position.options.max_turns:
+            found.append(
+                Fault(
+                    "28",
+                    f"turn {turn}",
+                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                )
+            )
+        return tuple(found)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on the judged order of the seat that moves."""

@@ -264,6 +264,9 @@ def setup_of(names_: tuple[str, ...], asteroids: int, squares: tuple[int, ...]) 
 
 # Orders
 
+WRITING: Final = frozenset({"4", "8", "36", "37"})
+"""The rulings that no position can make good: no order, no piece, or no such way for it to move."""
+
 
 class Orders(NamedTuple):
     """One seat's judged order: the slot of the piece and its destination, both -1 for a pass."""

@@ -65,7 +65,7 @@ class State:
     @property
     def seat(self) -> int:
         """The seat that moves in this turn (ruling 8)."""
-        return 2 - self.turn % 2
+        return moves(self.turn)
 
     @property
     def due(self) -> dict[int, Orders | None]:
@@ -84,6 +84,11 @@ class State:
     def scores(self) -> tuple[int, int]:
         """Home planets left of seats 1 and 2."""
         return self.sides[0].score, self.sides[1].score
+
+
+def moves(turn: int) -> int:
+    """The seat whose turn this is (ruling 8)."""
+    return 2 - turn % 2
 
 
 def begin(options: Options, setups: tuple[Setup, Setup]) -> State:

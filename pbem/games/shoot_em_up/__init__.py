@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pbem.games import Fault, faults
 from pbem.games.shoot_em_up import action, board, knowledge, notation
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import SEATS, Options
 from pbem.games.shoot_em_up.notation import Orders, Setup
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +48,20 @@ class ShootEmUp:
     def order(self, state: games.State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
         return notation.read_orders(cast("State", state).ships, seat, text)
+
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+        """What is wrong with one seat's orders for a later turn, whichever ships will be left then."""
+        position = cast("State", state)
+        found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
+        if turn > position.options.max_turns:
+            found.append(
+                Fault(
+                    "26",
+                    f"turn {turn}",
+                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                )
+            )
+        return tuple(found)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on judged orders of all seats with ships left."""

@@ -141,6 +141,9 @@ def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, 
 
 # Orders
 
+WRITING: Final = frozenset({"7"})
+"""The ruling that no position can make good: a line that is no ship and three actions."""
+
 
 def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
     """Judge the orders of one turn against the ships left; raises `Refused` with all faults."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pbem.games import faults
 from pbem.games.spaceships import fleet, knowledge, notation, turn
 from pbem.games.spaceships.fleet import Options, Setup
 from pbem.games.spaceships.notation import Orders
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem import games
-    from pbem.games import Report, Result
+    from pbem.games import Fault, Report, Result
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
@@ -50,6 +51,11 @@ class Spaceships:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
         side = cast("State", state).sides[seat - 1]
         return notation.read_orders(side.setup, side.entitled, text)
+
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:  # noqa: ARG002 - all ask
+        """What is wrong with one seat's orders for a later turn, whatever it will be entitled to then."""
+        found = faults(self.order, state, seat, text)
+        return tuple(fault for fault in found if fault.rule in notation.WRITING)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on judged orders of both seats."""

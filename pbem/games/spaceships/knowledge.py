@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from pbem.games import Told
 from pbem.games.audience import EVERYBODY, audience, cut
 from pbem.games.spaceships.fleet import SEATS
 from pbem.games.spaceships.ships import strikes
@@ -71,6 +72,14 @@ class _Picture:
         self.learned: set[str] = set()
         """Struck and learned: in the last turn played."""
 
+    def copy(self) -> _Picture:
+        """The same picture, to be gone on with."""
+        made = _Picture()
+        made.cells, made.named = dict(self.cells), dict(self.named)
+        made.ships = list(self.ships)
+        made.misses, made.struck, made.learned = set(self.misses), set(self.struck), set(self.learned)
+        return made
+
     def forget_what_is_fresh(self) -> None:
         self.struck.clear()
         self.learned.clear()
@@ -130,8 +139,10 @@ def _sorted(wanted: Any) -> list[str]:
 
 
 def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    pictures = {1: _Picture(), 2: _Picture()}
-    for reports in turns:
+    done = next((count for count in range(len(turns), 0, -1) if _memory(turns[count - 1])), 0)
+    remembered = _memory(turns[done - 1]) if done else None
+    pictures = {seat: picture.copy() for seat, picture in (remembered or {1: _Picture(), 2: _Picture()}).items()}
+    for reports in turns[done:]:
         for picture in pictures.values():
             picture.forget_what_is_fresh()
         for report in reports:
@@ -147,7 +158,17 @@ def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
             if "destroyed" in report:
                 other.lost(report["destroyed"])
                 own.flashed(report.get("flashcube", ()))
+    if turns and isinstance(turns[-1], Told):
+        turns[-1].memory = {seat: picture.copy() for seat, picture in pictures.items()}
+        for reports in turns[max(0, done - 1) : -1]:
+            if isinstance(reports, Told):
+                reports.memory = None
     return pictures
+
+
+def _memory(reports: Sequence[Report]) -> dict[int, _Picture] | None:
+    """The pictures after a turn, if somebody has drawn them."""
+    return reports.memory if isinstance(reports, Told) else None
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:

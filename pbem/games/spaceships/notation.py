@@ -267,6 +267,9 @@ def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
 
 # Orders
 
+WRITING: Final = frozenset({"3", "36"})
+"""The rulings that no position can make good: no line of three cells, no order at all."""
+
 
 class Entitled(NamedTuple):
     """What a player is entitled to in a turn (rulings 14-18)."""

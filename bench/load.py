@@ -1,0 +1,96 @@
+"""The load: letters to an SMTP server over several connections, by Postfix's smtp-source where it is installed.
+
+Without it a small asyncio client does the same at a higher price to the machine; the processor time that the load
+cost is given back either way, so that it can be printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["NAME", "Load", "given", "letters"]
+
+SENDER, RECIPIENT = "anna@mail.example", "pbem@play.example"
+SMTP_SOURCE = shutil.which("smtp-source", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+NAME = "smtp-source" if SMTP_SOURCE else "the asyncio client (no smtp-source here)"
+
+
+@dataclass
+class Load:
+    """What a load came to: letters a second, and the generator's own processor seconds a letter."""
+
+    a_second: float
+    cost: float
+
+
+def letters(port: int, count: int, *, connections: int = 8, octets: int = 2048, keep: bool = True) -> Load:
+    """Send so many letters of so many octets; `keep` sends many on each connection, otherwise each has its own."""
+    if SMTP_SOURCE:
+        command = [SMTP_SOURCE, "-s", str(connections), "-m", str(count), "-l", str(octets)]
+        command += [*(["-d"] if keep else []), "-f", SENDER, "-t", RECIPIENT, f"inet:127.0.0.1:{port}"]
+    else:
+        command = [sys.executable, __file__, *map(str, (port, count, connections, octets, int(keep)))]
+    return _timed(command, count)
+
+
+def given(port: int, raws: Sequence[bytes], folder: Path, *, connections: int = 8) -> Load:
+    """Send these very letters, several on each connection."""
+    path = folder / "letters.json"
+    path.write_text(json.dumps([raw.decode("latin-1") for raw in raws]))
+    return _timed([sys.executable, __file__, str(path), str(port), str(connections)], len(raws))
+
+
+def _timed(command: list[str], count: int) -> Load:
+    before = os.times()
+    start = time.perf_counter()
+    subprocess.run(command, check=True)
+    seconds = time.perf_counter() - start
+    after = os.times()
+    cost = after.children_user - before.children_user + after.children_system - before.children_system
+    return Load(count / seconds, cost / count)
+
+
+async def _send(port: int, raws: Iterator[bytes], connections: int, *, keep: bool) -> None:
+    async def client() -> None:
+        writer = None
+        for raw in raws:
+            if writer is None:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                await reader.readline()
+                writer.write(b"HELO mail.example\r\n")
+                await reader.readline()
+            for line in (f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{RECIPIENT}>", "DATA"):
+                writer.write(line.encode() + b"\r\n")
+                assert (await reader.readline())[:1] in b"23"
+            writer.write(raw + b".\r\n")
+            assert (await reader.readline()).startswith(b"250")
+            if not keep:
+                writer.write(b"QUIT\r\n")
+                await reader.readline()
+                writer.close()
+                writer = None
+
+    await asyncio.gather(*(client() for _ in range(connections)))
+
+
+if __name__ == "__main__":
+    if sys.argv[1].isdecimal():
+        _port, _count, _connections, _octets, _keep = map(int, sys.argv[1:])
+        _body = b"".join(b"%-70d\r\n" % line for line in range(_octets // 72))
+        _made = (b"Message-ID: <%d.%d@a.example>\r\n\r\n" % (os.getpid(), n) + _body for n in range(_count))
+        asyncio.run(_send(_port, _made, _connections, keep=bool(_keep)))
+    else:
+        _read = (raw.encode("latin-1") for raw in json.loads(Path(sys.argv[1]).read_text()))
+        asyncio.run(_send(int(sys.argv[2]), _read, int(sys.argv[3]), keep=True))

@@ -1,0 +1,45 @@
+"""Our daemon with a desk that leaves the letters alone: what it takes to have them on disk, and nothing else.
+
+python -m bench.servers.intake FOLDER PORT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.daemon import Daemon, configure_logs
+from pbem.reader import InProcess
+
+MANY = 10**9
+
+
+class Idle:
+    """A desk that does nothing."""
+
+    def handle_next(self, _now: object) -> bool:
+        """There is nothing to do."""
+        return False
+
+    def tick(self, _now: object) -> None:
+        """There is nothing to wait for."""
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    folder, port = Path(sys.argv[1]), int(sys.argv[2])
+    config = Config(
+        server="play.example",
+        store=folder / "pbem.sqlite",
+        keys=folder / "keys",
+        smtp=Listener(listen=Listen("127.0.0.1", port)),
+        limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
+    )
+    configure_logs(Log())
+    asyncio.run(Daemon(config, desk=lambda *_: Idle(), reader=InProcess).run())
+
+
+if __name__ == "__main__":
+    main()

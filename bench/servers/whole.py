@@ -1,0 +1,59 @@
+"""Our whole daemon on a store that was prepared, with its reader in a process of its own; nothing leaves the outbox.
+
+python -m bench.servers.whole FOLDER PORT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from bench.table import START
+from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.daemon import Daemon, configure_logs
+
+MANY = 10**9
+
+
+class Nowhere:
+    """A smarthost that never answers: letters stay where they are, at no cost."""
+
+    async def send(self, _sender: str, _recipient: str, _raw: bytes) -> str:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        return ""
+
+    async def rest(self) -> None:
+        """There is nothing to let go of."""
+
+
+def configured(folder: Path, port: int) -> Config:
+    """The configuration of a server in this folder."""
+    return Config(
+        server="play.example",
+        store=folder / "store.sqlite",
+        keys=folder / "keys",
+        smtp=Listener(listen=Listen("127.0.0.1", port)),
+        limits=Limits(
+            letters_per_day=MANY, messages_per_connection=MANY, connections=10_000, connections_per_address=10_000
+        ),
+    )
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    configure_logs(Log())
+    began = time.monotonic()
+    daemon = Daemon(
+        configured(Path(sys.argv[1]), int(sys.argv[2])),
+        transport=Nowhere(),
+        now=lambda: START + timedelta(seconds=time.monotonic() - began),
+    )
+    asyncio.run(daemon.run())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What a letter costs when the store is large, and when the game is long."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import servers
+from bench.measure import Goal, Part, alternate, median, ratio_goal
+from bench.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FEW, MANY = 100, 100_000
+EARLY, LATE = 10, 1000
+LETTERS = 20
+
+FILL = """
+WITH RECURSIVE more(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM more WHERE n < :matches)
+INSERT INTO {table} ({columns}) SELECT {values} FROM {table}, more WHERE {number} = 1
+"""
+
+
+def measure(rounds: int) -> list[Part]:
+    """A hundred matches beside a hundred thousand; turn 10 beside turn 1,000, warm and cold."""
+    return [_stores(rounds), _turns(rounds)]
+
+
+def _stores(rounds: int) -> Part:
+    part = Part("A signed letter to its effect, by the number of matches in the store", "milliseconds a letter")
+    with ExitStack() as stack:
+        contestants = {}
+        for matches in (FEW, MANY):
+            table = Table(Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent))))
+            _fill(table, matches)
+            contestants[f"{matches:,} matches"] = _revisions(table)
+        part.figures = alternate(contestants, rounds)
+    few, many = part.figures.values()
+    part.goals.append(ratio_goal(f"{MANY:,} matches beside {FEW}", many, few, 1.1, most=True))
+    return part
+
+
+def _fill(table: Table, matches: int) -> None:
+    """So many matches like the first one."""
+    database = table.referee.database
+    with database.transaction():
+        for name in ("matches", "seats", "entries", "submissions"):
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
+            number = "number" if name == "matches" else "match"
+            values = {number: "more.n", "token": f"{name}.token || '.' || more.n"}
+            database.execute(
+                FILL.format(
+                    table=name,
+                    number=f"{name}.{number}",
+                    columns=", ".join(columns),
+                    values=", ".join(values.get(column, f"{name}.{column}") for column in columns),
+                ),
+                {"matches": matches},
+            )
+
+
+def _revisions(table: Table) -> Callable[[], float]:
+    """New revisions of a player's orders: the milliseconds of the median letter."""
+    count = iter(range(1, 10**9))
+
+    def letters() -> float:
+        raws = [table.orders(table.ann, 1, next(count)) for _ in range(LETTERS)]
+        return median([table.effect(raw, table.ann.address) for raw in raws])
+
+    return letters
+
+
+def _turns(rounds: int) -> Part:
+    part = Part("The letter that resolves a turn, by the length of the game", "milliseconds a letter")
+    with ExitStack() as stack:
+        contestants = {}
+        for turns in (EARLY, LATE):
+            table = Table(Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent))))
+            for _ in range(turns - 1):
+                table.turn()
+            contestants[f"turn {turns:,}, warm"] = _resolving(table)
+        contestants[f"turn {LATE:,}, cold"] = _cold(table)
+        part.figures = alternate(contestants, rounds)
+    early, late, cold = part.figures.values()
+    part.goals.append(ratio_goal(f"turn {LATE:,} beside turn {EARLY}, warm", late, early, 1.3, most=True))
+    part.goals.append(Goal(f"turn {LATE:,}, cold, a letter", median(cold), 30, unit=" ms", most=True))
+    return part
+
+
+def _resolving(table: Table) -> Callable[[], float]:
+    def letters() -> float:
+        found = []
+        for _ in range(LETTERS // 4):
+            table.effect(table.orders(table.ann, 1, 1, final=True), table.ann.address)
+            found.append(table.effect(table.orders(table.bob, 1, 1, final=True), table.bob.address))
+            for person in (table.ann, table.bob):
+                del person.letters[:-8]
+        return median(found)
+
+    return letters
+
+
+def _cold(table: Table) -> Callable[[], float]:
+    count = iter(range(1, 10**9))
+
+    def letters() -> float:
+        found = []
+        for _ in range(3):
+            table.referee.desk._archive.forget()  # noqa: SLF001 - as if 256 others had been busy meanwhile
+            found.append(table.effect(table.orders(table.ann, 1, next(count)), table.ann.address))
+        return median(found)
+
+    return letters

@@ -1,0 +1,102 @@
+"""A match to measure with: Ann and Bob at Spaceships, with letters of theirs that are signed and ready to go.
+
+The store is made by the referee of the tests, which is the real desk, and can then be served by a daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+from referee import ANN, BOB, START, Referee, attachment, body, form_in
+
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from referee import Mailbox
+
+    from pbem.games import State
+
+__all__ = ["ORDERS", "START", "Table", "bundle"]
+
+ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
+"""Seven strikes at space where nothing of Ann's or Bob's is."""
+
+
+class Table:
+    """Matches of Ann and Bob on a store of their own, the first turn due in each."""
+
+    def __init__(self, folder: Path, matches: int = 1) -> None:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+        self.folder = folder
+        self.referee = Referee(folder)
+        keys = folder / "keys"
+        keys.mkdir(mode=0o700)
+        for name, key in (("store", bytes(32)), ("signing", self.referee.signing_key.private_bytes_raw())):
+            (keys / f"{name}.key").write_text(key.hex() + "\n")
+            (keys / f"{name}.key").chmod(0o600)
+        self.ann, self.bob = self.referee.begun()
+        self.opening = self.position()
+        for number in range(1, matches):
+            self._another(number)
+
+    def _another(self, number: int) -> None:
+        # The same text a second time would change nothing.
+        self.referee.send(self.ann, f"new spaceships with bob\npace: {7 + number}d\nend\n")
+        self.referee.send(self.bob, form_in(body(self.bob.find("proposes")), "accept", lines=1))
+        for person, setup in ((self.ann, ANN), (self.bob, BOB)):
+            self.referee.send(person, person.filled("setup", setup))
+
+    def position(self) -> State:
+        """The position of the first match as the desk has it."""
+        loaded = self.referee.desk._archive.load(1)  # noqa: SLF001 - nobody else needs to ask for it
+        assert loaded is not None
+        assert loaded[0].position is not None
+        return loaded[0].position
+
+    def turn(self, match: int = 1) -> None:
+        """Both play the turn that is due, and it is resolved at once."""
+        for person in (self.ann, self.bob):
+            self.referee.deliver(self.orders(person, match, 1, final=True), person.address)
+            del person.letters[:-8]
+
+    def effect(self, raw: bytes, address: str) -> float:
+        """The milliseconds from a letter's bytes to its effect and the answer in the outbox."""
+        start = time.perf_counter()
+        self.referee.inbox.put(Envelope(address, ("pbem@play.example",)), raw, self.referee.now)
+        self.referee.desk.handle_next(self.referee.now)
+        milliseconds = (time.perf_counter() - start) * 1000
+        self.referee.collect()
+        return milliseconds
+
+    def form(self, person: Mailbox, match: int) -> str:
+        """The head of the latest form for orders of this match."""
+        for letter in reversed(person.letters):
+            body = letter.get_body(("plain",))
+            text = str(body.get_content()).replace("\r\n", "\n") if body else ""
+            start = text.find(f"\norders m{match} turn")
+            if start >= 0:
+                return text[start + 1 :].partition("\nend\n")[0].rstrip()
+        raise AssertionError(f"no form for m{match}")
+
+    def orders(self, person: Mailbox, match: int, rev: int, *, final: bool = False, size: int = 0) -> bytes:
+        """A signed letter with such orders, as it comes by SMTP, padded to so many octets."""
+        head = "\n".join(
+            f"rev {rev}" if line.startswith("rev ") else line for line in self.form(person, match).split("\n")
+        )
+        text = f"{head}\n{'final ' if final else ''}{ORDERS}\nend\n"
+        raw = self.referee.raw(person, self.referee.signed(person, text))
+        return raw + b"".join(b"> quoted %-60d\r\n" % line for line in range(max(0, size - len(raw)) // 71))
+
+
+def bundle(person: Mailbox) -> bytes:
+    """The bundle of the letter that reveals the game."""
+    for letter in reversed(person.letters):
+        with contextlib.suppress(AssertionError):
+            return attachment(letter, ".pbem.zip")
+    raise AssertionError("no letter has a bundle")

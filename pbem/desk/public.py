@@ -1,0 +1,189 @@
+"""What anybody may know of a server: standings, open invitations and public matches, for pages that all can read.
+
+Deny by default: what is to be told is put together here piece by piece, from the matches whose players agreed on
+`privacy: public`. Of a running match that is where it stands; of a closed one its bundle without the players'
+letters, which show their addresses and may hold words that were for one reader. Nothing is written. Implements
+protocol.md, "Secrets" ("the same for observers, and for the public pages").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbem.desk.archive import Archive
+from pbem.desk.forms import said
+from pbem.desk.ratings import PROVISIONAL
+from pbem.games import GAMES, rules
+from pbem.identity import Key, judge, ssh
+from pbem.mail import commands
+from pbem.mail.letter import Unreadable, read
+from pbem.match.bundle import Bundle
+from pbem.match.life import RUNNING
+from pbem.match.transcript import Entry
+from pbem.store.matches import Matches
+from pbem.store.people import People
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.match.life import Match
+    from pbem.store.database import Database
+    from pbem.store.matches import PressRow
+    from pbem.store.people import Standing
+    from pbem.store.vault import Vault
+
+__all__ = ["Finished", "Public", "key_formats", "signed_form"]
+
+_RANKED = 100
+_LISTED = 50
+_PAPERS = re.compile(r"(openings|receipts|reports|records)/game-[0-9]+[a-z0-9.-]*")
+"""The papers of a bundle that are the server's own and hold no address."""
+_FORMS = frozenset({"setup", "orders", "resign", "draw", "annul", "claim", "extend"})
+"""The commands whose letters stand in a bundle and say nothing but what the record says too."""
+
+_BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
+"""The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
+_REMARKS = frozenset("#@")
+"""A comment in orders, or an address, is no part of the game."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A public match that is closed: what the page of a server says of it, and what its own page is made of."""
+
+    summary: Mapping[str, Any]
+    bundle: Bundle | None
+    """None where its transcript itself holds addresses, in certificates: then the match has no page."""
+    forms: Mapping[str, str]
+    """The signed forms of letters that hold nothing else, by the letters' names."""
+    press: Sequence[PressRow]
+
+
+class Public:
+    """The public side of a store."""
+
+    def __init__(self, server: str, database: Database, vault: Vault) -> None:
+        self._people = People(database)
+        self._matches = Matches(database, vault)
+        self._archive = Archive(self._matches, self._people, server, _nothing_is_signed, "")
+
+    def site(self) -> dict[str, Any]:
+        """All that the first page of a server says beside its finished matches."""
+        return {
+            "standings": self.standings(),
+            "provisional": PROVISIONAL,
+            "invitations": list(self.invitations()),
+            "running": list(self.running()),
+        }
+
+    def standings(self) -> dict[str, list[Standing]]:
+        """The best rated players of each game that was played, by its title."""
+        found = {rules(game).title: self._people.standings(game, _RANKED) for game in GAMES}
+        return {title: rows for title, rows in found.items() if rows}
+
+    def invitations(self) -> Iterator[dict[str, Any]]:
+        """The open list: proposals with a seat for anybody, newest first."""
+        for number in self._people.open_matches(_LISTED):
+            if match := self._public(number, ("open",)):
+                free = [seat for seat, kept in self._people.free(number).items() if kept is None]
+                by = self._people.standing(match.terms.game, match.name(1))
+                yield _summary(match) | {"by": match.name(1), "played": by.played, "free": len(free)}
+
+    def running(self) -> Iterator[dict[str, Any]]:
+        """The public matches that are being played, newest first: no more than where each stands."""
+        for number in reversed(self._matches.in_phases(*RUNNING)):
+            if match := self._public(number, RUNNING):
+                yield _summary(match)
+
+    def finished(self) -> Iterator[Finished]:
+        """The public matches that were played to their end, newest first."""
+        for number in reversed(self._matches.in_phases("closed")):
+            match = self._public(number, ("closed",))
+            if match is None or not match.games or (match.outcome or {}).get("reason") == "annulled":
+                continue
+            rows = self._matches.entries(number)
+            entries = [Entry.read(row.entry) for row in rows]
+            papers = self._matches.papers(number, len(match.games), 0, None)
+            open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
+            outcome = match.outcome or {}
+            summary = _summary(match) | {
+                "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
+                "reason": str(outcome.get("reason", "")),
+                "ended": entries[-1].time[:10],
+                "turns": sum(ended.turns for ended in match.games),
+            }
+            bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
+            bundle = Bundle(entries, [row.signature for row in rows], open_papers) if bare else None
+            yield Finished(summary, bundle, dict(_forms(match, papers)), self._matches.press(number))
+
+    def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
+        """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
+        loaded = self._archive.load(number)
+        if loaded is None or loaded[0].terms.privacy != "public" or loaded[0].phase not in phases:
+            return None
+        return loaded[0]
+
+
+def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
+    """The formats of all keys that a transcript holds."""
+    for entry in entries:
+        if entry.type == "agreed":
+            yield from (key["format"] for player in entry.body["players"].values() for key in player["keys"])
+        elif entry.type == "keys":
+            yield from (key["format"] for key in entry.body["added"])
+
+
+def _nothing_is_signed(_statement: bytes) -> bytes:
+    raise AssertionError("nothing is written here")
+
+
+def _summary(match: Match) -> dict[str, Any]:
+    """What everybody may know of a match, wherever it stands."""
+    return {
+        "id": match.id,
+        "title": match.rules.title,
+        "kind": match.terms.kind,
+        "options": {name: str(value) for name, value in match.terms.options.items()},
+        "names": ["(free)" if name.startswith("?") else name for name in match.terms.players],
+        "game": match.game,
+        "turn": match.turn,
+        "totals": list(match.totals),
+    }
+
+
+def _forms(match: Match, papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """The signed forms of a match's letters, where a letter's signed text is one form and nothing else."""
+    for path, letter in papers.items():
+        found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)
+        if not found:
+            continue
+        player = match.players[int(found[2]) - 1]
+        keys = [*player.keys, *(key for _, key in player.former)]
+        if form := signed_form(letter, match.server, keys):
+            yield found[1], form
+
+
+def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -> str | None:
+    """The text that one of these SSH keys signed, with the signature; None unless it is a single form of a match."""
+    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["format"] == "ssh"]
+    try:
+        opened = read(letter)
+        verdict = judge(opened, pinned, server)
+        text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
+        signed = verdict.signed.decode()
+    except (Unreadable, UnicodeDecodeError):
+        return None
+    reading = commands.parse(text)
+    if len(reading.commands) != 1 or reading.ignored or reading.optout:
+        return None
+    (command,) = reading.commands
+    if command.name not in _FORMS or command.faults or set(text) & _REMARKS:
+        return None
+    texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
+    armor = next((found[0] for one in texts if (found := _ARMOR.search(one))), None)
+    return f"{signed}{'' if signed.endswith(chr(10)) else chr(10)}{armor}\n" if armor else None
+
+
+_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))

@@ -1,0 +1,115 @@
+"""The pages of a server as a folder of plain files: an index, each game's composer, each finished public match.
+
+Here lives which file holds which page, and how a folder is brought up to date: what is as it should be is not
+touched, what changed is renamed into place, and what is no longer to be seen is taken away where this module wrote
+it. What may be told is decided in `desk/public.py`. Implements protocol.md, "Secrets" (public pages).
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import GAMES, rules
+from pbem.pages import composer, page
+from pbem.pages.replay import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from pbem.match.bundle import Bundle
+
+__all__ = ["Published", "index", "match_page", "pages", "publish"]
+
+_LIST = "published.json"
+"""The files that the last publishing left, each with its SHA-256."""
+_OURS = re.compile(r"index\.html|[a-z-]+\.html|m[1-9][0-9]*\.html")
+
+
+@dataclass(slots=True)
+class Published:
+    """What publishing did to a folder."""
+
+    written: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+def index(site: Mapping[str, Any]) -> str:
+    """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
+    games = {name: rules(name).title for name in GAMES}
+    return page("index", str(site["server"]), (), shown={**site, "games": games})
+
+
+def match_page(found: Bundle, forms: Mapping[str, str], press: Iterable[Any], server: str) -> str:
+    """The page of a finished public match."""
+    written = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in press]
+    return replay(found, press=written, forms=forms, home=server)
+
+
+def pages(site: Mapping[str, Any], finished: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """All files of the folder by name; `finished` are `desk.public.Finished`, whose summaries the index lists."""
+    summaries = []
+    for game in GAMES:
+        yield f"{game}.html", composer(game)
+    for match in finished:
+        summaries.append({**match.summary, "page": match.bundle is not None})
+        if match.bundle is not None:
+            html = match_page(match.bundle, match.forms, match.press, str(site["server"]))
+            yield f"{match.summary['id']}.html", html
+    yield "index.html", index({**site, "finished": summaries})
+
+
+def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
+    """Bring a folder up to date, the index last; raises OSError, for a folder of somebody else's files too.
+
+    A reader meets each file whole, the old one or the new one. The same files again change nothing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / _LIST).exists():
+        if any(folder.iterdir()):
+            raise OSError(errno.ENOTEMPTY, "it holds files that are not ours; name an empty folder")
+        _put(folder / _LIST, b"{}\n")
+    before, done, now = _listed(folder), Published(), dict[str, str]()
+    for name, text in files:
+        assert _OURS.fullmatch(name), name
+        content = text.encode()
+        now[name] = hashlib.sha256(content).hexdigest()
+        (done.written if _put(folder / name, content) else done.kept).append(name)
+    for name in sorted(before - now.keys()):
+        (folder / name).unlink(missing_ok=True)
+        done.removed.append(name)
+    _put(folder / _LIST, (json.dumps(now, indent=1, sort_keys=True) + "\n").encode())
+    return done
+
+
+def _listed(folder: Path) -> set[str]:
+    """The files that we wrote and may take away; a list that cannot be read names none."""
+    try:
+        found = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {name for name in found if _OURS.fullmatch(name)} if isinstance(found, dict) else set()
+
+
+def _put(path: Path, content: bytes) -> bool:
+    """Write a file whole beside its place and rename it there, unless it is there already; whether it was not."""
+    try:
+        if path.read_bytes() == content:
+            return False
+    except FileNotFoundError:
+        pass
+    draft = path.with_name(f".{path.name}.draft")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.chmod(0o644)  # a web server reads it, whatever our umask is
+    draft.replace(path)
+    return True

@@ -1,0 +1,86 @@
+// A bundle in the browser: unpacked, its files by their paths, its records and papers read. Nothing is judged here.
+
+const BUNDLE = (() => {
+  const utf8 = (text) => new TextEncoder().encode(text), text = (bytes) => new TextDecoder().decode(bytes);
+  const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+
+  class Wrong extends Error {}
+  const must = (holds, reason) => { if (!holds) throw new Wrong(reason); };
+
+  /** The bundle's own bytes: the page carries them as raw deflate (RFC 1951) in base64. */
+  async function unpacked(base64) {
+    const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+
+  /** The files of a zip archive that compresses nothing, by its central directory. */
+  function unzip(bytes) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), files = new Map();
+    let end = bytes.length - 22;
+    while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
+    must(end >= 0, "not a bundle: no list of files");
+    let at = view.getUint32(end + 16, true);
+    for (let count = view.getUint16(end + 10, true); count > 0; count--) {
+      must(view.getUint32(at, true) === 0x02014b50 && view.getUint16(at + 10, true) === 0, "not stored as a bundle stores it");
+      const size = view.getUint32(at + 24, true), named = view.getUint16(at + 28, true), local = view.getUint32(at + 42, true);
+      const name = text(bytes.subarray(at + 46, at + 46 + named));
+      const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
+      must(!files.has(name), `${name} is there twice`);
+      files.set(name, bytes.subarray(start, start + size));
+      at += 46 + named + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+    }
+    return files;
+  }
+
+  /** A value as the transcript writes it: sorted keys, no blanks, ASCII alone. */
+  function canonical(value) {
+    if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+    if (value && typeof value === "object") return `{${Object.keys(value).sort().map((key) => `${canonical(key)}:${canonical(value[key])}`).join(",")}}`;
+    return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  }
+
+  /** The value of a small text paper's line `name value`, above its block. */
+  const field = (paper, name) => (text(paper).split("\nsetup\n")[0].split("\n").find((line) => line.startsWith(`${name} `)) || "").slice(name.length + 1);
+
+  /** A game record in its canonical form (TOML): its options, seats, turns (orders by seat) and result. */
+  function record(source) {
+    const found = { options: {}, seats: [], turns: [], result: null }, lines = source.split("\n");
+    let into = found;
+    for (let at = 0; at < lines.length; at++) {
+      const line = lines[at], section = line.match(/^\[+(\w+)\]+$/);
+      if (section) {
+        if (section[1] === "extra") break;
+        into = {};
+        if (section[1] === "seat") found.seats.push(into);
+        else if (section[1] === "turn") found.turns.push(into);
+        else found[section[1]] = into;
+        continue;
+      }
+      const [, key, value] = line.match(/^([\w-]+) = (.*)$/) || [];
+      if (!key) continue;
+      if (value !== '"""') { into[key] = literal(value); continue; }
+      const block = [];
+      do block.push(lines[++at]); while (!block[block.length - 1].endsWith('"""'));
+      block.push(block.pop().slice(0, -3));
+      into[key] = block.map((each) => JSON.parse(`"${each}"`)).join("\n");
+    }
+    return found;
+  }
+
+  function literal(value) {
+    try { return JSON.parse(value); } catch { return value; } // a table of TOML: no page draws it
+  }
+
+  /** The games that are revealed, each with its number, record and the reports of its turns. */
+  function games(files) {
+    const found = [];
+    for (let number = 1; files.has(`records/game-${number}.pbem.toml`); number++) {
+      const played = record(text(files.get(`records/game-${number}.pbem.toml`)));
+      const reports = played.turns.map((_, turn) => JSON.parse(text(files.get(`reports/game-${number}-turn-${turn + 1}.json`))).reports);
+      found.push({ number, reports, ...played });
+    }
+    return found;
+  }
+
+  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, canonical, field, games };
+})();

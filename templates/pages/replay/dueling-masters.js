@@ -1,0 +1,91 @@
+// A game of Dueling Masters drawn from its record and reports: both halves in the open, transits and what they met.
+
+const GAME = (() => {
+  const ROWS = [..."ABCDEFGHIJ"], COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
+  const RANK = "WBXYZH";
+
+  /** Pieces by name, each {square, from} (from: null for what rests), and the asteroids' squares. */
+  function side(setup) {
+    const pieces = new Map(), asteroids = new Set();
+    for (const line of setup.split("\n")) {
+      const [kind, ...squares] = line.split(" ");
+      if (kind === "*") squares.forEach((square) => asteroids.add(square));
+      else if (kind.length > 1) pieces.set(kind, { square: squares[0], from: null });
+      else squares.forEach((square, at) => pieces.set(squares.length > 1 ? kind + (at + 1) : kind, { square, from: null }));
+    }
+    return { pieces, asteroids, lost: new Set(), looked: new Set(), fresh: new Set() };
+  }
+
+  /** The squares of a transit after its start: a knight's, which goes neither straight nor aslant, is its end alone. */
+  function path(from, to) {
+    const place = (square) => [ROWS.indexOf(square[0]), Number(square.slice(1))], [row, column] = place(from), [end, goal] = place(to);
+    const far = Math.max(Math.abs(end - row), Math.abs(goal - column)), straight = row === end || column === goal || Math.abs(end - row) === Math.abs(goal - column);
+    if (!straight) return [to];
+    return Array.from({ length: far }, (_, at) => ROWS[row + Math.sign(end - row) * (at + 1)] + (column + Math.sign(goal - column) * (at + 1)));
+  }
+
+  const begin = ({ seats }) => ({ sides: seats.map(({ setup }) => side(setup)) });
+
+  function turn(before, given, reports) {
+    const sides = before.sides.map((one) => ({ pieces: new Map(one.pieces), asteroids: new Set(one.asteroids), lost: new Set(one.lost), looked: new Set(), fresh: new Set() }));
+    const lose = (seat, piece, square) => {
+      const own = sides[seat - 1];
+      if (piece === "*") { own.asteroids.delete(square); own.lost.add(square); } else own.pieces.delete(piece);
+    };
+    for (const { seat, piece, from, to } of reports.filter((report) => report.kind === "check")) {
+      sides[seat - 1].pieces.set(piece, { square: to, from: null });
+      for (const square of path(from, to)) sides[2 - seat].looked.add(square);
+    }
+    for (const { square, pieces, destroyed } of reports.filter((report) => report.kind === "collision")) {
+      for (const seat of [1, 2]) {
+        sides[seat - 1].fresh.add(square);
+        if (destroyed[seat]) lose(seat, pieces[seat], square);
+      }
+    }
+    for (const { seat, piece, square } of reports.filter((report) => report.kind === "departure")) {
+      const own = sides[seat - 1], to = given[seat].split("-")[1];
+      own.fresh.add(square).add(to);
+      if (own.asteroids.has(to) && RANK.indexOf(piece[0]) < 5) { lose(seat, "*", to); lose(seat, piece, to); } // a ram
+      else own.pieces.set(piece, { square: to, from: square });
+    }
+    return { sides };
+  }
+
+  function boards({ sides }) {
+    return sides.map((own, seat) => ({ seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), square: (row, column) => square(own, row + column) }] }));
+  }
+
+  function square(own, name) {
+    const fresh = own.fresh.has(name), there = [...own.pieces].filter(([, piece]) => piece.square === name);
+    there.sort(([one], [other]) => RANK.indexOf(one[0]) - RANK.indexOf(other[0]) || one.localeCompare(other));
+    if (there.length) {
+      const [[piece, { from }]] = there;
+      const said = there.map(([each, { from: start }]) => each + (start ? `, in transit from ${start}` : "")).join("; ");
+      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", fresh, said };
+    }
+    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", fresh, said: "asteroid" };
+    if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: "an asteroid was destroyed here" };
+    if (own.looked.has(name)) return { symbol: "o", tint: "empty", fresh: true, said: "a transit passed here and met nothing" };
+    return fresh ? { symbol: "o", tint: "empty", fresh, said: "something happened here" } : null;
+  }
+
+  function told(reports, names) {
+    const the = (seat, piece) => `${names[seat - 1]}'s ${piece === "*" ? "asteroid" : piece}`;
+    return [["", reports.map((report) => {
+      const { kind, seat, piece } = report;
+      if (kind === "check") return { label: kind, square: "", text: [`${the(seat, piece)}, in transit ${report.from} to ${report.to}`], tone: "" };
+      if (kind === "departure") return { label: kind, square: "", text: [`${the(seat, piece)} departs from ${report.square}`], tone: "" };
+      if (kind === "pass") return { label: kind, square: "", text: [`${names[seat - 1]} has no legal move`], tone: "" };
+      const [one, two] = [the(1, report.pieces[1]), the(2, report.pieces[2])], gone = report.destroyed;
+      return { label: kind, square: "", text: [`${report.square}, ${one} and ${two}: ${gone[1] && gone[2] ? "both are destroyed" : `${gone[1] ? one : two} is destroyed`}`], tone: "sunk" };
+    })]];
+  }
+
+  return {
+    begin, turn, boards, told,
+    materiel: ({ sides }) => sides.map((own) => own.pieces.size),
+    counted: "pieces left, asteroids not counted",
+    shots: () => [],
+    orders: (text) => text || "nothing",
+  };
+})();

@@ -1,0 +1,53 @@
+// A game of Shoot 'em up Spaceships drawn from its record and reports: the one board, ships with their facings.
+
+const GAME = (() => {
+  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", ARROWS = { N: "^", E: ">", S: "v", W: "<" };
+  const FACINGS = { N: "north", E: "east", S: "south", W: "west" };
+  const owner = (ship) => Math.floor(SHIPS.indexOf(ship) / 3);
+
+  function begin({ options, seats }) {
+    const [columns, rows] = String(options.board || "9x9").split("x").map(Number);
+    const ships = Object.fromEntries(seats.flatMap(({ setup }) => setup.split("\n").map((line) => [line[0], line.slice(2)])));
+    return { columns, rows, count: seats.length, ships, struck: new Set(), burnt: new Set() };
+  }
+
+  function turn(before, given, reports) {
+    const states = reports.filter((report) => report.kind === "state"), hits = reports.filter((report) => report.kind === "hit");
+    return {
+      ...before,
+      ships: states[states.length - 1].ships,
+      struck: new Set(hits.map((report) => report.ship)),
+      burnt: new Set(hits.filter((report) => report.destroyed).map((report) => report.where.split("/")[0])),
+    };
+  }
+
+  function boards({ columns, rows, ships, struck, burnt }) {
+    const at = new Map(Object.entries(ships).map(([ship, where]) => [where.split(" ")[0], [ship, where.split(" ")[1]]]));
+    const square = (row, column) => {
+      const name = column + row, [ship, facing] = at.get(name) || [];
+      if (ship) return { symbol: ship + ARROWS[facing], tint: `seat${owner(ship) + 1}`, fresh: struck.has(ship), said: `${ship} facing ${FACINGS[facing]}` };
+      return burnt.has(name) ? { symbol: "*", tint: "hit", fresh: true, said: "a ship was destroyed here" } : null;
+    };
+    return [{ seat: 0, panels: [{ name: "", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), square }] }];
+  }
+
+  const left = (shields) => `${shields} shield${shields === 1 ? "" : "s"}`;
+
+  function told(reports, names) {
+    const the = (ship) => `${names[owner(ship)]}'s ${ship}`;
+    return reports.filter((report) => report.kind === "state").map(({ action }) => {
+      const hits = reports.filter((report) => report.kind === "hit" && report.action === action);
+      return [`Action ${action}`, hits.map(({ ship, where, by, shields, destroyed }) => ({
+        label: where, square: "", text: [`${the(ship)}, hit by ${by.map(the).join(" and ")}: ${destroyed ? "destroyed" : `${left(shields)} left`}`], tone: destroyed ? "sunk" : "struck",
+      })), "nobody was hit"];
+    });
+  }
+
+  return {
+    begin, turn, boards, told,
+    materiel: ({ count, ships }) => Array.from({ length: count }, (_, seat) => Object.keys(ships).filter((ship) => owner(ship) === seat).length),
+    counted: "ships left",
+    shots: () => [],
+    orders: (text) => text.split("\n").join("; ") || "nothing",
+  };
+})();

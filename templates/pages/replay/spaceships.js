@@ -1,0 +1,99 @@
+// A game of Spaceships drawn from its record and reports: both spaces in the open, what was reported, what was shot.
+
+const GAME = (() => {
+  const COLOURS = "ROYGB", ROWS = "vwxyz", COLUMNS = "12345";
+  const LETTER = { DS: "D", KC: "K", FS: "F", PC: "P", MD: "M", HS: "H", LS: "S", AG: "A", LG: "G" };
+  const SCANNED = { none: "no ship", ship: "ship", destroyed: "ship, that cell destroyed" };
+  const KINDS = { beam: "beam", conventional: "conventional", missile: "missile", kamikaze: "kamikaze" };
+  const symbol = (ship) => LETTER[ship.slice(0, 2)] + ship.slice(2);
+
+  const side = (setup) => {
+    const ships = new Map(setup.split("\n").flatMap((line) => { const [ship, ...cells] = line.split(" "); return cells.map((cell) => [cell, ship]); }));
+    const missiles = new Set([...ships].filter(([, ship]) => /^(MD|AG|LG)/.test(ship)).map(([cell]) => cell));
+    return { ships, missiles, destroyed: new Set(), fired: new Set(), misses: new Set(), fresh: new Set() };
+  };
+
+  /** The missile cell that a part of a coordinate names: the one that is neither fired nor destroyed. */
+  function launched(own, part) {
+    const fits = ([colour, letter, number]) => [...part].every((char) => char === colour || char === letter || char === number);
+    return [...own.missiles].find((cell) => !own.fired.has(cell) && !own.destroyed.has(cell) && fits(cell));
+  }
+
+  /** The kinds of a seat's strikes in the order in which they were written, and its launches. */
+  function orders(own, source) {
+    const strikes = [], launches = [];
+    for (const word of source.match(/b\S+(?:\s*\([A-Z0-9]+\))?|[mk]\S+\s+\S+|s\S+|[ROYGB]\S+/g) || []) {
+      if (word[0] === "m") { strikes.push("missile"); launches.push(launched(own, word.slice(1).split(/\s/)[0])); }
+      else if (word[0] === "k") strikes.push("kamikaze");
+      else if (word[0] !== "b" && word[0] !== "s") strikes.push("conventional");
+    }
+    return { strikes, launches };
+  }
+
+  function begin({ seats }) {
+    return { sides: seats.map(({ setup }) => side(setup)), shots: seats.map(() => ({})) };
+  }
+
+  function turn(before, given, reports) {
+    const sides = before.sides.map((one) => ({ ...one, destroyed: new Set(one.destroyed), fired: new Set(one.fired), misses: new Set(one.misses), fresh: new Set() }));
+    const shots = before.shots.map((one) => ({ ...one }));
+    const strikes = sides.map((_, seat) => {
+      const found = orders(before.sides[seat], given[seat + 1] || "");
+      for (const cell of found.launches) sides[seat].fired.add(cell);
+      return found.strikes;
+    });
+    for (const report of reports) {
+      const own = sides[report.seat - 1], other = sides[2 - report.seat], { cell, kind } = report;
+      if (kind === "kamikaze death") { own.destroyed.add(cell); own.fresh.add(cell); continue; }
+      if (kind === "scan") { if (report.result === "none") other.misses.add(cell); continue; }
+      const weapon = kind === "beam" ? "beam" : strikes[report.seat - 1].shift() || "conventional";
+      const [tried, hit] = shots[report.seat - 1][weapon] || [0, 0];
+      shots[report.seat - 1][weapon] = [tried + 1, hit + (report.result === "hit")];
+      if (report.result === "miss") other.misses.add(cell); else other.destroyed.add(cell);
+      other.fresh.add(cell);
+      for (const exploded of report.explosions || []) { other.destroyed.add(exploded); other.fresh.add(exploded); }
+    }
+    return { sides, shots };
+  }
+
+  function boards({ sides }) {
+    return sides.map((own, seat) => ({
+      seat: seat + 1,
+      panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], square: (row, column) => square(own, colour + row + column) })),
+    }));
+  }
+
+  function square(own, cell) {
+    const ship = own.ships.get(cell), fresh = own.fresh.has(cell);
+    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: "looked at in vain" } : null;
+    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", fresh, said: `${ship}, destroyed` };
+    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", fresh, said: `${ship}, fired` };
+    return { symbol: symbol(ship), tint: "own", fresh, said: ship };
+  }
+
+  const answer = ({ cell, ship, destroyed }) => `${cell} ${ship ? ship + (destroyed ? " destroyed" : "") : "empty"}`;
+
+  function told(reports, names) {
+    const order = [...new Set([...reports.map((report) => report.seat), ...names.map((_, seat) => seat + 1)])];
+    return order.map((seat) => [names[seat - 1], reports.filter((report) => report.seat === seat).map((report) => {
+      const { kind, cell, result, explosions, destroyed, flashcube } = report;
+      const what = kind === "scan" ? SCANNED[result] : kind === "kamikaze death" ? "launched from here, cell destroyed" : result;
+      const giver = kind === "kamikaze death" ? names[2 - seat] : names[seat - 1];
+      return {
+        label: kind === "kamikaze death" ? "kamikaze" : kind, square: cell,
+        text: [what + (explosions ? `, exploded in ${explosions.join(" ")}` : ""), ...(destroyed ? [`destroyed ${destroyed.ship} (${destroyed.cells.join(" ")})`] : []),
+          ...(flashcube ? [`flashcube, ${giver}'s space: ${flashcube.map(answer).join(", ")}`] : [])],
+        tone: destroyed ? "sunk" : result === "hit" || kind === "kamikaze death" ? "struck" : "",
+      };
+    })]);
+  }
+
+  return {
+    begin, turn, boards, told,
+    materiel: ({ sides }) => sides.map((own) => own.ships.size - own.destroyed.size),
+    counted: "undamaged cells",
+    /** Of each seat and weapon how many were fired and how many hit an undamaged cell. */
+    shots: ({ shots }) => shots.map((one) => Object.entries(KINDS).filter(([kind]) => one[kind]).map(([kind, words]) => [words, ...one[kind]])),
+    orders: (text) => text || "nothing",
+  };
+})();

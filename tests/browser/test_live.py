@@ -1,0 +1,224 @@
+"""Matches begun on pages and by letters to a running server: one player has but a mouse, the other but a keyboard."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, cast
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from demo import SERVER, Letter, Player, PostOffice, Server, agree, new_player, register
+
+from pbem.pages import composer, fragment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+AT = """() => {
+    const here = document.activeElement, table = here.closest("table.grid");
+    return table ? table.getAttribute("aria-label") : here.id;
+}"""
+WAY = """(name) => {
+    const here = document.activeElement.closest("td"), boards = here.closest(".boards");
+    const tables = [...boards.querySelectorAll("table.grid")];
+    const place = (cell) => [cell.parentElement.rowIndex,
+        tables.indexOf(cell.closest("table")) * (cell.parentElement.cells.length - 1) + cell.cellIndex];
+    const goal = boards.querySelector(`[data-name="${name}"]`).closest("td");
+    const [row, column] = place(here), [down, along] = place(goal);
+    return [down - row, along - column];
+}"""
+
+
+class Keyboard:
+    """Somebody who never touches a mouse."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def tab(self, to: str, *, back: bool = False) -> None:
+        """Go on with the Tab key to an element by its id, or to a board by the beginning of its name."""
+        for _ in range(80):
+            self.page.keyboard.press("Shift+Tab" if back else "Tab")
+            if str(self.page.evaluate(AT)).startswith(to):
+                return
+        raise AssertionError(f"{to} cannot be reached")
+
+    def squares(self, board: str, *names: str) -> None:
+        """Walk a board by the arrow keys, and choose."""
+        if not str(self.page.evaluate(AT)).startswith(board):
+            self.tab(board)
+        for name in names:
+            down, along = self.page.evaluate(WAY, name)
+            for _ in range(abs(along)):
+                self.page.keyboard.press("ArrowRight" if along > 0 else "ArrowLeft")
+            for _ in range(abs(down)):
+                self.page.keyboard.press("ArrowDown" if down > 0 else "ArrowUp")
+            assert self.page.evaluate("document.activeElement.dataset.name") == name
+            self.page.keyboard.press("Enter")
+
+    def choose(self, control: str, letter: str) -> None:
+        """Choose in a list by the letter with which the choice begins."""
+        if self.page.evaluate(AT) != control:
+            back = "document.activeElement.compareDocumentPosition(document.getElementById(id)) & 2"
+            self.tab(control, back=bool(self.page.evaluate(f"(id) => {back}", control)))
+        self.page.keyboard.press(letter)
+
+    def final(self) -> None:
+        self.tab("final")
+        self.page.keyboard.press("Space")
+
+    def mail(self) -> str | None:
+        self.tab("mail")
+        return self.page.locator("#mail").get_attribute("href")
+
+
+class Mouse:
+    """Somebody who never touches a keyboard."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def squares(self, board: str, *names: str) -> None:
+        for name in names:
+            self.page.locator(f'table[aria-label^="{board}"] button[data-name="{name}"]').click()
+
+    def choose(self, control: str, letter: str) -> None:
+        entries = self.page.locator(f"#{control} option").all_inner_texts()
+        wanted = next(entry for entry in entries if entry.lower().startswith(letter.lower()))
+        self.page.locator(f"#{control}").select_option(label=wanted)
+
+    def final(self) -> None:
+        self.page.locator("#final").check()
+
+    def mail(self) -> str | None:
+        return self.page.locator("#mail").get_attribute("href")
+
+
+Hand = Keyboard | Mouse
+
+
+def spaceships_setup(hand: Hand, _seat: int) -> str:
+    hand.squares("Your space", "Ov1", "Ov2", "Ow1", "Ow2", "Yv1", "Yv2", "Yw1", "Yw2")
+    hand.squares("Your space", "Gv4", "Gv5", "Gw4", "Gw5", "Gx4", "Gx5", "Ry1", "Ry2", "Rz1", "Rz2")
+    hand.squares("Your space", "Bx1", "By1", "Bz1", "Bv5", "Bw5")
+    return "FS Ry1 Ry2 Rz1 Rz2"
+
+
+def spaceships_orders(hand: Hand, _seat: int) -> str:
+    hand.squares("The other space", "Rv1", "Gx3")
+    hand.choose("kind", "b")
+    hand.squares("The other space", "Rv1", "Rv3")
+    hand.choose("kind", "m")
+    hand.squares("The other space", "Bz5")
+    hand.choose("kind", "s")
+    hand.squares("The other space", "Yx3")
+    return "Rv1, Gx3, bRv1Rv3, mBx1 Bz5, sYx3"
+
+
+def masters_setup(hand: Hand, seat: int) -> str:
+    rocks, pieces, home = ("A", "C", "B5") if seat == 1 else ("J", "H", "I5")
+    hand.squares("Your half", *(f"{rocks}{column}" for column in range(1, 8)))
+    hand.squares("Your half", *(f"{pieces}{column}" for column in range(1, 11)), home)
+    return f"H {home}"
+
+
+def masters_orders(hand: Hand, seat: int) -> str:
+    here, there = ("C7", "G7") if seat == 1 else ("H10", "G10")
+    hand.squares("Your pieces", here, there)
+    return f"{here}-{there}"
+
+
+def shooting_setup(hand: Hand, seat: int) -> str:
+    row, ship = (1, "C") if seat == 1 else (9, "F")
+    hand.squares("The board", f"b{row}", f"d{row}", f"h{row}")
+    hand.choose(f"facing-{ship}", "w")
+    return f"{ship} h{row} W"
+
+
+def shooting_orders(hand: Hand, seat: int) -> str:
+    for ship, actions in zip("ABC" if seat == 1 else "DEF", ("FMS", "LRF", "MMS"), strict=True):
+        for at, action in enumerate(actions):
+            hand.choose(f"action-{ship}-{at}", action)
+    return "LRF"
+
+
+COMPOSED: dict[str, tuple[Callable[[Hand, int], str], Callable[[Hand, int], str], int]] = {
+    "spaceships": (spaceships_setup, spaceships_orders, 1),
+    "dueling-masters": (masters_setup, masters_orders, 2),
+    "shoot-em-up": (shooting_setup, shooting_orders, 1),
+}
+"""Of each game how a setup and orders are composed, and the turn in which seat 2 first orders."""
+
+
+@contextmanager
+def table(folder: Path, game: str) -> Iterator[list[Player]]:
+    """Two players of a running server who have agreed on a match."""
+    office = PostOffice(folder)
+    with office.opened():
+        server = Server(folder, office.port)
+        try:
+            server.get_ready()
+            office.box(f"operator@{SERVER}")
+            players = [new_player(folder, name, "live", server, office) for name in ("ann", "bob")]
+            for player in players:
+                register(player)
+            agree(players, game, cast("ModuleType", SimpleNamespace(TERMS="pace: none")))
+            yield players
+            server.stop()
+        finally:
+            server.kill()
+
+
+def without_faults(page: Page) -> None:
+    assert [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(page).response["violations"]] == []
+
+
+def compose(page: Page, hand: type[Hand], how: Callable[[Hand, int], str], seat: int, letter: Letter) -> str:
+    """The body of the letter that the page opens, each state of the page having been looked at by axe."""
+    without_faults(page)
+    wielded = hand(page)
+    words = how(wielded, seat)
+    without_faults(page)
+    if page.locator("#final").is_visible():
+        wielded.final()
+    link = wielded.mail()
+    assert link is not None, page.locator("#verdict").inner_text()
+    assert len(link) < 1500
+    parts = urlsplit(link)
+    assert parts.path == letter.message["Reply-To"]
+    (text,) = parse_qs(parts.query)["body"]
+    assert words.replace(", ", " ") in " ".join(text.split())
+    return text.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("game", COMPOSED)
+@pytest.mark.parametrize("hands", [(Mouse, Keyboard), (Keyboard, Mouse)])
+def test_what_is_composed_is_accepted_by_a_running_server(
+    game: str, hands: tuple[type[Hand], type[Hand]], tmp_path: Path, opened: Callable[..., Page]
+) -> None:
+    setup, orders, later = COMPOSED[game]
+    with table(tmp_path, game) as players:
+        for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
+            letter = player.wait("your setup is asked for")
+            page = opened(composer(game), f"setup-{seat}.html", f"#{fragment(letter.attached('setup.json'))}")
+            page.wait_for_selector("#work:not([hidden])")
+            text = compose(page, hand, setup, seat, letter)
+            # As from a phone that keeps no line ends, where a line is no ship by itself.
+            text = text if game == "shoot-em-up" else " ".join(text.split()) + "\n"
+            player.send(text, answering=letter)
+            player.wait("Your setup stands")
+        for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
+            turn = later if seat == 2 else 1
+            letter = player.wait("the game begins" if turn == 1 else "turn 1\n")
+            page = opened(composer(game), f"orders-{seat}.html", f"#{fragment(letter.attached('position.json'))}")
+            page.wait_for_selector("#work:not([hidden])")
+            text = compose(page, hand, orders, seat, letter)
+            player.send(text if game == "shoot-em-up" else " ".join(text.split()) + "\n", answering=letter)
+            player.wait(f"Your orders for turn {turn} stand")
+        for player in players:
+            player.wait(f"turn {later}\n")

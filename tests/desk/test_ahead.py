@@ -1,0 +1,420 @@
+"""Orders before their turn by mail: stored, used or not used, replaced, withdrawn, and told to their player alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from golden import reads_like
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    from referee import Mailbox
+
+    from pbem.match.life import Match
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+PIECES = (
+    "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
+    "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1",
+)
+DAY = timedelta(days=1)
+OVER = 11 * DAY
+"""Pace and grace, and a day."""
+
+
+def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+    return referee.begun(f"{SMALL}\n{options}", SETUPS)
+
+
+def dueling(referee: Referee, options: str = "") -> list[Mailbox]:
+    return referee.table("dueling-masters", options, dict(zip(("ann", "bob"), PIECES, strict=True)))
+
+
+def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
+    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
+    form = person.filled("orders", text, rev)
+    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
+    referee.send(person, form.replace(due, place, 1))
+
+
+def match_of(referee: Referee) -> Match:
+    loaded = referee.desk._archive.load(1)
+    assert loaded is not None
+    return loaded[0]
+
+
+def the_same_after_a_restart(referee: Referee) -> None:
+    """What is kept warm is what the store gives back."""
+    warm = match_of(referee)
+    referee.open_desk()
+    assert match_of(referee) == warm
+
+
+def proved(referee: Referee, person: Mailbox) -> list[str]:
+    referee.send(person, "transcript m1\n", sign=False)
+    return found(person.last)
+
+
+def found(letter: EmailMessage) -> list[str]:
+    checks = list(verify(attachment(letter, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+def reports(person: Mailbox) -> list[EmailMessage]:
+    return [letter for letter in person.letters if ", turn " in str(letter["Subject"])]
+
+
+class TestInAdvance:
+    def test_used_when_the_turn_comes(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv3")
+        reads_like(ann.last, "ahead/stored")
+        the_same_after_a_restart(referee)
+        before = len(ann.letters)
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert len(reports(bob)) == 1
+        reads_like(ann.letters[before + 1], "ahead/stands")
+        the_same_after_a_restart(referee)
+        referee.turn((bob, ""))
+        assert len(reports(bob)) == 2
+        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
+        the_same_after_a_restart(referee)
+        referee.turn((ann, "Bz5"), (bob, ""))
+        assert any(
+            "turn 2: orders signed (ann: key, bob: key) and legal" in line
+            for line in found(bob.find("what was secret"))
+        )
+
+    def test_several_turns_at_once(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        for turn, cell in ((2, "Rv3"), (3, "Bz5"), (4, "Gx1")):
+            early(referee, ann, f"turn {turn}", f"final\n{cell}")
+            early(referee, bob, f"turn {turn}", "final\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        subjects = [str(letter["Subject"]).rpartition("game 1, ")[2] for letter in ann.letters[-5:]]
+        assert subjects[:3] == ["turn 1", "turn 2", "turn 3"]
+        assert "ann wins" in body(ann.find("what was secret"))
+        found(ann.find("what was secret"))
+        the_same_after_a_restart(referee)
+
+    def test_not_legal_any_more(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv5 Rv4 sRv1")
+        stored = ann.letters[-1]
+        referee.turn((ann, "Rv1"), (bob, ""))
+        reads_like(ann.find("turn 1"), "ahead/unused")
+        the_same_after_a_restart(referee)
+        assert match_of(referee).asked(1)
+        assert "\nrev 2\n" in ann.form("orders")
+        referee.deliver(referee.raw(ann, referee.signed(ann, unquoted(stored))), ann.address)
+        assert "Refused" in ann.text
+        referee.turn((ann, "Rv3"), (bob, ""))
+        assert len(reports(ann)) == 2
+
+    def test_replaced_the_same_and_lower(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv5")
+        early(referee, ann, "turn 2", "Rv3", rev=3)
+        early(referee, ann, "turn 2", "Rv3", rev=3)
+        assert "Stored, revision 3" in ann.text
+        for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
+            early(referee, ann, "turn 2", text, rev)
+            assert "was here before" in ann.text
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert "\nrev 4\n" in ann.form("orders")
+        referee.turn((bob, ""))
+        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
+
+    def test_replaced_and_withdrawn_when_the_turn_has_come(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv5")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, "clear m1 turn 2\n")
+        referee.turn((bob, ""))
+        assert len(reports(ann)) == 1
+        referee.send(ann, ann.filled("orders", "Rv3", rev=2))
+        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
+
+    def test_withdrawn(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv5", rev=2)
+        referee.send(ann, "clear m1 turn 2\n")
+        assert (
+            "Withdrawn, your orders for turn 2:\n\n  Rv5\n\nTo store others, send the form with `rev 3`." in ann.text
+        )
+        the_same_after_a_restart(referee)
+        early(referee, ann, "turn 2", "Rv4", rev=1)
+        assert "rev 2 was here before" in ann.text
+        referee.send(ann, "# again\nclear m1 turn 2\n")
+        assert "nothing of yours is stored for turn 2" in ann.text
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert "in advance" not in body(reports(ann)[0])
+        assert "\nrev 3\n" in ann.form("orders")
+        the_same_after_a_restart(referee)
+        referee.turn((bob, ""))
+        assert len(reports(ann)) == 1
+
+    def test_status_shows_them_to_their_player(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 5", "final\nGx1 # a comment")
+        referee.send(ann, "status m1\n", sign=False)
+        assert "Stored for turn 5, revision 1, final:\n\n  Gx1 # a comment\n" in ann.text
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert "Stored for later, yours: orders for turn 5." in body(reports(ann)[0])
+        referee.send(bob, "status m1\n", sign=False)
+        assert "Stored" not in bob.text
+        assert "Stored" not in body(reports(bob)[0])
+
+    @pytest.mark.parametrize(
+        ("place", "text", "word"),
+        [
+            ("turn 32", "Rv1", "more than 30 turns ahead"),
+            ("turn 2", "Rv1 x", "`x` is no order"),
+            ("turn 2", "bRv1Gx3", "not the ends of a line of three cells"),
+            ("default", "Rv1", "you agreed on `miss: wait`"),
+        ],
+    )
+    def test_refused_at_once(self, referee: Referee, place: str, text: str, word: str) -> None:
+        ann, _ = begun(referee)
+        early(referee, ann, place, text)
+        assert "Refused; nothing was changed." in ann.text
+        assert word in " ".join(ann.text.split())
+        assert not match_of(referee).stored
+
+    @pytest.mark.parametrize(
+        ("old", "new", "word"),
+        [
+            ("prev ", "prev 0", "this is `prev"),
+            ("player ann", "player bob", "this is `player ann`"),
+            ("server play.example", "server else.example", "this is `server play.example`"),
+            ("rev 1", "", "does not say its revision"),
+        ],
+    )
+    def test_a_form_for_another_place(self, referee: Referee, old: str, new: str, word: str) -> None:
+        ann, _ = begun(referee)
+        form = ann.filled("orders", "Rv1").replace("turn 1", "turn 2")
+        referee.send(ann, form.replace(f"\n{old}", f"\n{new}"))
+        assert word in " ".join(ann.text.split())
+        assert not match_of(referee).stored
+
+    def test_not_before_the_game_begins(self, referee: Referee) -> None:
+        ann, _ = referee.agreed(SMALL)
+        form = ann.form("setup").replace("setup m1 game 1", "orders m1 turn 2")
+        referee.send(ann, form)
+        assert "no turn is being played" in ann.text
+
+    def test_a_letter_that_comes_after_its_turn_has_come(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 2")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, form)
+        assert "Your orders for turn 2 stand, revision 1, final" in ann.text
+        referee.turn((bob, ""))
+        proved(referee, ann)
+        referee.send(ann, form)
+        assert "this is `turn 3`" in ann.text
+
+    def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", SETUPS)
+        early(referee, ann, "turn 2", "Rv3")
+        early(referee, bob, "turn 2", "final\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        assert "Your orders for turn 2 are here already" in body(ann.last)
+        referee.wait(timedelta(minutes=119))
+        assert len(reports(bob)) == 1
+        referee.wait(timedelta(minutes=1))
+        assert len(reports(bob)) == 2
+
+    def test_they_end_with_the_game(self, referee: Referee) -> None:
+        """The head that they cite is of no letter of the next game."""
+        ann, bob = begun(referee, "kind: scored\ngames: 2")
+        form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 4")
+        referee.send(ann, form)
+        for cell in ("Rv1", "Rv3", "Bz5"):
+            referee.turn((ann, cell), (bob, ""))
+        assert not match_of(referee).stored
+        the_same_after_a_restart(referee)
+        for person, text in ((ann, SETUPS[0]), (bob, SETUPS[1])):
+            referee.send(person, person.filled("setup", text))
+        assert not match_of(referee).stored
+        referee.send(ann, form)
+        assert "this is `prev" in " ".join(ann.text.split())
+        assert not match_of(referee).stored
+        the_same_after_a_restart(referee)
+
+    def test_with_pictures_and_as_html(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        early(referee, ann, "turn 2", "Rv3")
+        early(referee, bob, "turn 2", "Rv3")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        html = {person.name: str(reports(person)[0].get_body(("html",))) for person in (ann, bob)}
+        assert "Your orders for turn 2 are here already: you sent them in advance" in html["ann"]
+        assert "The orders that you sent in advance for turn 2 are not used" in html["bob"]
+        assert "no conventional strike is due this turn" in html["bob"]
+
+
+def unquoted(letter: EmailMessage) -> str:
+    """The command that an answer echoes."""
+    lines = [line.removeprefix("> ") for line in body(letter).split("\n") if line.startswith("> ")]
+    return "\n".join(lines) + "\n"
+
+
+def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
+    ann, bob = dueling(referee)
+    early(referee, ann, "turn 2", "Z1 D1-D2")
+    assert "that turn is your opponent's" in ann.text
+    early(referee, ann, "turn 3", "Z1 D2-B9")
+    assert "Z1 does not move from D2 to B9" in " ".join(ann.text.split())
+    early(referee, ann, "turn 3", "Z1 D2-D3")
+    told = " ".join(body(bob.find("begins")).split())
+    assert "in turn 1. Orders for a later turn may be sent in advance: `status m1` brings the form." in told
+    referee.send(bob, "status m1\n", sign=False)
+    referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
+    assert "your orders for turn 2:" in bob.text
+    referee.turn((ann, "Z1 D1-D2"))
+    assert len(reports(ann)) == len(reports(bob)) == 2
+    assert "Your orders for turn 3 are here already" in body(reports(ann)[1])
+
+
+class TestDefaults:
+    def test_played_for_each_turn_that_is_missed(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "final\nRv5")
+        reads_like(ann.last, "ahead/default-stored")
+        the_same_after_a_restart(referee)
+        before = len(bob.letters)
+        for turn in (1, 2, 3):
+            referee.turn((bob, ""))
+            referee.wait(OVER)
+            assert len(reports(ann)) > turn
+            the_same_after_a_restart(referee)
+        assert match_of(referee).turn == 4
+        letters = [letter for letter in ann.letters if "turn 1" in str(letter["Subject"])]
+        reads_like(letters[-2], "ahead/default-missed")
+        reads_like(letters[-1], "ahead/default-played")
+        others = [letter for letter in bob.letters[before:] if "turn 1" in str(letter["Subject"])]
+        reads_like(others[0], "ahead/default-missed-by-the-other")
+        reads_like(others[1], "ahead/default-played-by-the-other")
+        referee.turn((ann, "Gx1"), (bob, ""))
+        referee.send(bob, "resign m1 game 1\n")
+        lines = [line for line in found(ann.find("what was secret")) if "orders signed" in line]
+        assert ["ann: key, by default" in line for line in lines] == [True, True, True, False]
+
+    def test_what_is_sent_goes_before(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "Rv5")
+        referee.wait(OVER)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        assert "Your orders for turn 1 stand" in ann.text
+        referee.turn((bob, ""))
+        assert "You\n  strike    Rv1  hit" in body(reports(ann)[-1])
+        assert all("by default" not in line for line in proved(referee, bob))
+
+    def test_withdrawn_after_the_miss_the_default_is_played(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "Rv5")
+        referee.wait(OVER)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.send(ann, "clear m1 turn 1\n")
+        referee.turn((bob, ""))
+        assert "your default orders were played" in body(reports(ann)[-1])
+        the_same_after_a_restart(referee)
+        proved(referee, bob)
+
+    def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, bob, "default", "Gx3")
+        assert "In this turn they would not be legal" in bob.text
+        referee.turn((ann, "Rv1"))
+        referee.wait(OVER)
+        assert match_of(referee).turn == 1
+        reads_like(bob.last, "ahead/default-not-legal")
+        referee.send(ann, "claim m1\n")
+        assert "ann wins" in body(ann.find("what was secret"))
+        found(ann.find("what was secret"))
+
+    def test_stored_after_the_miss(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        referee.turn((ann, "Rv1"))
+        referee.wait(OVER)
+        assert "You have sent no default orders" in body(bob.find(": the time is over"))
+        assert match_of(referee).turn == 1
+        early(referee, bob, "default", "")
+        assert match_of(referee).turn == 2
+        the_same_after_a_restart(referee)
+        proved(referee, ann)
+
+    def test_withdrawn(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, bob, "default", "")
+        referee.send(bob, "clear m1 default\n")
+        assert "Withdrawn, your default orders" in bob.text
+        the_same_after_a_restart(referee)
+        referee.turn((ann, "Rv1"))
+        referee.wait(OVER)
+        assert match_of(referee).turn == 1
+
+    def test_another_default_later(self, referee: Referee) -> None:
+        """What was played in an earlier turn is remembered as it was."""
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "Rv5")
+        referee.turn((bob, ""))
+        referee.wait(OVER)
+        early(referee, ann, "default", "Rv4", rev=2)
+        referee.turn((bob, ""))
+        referee.wait(OVER)
+        assert match_of(referee).turn == 3
+        the_same_after_a_restart(referee)
+        proved(referee, ann)
+
+    def test_no_claim_against_default_orders(self, referee: Referee) -> None:
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 2d\nmiss: default", SETUPS)
+        early(referee, bob, "default", "")
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.wait(10 * DAY + timedelta(hours=1))
+        referee.send(ann, "claim m1\n")
+        assert "Refused" in ann.text
+        referee.wait(3 * DAY)
+        assert match_of(referee).turn == 2
+
+    def test_the_others_letter_tells_nothing(self, tmp_path: Path) -> None:
+        """Legal default orders, illegal ones, none: while Ann's own orders are not in, her letters are the same."""
+        told = []
+        for number, text in enumerate((None, "", "Gx3")):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            referee = Referee(folder)
+            ann, bob = begun(referee, "miss: default")
+            if text is not None:
+                early(referee, bob, "default", text)
+            referee.wait(OVER)
+            told.append([(letter["Date"], body(letter).partition("Transcript of")[0]) for letter in ann.letters[-3:]])
+            assert "default orders are played for bob, if there are any" in told[-1][-1][1]
+            referee.close()
+        assert told[0] == told[1] == told[2]
+
+    def test_a_setup_is_waited_for(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        referee.wait(OVER)
+        assert "Nothing happens by itself" in body(bob.last)
+        referee.send(ann, "claim m1\n")
+        assert proved(referee, ann)[-1].startswith("ann won")
+
+    def test_another_game_where_nothing_can_be_ordered(self, referee: Referee) -> None:
+        """`miss: default` can be agreed where there are no empty orders."""
+        ann, _ = dueling(referee, "miss: default")
+        early(referee, ann, "default", "Z1 D1-D2")
+        referee.wait(OVER)
+        assert "Z1 D1-D2" in body(ann.last)
+        assert match_of(referee).turn == 2

@@ -1,0 +1,333 @@
+"""Public pages: what stands in them, and that nothing else does: no private match, no running secret, no address."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from referee import ANN, BOB, SERVER, Referee, attachment, form_in
+
+from pbem.cli import main
+from pbem.desk.public import Public, key_formats, signed_form
+from pbem.identity import ssh
+from pbem.match import bundle
+from pbem.match.transcript import Entry, canonical
+from pbem.pages import site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+
+
+def files(referee: Referee) -> dict[str, str]:
+    """All pages of a server, by file name."""
+    public = Public(SERVER, referee.database, referee.vault)
+    facts = {"server": SERVER, "address": f"pbem@{SERVER}", **public.site()}
+    return dict(site.pages(facts, public.finished()))
+
+
+def carried(html: str) -> tuple[dict[str, Any], bundle.Bundle]:
+    """What a page gives its script, and the bundle in it."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data, bundle.read(zlib.decompress(base64.b64decode(data["bundle"]), wbits=-15))
+
+
+def play(referee: Referee, ann: Mailbox, bob: Mailbox, options: str = SMALL, match: str = "m1") -> None:
+    """A whole match of three turns, which ann wins."""
+    referee.send(ann, f"new spaceships with bob\n{options}\nend\n")
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        assert match in ann.form("orders")
+        referee.turn((ann, cell), (bob, ""))
+
+
+def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    pages = files(referee)
+    assert set(pages) == {"index.html", "m1.html", "spaceships.html", "dueling-masters.html", "shoot-em-up.html"}
+    row = re.search(r"<tr><th[^>]*><a href=\"m1.html\">m1</a>.*?</tr>", pages["index.html"])
+    assert row is not None
+    assert "ann, bob" in row[0]
+    assert "ann (agreed length)" in row[0]
+    assert ">3 to 0<" in row[0]
+    assert pages["index.html"].count("<script") == 0
+    assert re.search(r'<th scope="row">ann</th><td>[0-9.]+\?</td><td>1</td><td>1</td>', pages["index.html"])
+
+    # All of the bundle but the letters, and of these the forms that their players signed.
+    data, published = carried(pages["m1.html"])
+    whole = bundle.read(attachment(ann.find("what was secret"), ".zip"))
+    letters = {path for path in whole.papers if path.startswith("letters/")}
+    assert set(published.papers) == set(whole.papers) - letters
+    assert {f"letters/{name}.eml" for name in data["forms"]} == letters
+    for name, form in data["forms"].items():
+        text, _, armor = form.partition(ssh.BEGIN)
+        person = ann if name.endswith("seat-1") else bob
+        key = ssh.parse(ssh.public(person.key))
+        assert ssh.verify(ssh.read(ssh.BEGIN + armor.strip()), key, text.encode())
+
+
+def test_no_address_and_no_token_gets_out(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    referee.send(ann, "new spaceships\nend\n")
+    pages = files(referee)
+    _, published = carried(pages["m1.html"])
+    out = "\n".join([*pages.values(), *(paper.decode() for paper in published.papers.values())])
+    assert "mail.example" not in out
+    tokens = [row[0] for row in referee.database.execute("SELECT token FROM seats")]
+    assert len(tokens) == 3
+    assert not [token for token in tokens if token in out]
+    assert "m2" in pages["index.html"]
+
+
+def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    public = Public(SERVER, referee.database, referee.vault)
+    (match,) = public.finished()
+    assert match.bundle is not None
+    first = json.loads(match.bundle.entries[0].canonical())
+    assert list(key_formats(match.bundle.entries)) == ["ssh", "ssh"]
+    first["body"]["players"]["2"]["keys"][0]["format"] = "openpgp"
+    change = {**first, "type": "keys", "body": {"added": [{"format": "smime"}]}}
+    assert list(key_formats([Entry.read(canonical(first)), Entry.read(canonical(change))])) == [
+        "ssh",
+        "openpgp",
+        "smime",
+    ]
+    monkeypatch.setattr("pbem.desk.public.key_formats", lambda _: ["ssh", "openpgp"])
+    pages = files(referee)
+    assert "m1.html" not in pages
+    assert "ann (agreed length)" in pages["index.html"]
+    assert 'href="m1.html"' not in pages["index.html"]
+    assert "which hold addresses" in " ".join(pages["index.html"].split())
+
+
+def test_a_private_match_is_nowhere(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    before = files(referee)
+    play(referee, ann, bob, f"{SMALL}\nprivacy: private")
+    after = files(referee)
+    assert set(after) == set(before)
+    # That two people played is in the standings, as it is in the letters that bring them; nothing else is.
+    cut = re.compile(r"<h2>Standings</h2>.*?<h2>", re.DOTALL)
+    assert cut.sub("", after["index.html"]) == cut.sub("", before["index.html"])
+
+
+def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, str]:
+    """The pages of a server on which a public match is at turn 3, with orders of bob waiting."""
+    folder.mkdir()
+    referee = Referee(folder, seed)
+    ann, bob = referee.begun("settle: 0\nkind: scored\ngames: 2", (ANN, bob_setup))
+    referee.turn((ann, "Rv2"), (bob, "Rv5"))
+    referee.turn((ann, ""), (bob, ""))
+    if orders:
+        referee.send(bob, bob.filled("orders", orders))
+    pages = files(referee)
+    referee.close()
+    return pages
+
+
+def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
+    one = running(tmp_path / "one", BOB, "Gx3", "die")
+    assert "m1.html" not in one
+    assert re.search(
+        r"m1</th><td>Spaceships, scored</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>", one["index.html"]
+    )
+    moved = BOB.replace("LS Rv1", "LS Bz5")
+    for setup, orders, seed in ((moved, "Gx3", "die"), (BOB, "", "die"), (BOB, "Ox1 sYw3", "other")):
+        assert running(tmp_path / f"{len(setup)}{orders}{seed}".replace(" ", ""), setup, orders, seed) == one
+
+
+def test_finished_games_of_a_running_match_wait_for_its_end(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob, f"{SMALL}\nkind: scored\ngames: 2")
+    assert "m1.html" not in files(referee)
+    assert re.search(r"<td>game 2, setups</td><td>3 to 0</td>", files(referee)["index.html"])
+    referee.send(bob, "resign m1 match\n")
+    data, published = carried(files(referee)["m1.html"])
+    assert "records/game-1.pbem.toml" in published.papers
+    assert "resign-" in " ".join(data["forms"])
+
+
+def test_an_annulled_match_has_no_page(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(ann, "annul m1 offer\n")
+    referee.send(bob, "annul m1 accept\n")
+    assert "you agreed to annul it" in ann.text
+    assert "m1" not in files(referee)["index.html"]
+    assert "m1.html" not in files(referee)
+
+
+def test_press_is_shown_where_its_writer_made_it_public(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, "press m1\nBetween the two of us.\nend\n")
+    referee.send(bob, "press m1 public\nTo </script> all of you.\nend\n")
+    # Private words in the very letter of the orders keep its form from being shown.
+    referee.send(ann, f"{ann.filled('orders', 'final' + chr(10) + 'Rv1')}press m1\nA whisper.\nend\n")
+    referee.turn((bob, ""))
+    referee.send(bob, "press m1 public\nAfter the first turn.\nend\n")
+    referee.turn((ann, "Rv3 # a thought of mine"), (bob, ""))
+    referee.turn((ann, "Bz5"), (bob, ""))
+    assert "A whisper." in "".join(map(str, bob.letters))
+    html = files(referee)["m1.html"]
+    data, published = carried(html)
+    assert data["press"] == [
+        {"game": 1, "turn": 1, "by": "bob", "text": "To </script> all of you."},
+        {"game": 1, "turn": 2, "by": "bob", "text": "After the first turn."},
+    ]
+    assert html.count("</script>") == 2
+    assert "game-1-turn-3-seat-1" in data["forms"]
+    assert not {"game-1-turn-1-seat-1", "game-1-turn-2-seat-1"} & set(data["forms"])
+    out = html + json.dumps(data) + "".join(paper.decode() for paper in published.papers.values())
+    for words in ("Between the two", "A whisper", "a thought of mine"):
+        assert words not in out
+
+
+def test_press_of_private_matches_is_not_kept(referee: Referee) -> None:
+    ann, _ = referee.agreed(f"{SMALL}\nprivacy: private")
+    referee.send(ann, "press m1 public\nHello.\nend\n")
+    assert referee.database.execute("SELECT count(*) FROM press").fetchone()[0] == 0
+
+
+FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nrev 1\n{}\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        (FORM.format("Rv1 Rv3"), True),
+        (FORM.format("Rv1 # he will never guess"), False),
+        ("Dear server,\n" + FORM.format("Rv1"), False),
+        (FORM.format("Rv1") + "\nSee you on Sunday\n", False),
+        (FORM.format("Rv1") + "press m1\nBetween us.\nend\n", False),
+        (FORM.format("Rv1") + "-- \nann, 12 Some Street\n", False),
+        ("> ann@mail.example wrote\n" + FORM.format("Rv1"), False),
+        (FORM.format("Rv1") + FORM.format("Rv1").replace("rev 1", "rev 2"), False),
+        ("register ann\n", False),
+        ("whoami\n", False),
+    ],
+)
+def test_only_a_form_that_stands_alone_is_published(referee: Referee, text: str, published: bool) -> None:
+    ann = referee.person("ann")
+    public = ssh.parse(ssh.public(ann.key))
+    keys = [{"format": "ssh", "fingerprint": public.fingerprint, "public": public.public}]
+    form = signed_form(referee.raw(ann, referee.signed(ann, text)), SERVER, keys)
+    assert (form is not None) == published
+    if form is not None:
+        assert form == referee.signed(ann, text)
+        assert signed_form(referee.raw(ann, form.replace("Rv1", "Rv2")), SERVER, keys) is None
+    assert signed_form(referee.raw(ann, text), SERVER, keys) is None
+    assert signed_form(b"no letter", SERVER, keys) is None
+
+
+def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
+    assert re.search(
+        r"m1</th><td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
+        r"<td>board: 7x7</td>",
+        files(referee)["index.html"],
+    )
+    referee.send(ann, "withdraw m1\n")
+    assert "m1<" not in files(referee)["index.html"]
+
+
+# The folder.
+
+
+def test_a_folder_is_brought_up_to_date(tmp_path: Path, referee: Referee) -> None:
+    folder = tmp_path / "www" / "pbem"
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    first = site.publish(folder, files(referee).items())
+    assert sorted(first.written) == ["dueling-masters.html", "index.html", "shoot-em-up.html", "spaceships.html"]
+    stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    again = site.publish(folder, files(referee).items())
+    assert (again.written, again.removed) == ([], [])
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == stamps
+    play(referee, ann, bob)
+    more = site.publish(folder, files(referee).items())
+    assert sorted(more.written) == ["index.html", "m1.html"]
+    assert {path.name for path in folder.iterdir()} == {*first.written, "m1.html", "published.json"}
+    # A page that is no longer to be seen goes; what somebody else put there stays.
+    (folder / "m9.html").write_text("theirs")
+    (folder / "style.css").write_text("theirs")
+    less = site.publish(folder, [one for one in files(referee).items() if one[0] != "m1.html"])
+    assert less.removed == ["m1.html"]
+    assert {"m9.html", "style.css"} <= {path.name for path in folder.iterdir()}
+    assert not (folder / "m1.html").exists()
+
+
+def test_a_list_that_was_tampered_with_removes_nothing_else(tmp_path: Path) -> None:
+    folder, other = tmp_path / "www", tmp_path / "store.sqlite"
+    other.write_text("precious")
+    site.publish(folder, [("index.html", "a")])
+    (folder / "published.json").write_text(json.dumps({"../store.sqlite": "x", "index.html": "x"}))
+    site.publish(folder, [("index.html", "b")])
+    assert other.read_text() == "precious"
+    assert (folder / "index.html").read_text() == "b"
+
+
+def test_readers_never_meet_half_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "www"
+    site.publish(folder, [("index.html", "old")])
+
+    def full(_descriptor: int) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(site.os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        site.publish(folder, [("index.html", "new")])
+    assert (folder / "index.html").read_text() == "old"
+
+
+def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("my own site")
+    with pytest.raises(OSError, match="not ours"):
+        site.publish(tmp_path, [("index.html", "ours")])
+    assert (tmp_path / "index.html").read_text() == "my own site"
+
+
+def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+        (keys / name).write_text(content.hex() + "\n")
+        (keys / name).chmod(0o600)
+    config = tmp_path / "pbem.toml"
+    config.write_text(
+        f'server = "{SERVER}"\noperator = "operator@{SERVER}"\nstore = "store.sqlite"\n'
+        '[smtp]\nlisten = "127.0.0.1:1"\n'
+    )
+    folder = tmp_path / "www"
+    for counts in ("5 written, 0 as they were", "0 written, 5 as they were"):
+        done = CliRunner().invoke(main, ["publish", str(folder), "--config", str(config)])
+        assert done.exit_code == 0, done.output
+        assert counts in done.output
+    assert (folder / "m1.html").read_text() == files(referee)["m1.html"]
+    assert (folder / "m1.html").stat().st_mode & 0o777 == 0o644
