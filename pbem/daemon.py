@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -35,7 +36,7 @@ from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
-from pbem.store.database import Database, Lock, StoreError
+from pbem.store.database import BusyError, Database, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import Generation, survey
@@ -57,7 +58,8 @@ __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer"
 
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
-LETTERS_PER_TICK = 50  # so that a full inbox never stops the clock
+LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
+QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from this sender, come again tomorrow"
 
@@ -154,6 +156,7 @@ class Daemon:
         self._ready = ready
         self._environment = environment
         self._points = points
+        self._quick = False
         self._stop = asyncio.Event()
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
@@ -276,17 +279,22 @@ class Daemon:
 
     async def _desk_work(self, desk: DeskLike, *others: asyncio.Event) -> None:
         """Letter after letter, and the clock between them; one call at a time."""
-        since_tick = 0
+
+        def some() -> float:
+            """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
+            since_tick = 0
+            while since_tick < LETTERS_PER_TICK and (handled := desk.handle_next(self._now())):
+                since_tick += handled
+                if self._stop.is_set():
+                    return 0.0
+            following = desk.tick(self._now())
+            return 0.0 if handled else self._until(following)
+
         while not self._stop.is_set():
             self._letters.clear()
             wait = 0.0
             try:
-                handled = await self._at_desk(desk.handle_next, self._now())
-                since_tick += handled
-                if not handled or since_tick >= LETTERS_PER_TICK:
-                    since_tick = 0
-                    following = await self._at_desk(desk.tick, self._now())
-                    wait = 0.0 if handled else self._until(following)
+                wait = await self._at_desk(some)
             except StoreError as error:
                 log.error("store out of reach", trouble=type(error).__name__)
                 wait = TROUBLE_WAIT
@@ -327,7 +335,15 @@ class Daemon:
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[Exception | None]:
         """Store letters that arrived together; what is to be said of each."""
         a_day = self._config.limits.letters_per_day
-        rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
+        began = time.monotonic()
+        try:
+            # To hand a commit to a thread and back costs more than a quick disk's fsync.
+            if not self._quick:
+                raise BusyError
+            rows = self._inbox.put_all(letters, self._now(), a_day, wait=False)
+        except BusyError:
+            rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
+        self._quick = time.monotonic() - began < QUICK
         self.wake()
         return [Refusal(TOO_MANY_TODAY) if row is None else None for row in rows]
 

@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from importlib import import_module
@@ -184,6 +185,15 @@ class Letter:
         whole = str(part.get_content()).replace("\r\n", "\n") if part else ""
         self.text = "\n".join(line for line in whole.split("\n") if not line.startswith(">"))
 
+    def parts(self) -> list[Letter]:
+        """The letter, as many times as it tells of something, each with the text about that alone."""
+        found = []
+        for text in self.text.split(f"\n\n{'-' * 72}\n\n"):
+            part = copy(self)
+            part.text = text
+            found.append(part)
+        return found
+
     def form(self, kind: str, length: int | None = None) -> str:
         """The form that begins with this word, up to its `end` or so many lines long."""
         lines = self.text.split("\n")
@@ -260,7 +270,7 @@ class Player:
             return
         if "nothing was changed" in letter.text:
             raise Trouble(f"{self.name} was refused:\n\n{letter.text}")
-        self.letters.append(letter)
+        self.letters += letter.parts()
 
 
 def new_player(folder: Path, name: str, seed: str, server: Server, office: PostOffice) -> Player:

@@ -127,6 +127,8 @@ class Referee:
         """What the DNS says: TXT records by name, None where nobody can be asked."""
         self.asked: list[str] = []
         self.people: dict[str, Mailbox] = {}
+        self.away: set[str] = set()
+        """Addresses whose server asks to come again."""
         self.sent = itertools.count(1)
         self.open_desk()
 
@@ -192,7 +194,8 @@ class Referee:
         """Time goes by, and the daemon looks at the clock whenever something is due."""
         end = self.now + time
         while True:
-            following = self.desk.tick(self.now)
+            times = self.desk.tick(self.now), self.outbox.next_due()
+            following = min(filter(None, times), default=None)
             self.collect()
             if self.now >= end:
                 break
@@ -215,6 +218,10 @@ class Referee:
 
     def collect(self) -> None:
         while row := self.outbox.lease(self.now):
+            if row.recipient in self.away:
+                with self.database.transaction():
+                    self.outbox.failed(row.id, "451 4.7.1 greylisted", self.now, self.now + timedelta(minutes=10))
+                continue
             letter = email.message_from_bytes(row.raw, policy=email.policy.default)
             if row.recipient in self.people:
                 self.people[row.recipient].letters.append(letter)

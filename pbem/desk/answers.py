@@ -19,7 +19,9 @@ from pbem.desk.clerk import Out
 from pbem.desk.early import Early
 from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
+from pbem.desk.history import History
 from pbem.desk.hours import Hours
+from pbem.desk.substitutes import Substitutes
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import STATES, BadKey
@@ -98,11 +100,13 @@ class Answers(Tables):
         self._parse_key = parse_key
         self._mailboxes = mailboxes
         self._early = Early(players, archive, clerk, world)
+        self._history = History(players, archive, clerk, world)
         self._gathering = Gathering(players, archive, clerk, world, people, clock.settle)
         self._elsewhere = {
             **self._gathering.commands,
             **Around(players, archive, clerk, world, people).commands,
             **Agreements(players, archive, clerk, world).commands,
+            **Substitutes(players, archive, clerk, world, people).commands,
             **keys.commands,
             **Hours(players, archive, clerk, world, clock, time).commands,
         }
@@ -310,7 +314,9 @@ class Answers(Tables):
     def _account(self, player: PlayerRow) -> Answer:
         chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
         chosen["language"] = self._clerk.language_of(player)
-        return Answer("whoami", self._keys.account(player) | {"settings": chosen})
+        return Answer(
+            "whoami", self._keys.account(player) | {"settings": chosen, "turns": self._people.turns(player.name)}
+        )
 
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
@@ -365,7 +371,12 @@ class Answers(Tables):
         self._submit(seated, step, where[seated.seat])
         return Answer("clear", {"withdrawn": submission.text} | self._facts(seated), match=seated.place)
 
+    def _diary(self, caller: Caller, command: Command) -> Answer:
+        return self._history.diary(caller, command)
+
     def _status(self, caller: Caller, command: Command) -> Answer:
+        if command.match is None:
+            return self._history.status(caller)
         seated = self._table(caller, command)
         match, seat = seated.match, seated.seat
         standing = (match.orders if match.phase == "playing" else match.setups).get(seat)
@@ -431,6 +442,7 @@ class Answers(Tables):
             if row.seat != seated.seat:
                 facts = {"by": by, "text": text, "everybody": everybody}
                 self._write_to(seated, row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
+        self._archive.matches.note_press(seated.row.number, by, stamp(caller.now))
         if everybody:
             self._archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
             self._clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)

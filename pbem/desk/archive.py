@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.desk.ratings import rated
+from pbem.desk.ratings import rated, reliability
 from pbem.match.ahead import DEFAULT
 from pbem.match.clock import Clock
 from pbem.match.life import Form, Match, Step, Submission
@@ -122,6 +122,8 @@ class Archive:
             stamp(match.wakes) if match.wakes else None,
         )
         self._keep(number, match)
+        for seat, in_time in reliability(before, step.entries):
+            self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":
             self._rate(match)
 
@@ -132,7 +134,7 @@ class Archive:
         if reason == "annulled":
             return
         abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
-        standings = [self._people.standing(match.terms.game, name) for name in match.terms.players]
+        standings = [self._people.standing(match.terms.game, name) for name in match.names]
         after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 

@@ -8,18 +8,20 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.boards.picture import draw
+from pbem.desk.digest import MOST, can_wait, next_digest, pack, together, unpack
+from pbem.desk.out import Draft, Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
 from pbem.match import ahead, bundle
-from pbem.match.clock import VACATION, on_a_day, written
+from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
 from pbem.phrase import Phrase
@@ -32,45 +34,16 @@ if TYPE_CHECKING:
     from pbem.desk.mailbox import Mailboxes
     from pbem.games import Fault
     from pbem.games.squares import Board
-    from pbem.mail.compose import Attachment, Composer, Picture
+    from pbem.mail.compose import Attachment, Composer
     from pbem.mail.letter import Letter
     from pbem.match.life import Ended, Match, Notice, Submission
+    from pbem.store.held import Held
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
-    from pbem.store.tokens import Place
 
 __all__ = ["Clerk", "Draft", "Out", "duration", "escaped", "named"]
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A text that is yet to be written, in the language of its reader: its template, and what it says."""
-
-    template: str
-    facts: Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class Out:
-    """A letter being written: subject and text, what is attached, and its place in a thread."""
-
-    subject: str
-    """A phrase, where the words are ours."""
-    text: Draft | str
-    html: Draft | None = None
-    pictures: list[Picture] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
-    reply_to: str | None = None
-    detail: str | None = None
-    """The detail of `reply_to` where that is good for one letter."""
-    place: Place | None = None
-    """Where the match stands that the letter is about: an answer to it is good for that place."""
-    references: Sequence[str] = ()
-    in_reply_to: str | None = None
-    language: str | None = None
-    """Where it is not the reader's own choice: that of the letter that is answered."""
 
 
 class Clerk:
@@ -85,12 +58,14 @@ class Clerk:
         archive: Archive,
         random: Callable[[int], bytes],
         mailboxes: Mailboxes,
+        held: Held,
         operator: str = "",
         pages: str = "",
         language: str = ENGLISH,
     ) -> None:
         self.language = language
         """What is written to those who chose no other."""
+        self._held = held
         self._operator = operator
         self._composer = composer
         self._outbox = outbox
@@ -115,8 +90,8 @@ class Clerk:
         chosen = self._players.setting(player.name, "language", "") if player else ""
         return chosen or (letter and asked_for(letter)) or self.language
 
-    def send(self, address: str, out: Out, now: datetime) -> None:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever.
+    def send(self, address: str, out: Out, now: datetime) -> int:
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its number there.
 
         To a player without a key it has a Reply-To that is good for one letter.
         """
@@ -140,21 +115,95 @@ class Clerk:
             html=visible(self.write(out.html, language)) if out.html else None,
             pictures=out.pictures,
         )
-        self._outbox.put(address, message_id, raw, now)
+        return self._outbox.put(address, message_id, raw, now)
+
+    @property
+    def address(self) -> str:
+        """The server's address, of no match."""
+        return self._composer.address
 
     def sub_address(self, detail: str) -> str:
         """The server's sub-address with this detail."""
         return self._composer.sub_address(detail)
 
+    def post(self, row: MatchRow, seat: int, outs: Sequence[tuple[str, Out]], match: Match, now: datetime) -> None:
+        """Send a seat letters, each with its kind, as one: at once, or with the next digest if all can wait."""
+        player = self._players.by_name(row.of(seat).player)
+        if player is None:
+            return
+        for _, out in outs:
+            self._put_into_words(out, self.language_of(player))
+        if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
+            zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
+            due = next_digest(now, zone)
+            if all(can_wait(kind, match, seat, due) for kind, _ in outs):
+                for _, out in outs:
+                    self._held.hold(player.name, row.number, pack(out), due)
+                return
+        # What waits about the same match comes with it: nobody is to read of the end before the turn.
+        waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
+        self._send_together(player, [*waiting, *(out for _, out in outs)], now)
+
+    def _put_into_words(self, out: Out, language: str) -> None:
+        """Write what a letter says, in this language: from now on it is what it is."""
+        out.subject, out.text = self.write(out.subject, language), self.write(out.text, language)
+        out.html = self.write(out.html, language) if out.html else None
+
+    def send_digests(self, now: datetime) -> None:
+        """Send the digests that are due; without a key one for each match, for its reply address."""
+        for name in self._held.due(now):
+            player = self._players.by_name(name)
+            assert player is not None
+            matches: dict[int, list[Out]] = {}
+            for row in self._held.take(name):
+                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
+            for outs in matches.values():
+                self._send_together(player, outs, now, digest=True)
+
+    def next_digest(self) -> datetime | None:
+        """When the next digest is due."""
+        return self._held.next_due()
+
+    def hurry(self, player: str, now: datetime) -> None:
+        """Send what waits for this player at the next opportunity: no digest is wanted any more."""
+        self._held.hurry(player, now)
+
+    def _send_together(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool = False) -> None:
+        for first in range(0, len(outs), MOST):
+            self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
+
+    def _send_as_one(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool) -> None:
+        language = self.language_of(player)
+
+        def render(template: str, **facts: Any) -> str:
+            return self.write(self.draft(template, **facts), language)
+
+        preface = render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
+        one = together(outs, render, preface)
+        for out in outs:
+            if out is not one and out.detail and out.detail != one.detail:
+                self._mailboxes.give(out.detail, player, out.place, now)
+        letter = self.send(player.address, one, now)
+        # Of several turns of a match the last one is asked for.
+        for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
+            self._outbox.watch(letter, match, seat, asked)
+
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
-        """Send each notice as a letter to the player of its seat; `latest` is the match after all of them."""
+        """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
+        letters: dict[int, list[tuple[str, Out]]] = {}
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
                 wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
-                self.send(player.address, self.notice(notice, latest, row, wanted, now), now)
+                out = self.notice(notice, latest, row, wanted, now)
+                clock = notice.match.clocks.get(notice.seat)
+                if clock and notice.kind in _START_CLOCKS:
+                    out.watch = (row.number, notice.seat, clock.since)
+                letters.setdefault(notice.seat, []).append((notice.kind, out))
             if notice.seat == 1 and notice.kind in _PUBLIC:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
+        for seat, outs in letters.items():
+            self.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> Draft:
         """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
@@ -207,8 +256,8 @@ class Clerk:
             "grace": duration(match.terms.grace),
             "bank": duration(match.terms.bank),
             "options": dict(match.options.changed) if match.options else {},
-            "names": {seat: named(name) for seat, name in enumerate(match.terms.players, start=1)},
-            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.terms.players, start=1)},
+            "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
+            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
             "me": None,
             "finished": match.games,
             "totals": match.totals,
@@ -241,6 +290,8 @@ class Clerk:
             facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
         elif notice.kind == "offer":
             facts["by"] = match.name(facts["by"])
+        elif notice.kind in _OF_SEATS:
+            facts |= self._of_seats(notice, out)
         elif notice.kind in ("missed", "vacation"):
             facts["who"] = facts["seat"]
             # What is stored, and whether it is legal, is for its own player alone.
@@ -263,7 +314,7 @@ class Clerk:
 
     def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
         """The boards as a picture that goes with the letter; its Content-ID."""
-        content = draw(shown, dict(enumerate(match.terms.players, start=1)))
+        content = draw(shown, dict(enumerate(match.names, start=1)))
         content_id = f"{digest(content)[:32]}@{self._composer.server}"
         out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
         return content_id
@@ -384,6 +435,28 @@ class Clerk:
         }
         return self._attach(match, "setup", content, out)
 
+    def _of_seats(self, notice: Notice, out: Out) -> dict[str, Any]:
+        """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
+        match, seat, facts = notice.match, notice.seat, notice.facts
+        if notice.kind == "substitute":
+            return {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
+        if notice.kind == "substituted":
+            return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
+        if match.phase != "playing":
+            return {"setup": None}
+        submission = match.setups[seat]
+        name = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt"
+        out.attachments.append((name, "text/plain", submission.paper.encode()))
+        welcome: dict[str, Any] = {
+            "view": match.view(seat),
+            "commitments": _commitments(match),
+            "levels": _levels(match),
+        }
+        composer = self._position(match, seat, welcome["view"], out)
+        welcome |= {"setup": submission.text, "file_name": name, "composer": composer}
+        hashed = digest(submission.paper.encode())
+        return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
+
     def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
@@ -436,9 +509,13 @@ _SUBJECTS = {
     "reminder": Phrase("game {game}, {what}: a reminder"),
     "missed": Phrase("game {game}, {what}: the time is over"),
     "extended": Phrase("game {game}, {what}: you have more time"),
+    "moved": Phrase("game {game}, {what}: you have more time"),
     "vacation": Phrase("game {game}, {what}: a vacation"),
     "offer": Phrase("game {game}, {what}: {matter}"),
     "keys": Phrase("{by} has changed keys"),
+    "substitute": Phrase("who is to have a seat?"),
+    "substituted": Phrase("{who} takes a seat"),
+    "welcome": Phrase("game {game}, {what}: your seat"),
     "paused": Phrase("the match is paused"),
     "restored": Phrase("the match is paused: the server was restored"),
     "resumed": Phrase("the match goes on"),
@@ -447,7 +524,13 @@ _SUBJECTS = {
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
-_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended"})
+_OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
+"""The letters about a seat that changes hands."""
+
+_START_CLOCKS = frozenset({"setup", "begin", "turn", "welcome"})
+"""The letters that ask for something: as long as they are under way, the clock stands."""
+
+_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended", "moved", "welcome"})
 """The letters with a calendar file."""
 
 
@@ -486,7 +569,8 @@ def _about(match: Match, subject: Phrase) -> Phrase:
 def _subject(notice: Notice) -> Phrase:
     match = notice.match
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
-    facts = {"game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
+    who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
+    facts = {"who": who, "game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
     return _SUBJECTS[notice.kind].given(**facts)
 
 

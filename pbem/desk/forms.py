@@ -190,6 +190,13 @@ PLACED = ("extend", "claim", "draw", "annul")
 """Kinds of letters that may say their place, and then must say it right."""
 
 
+def _sentence(command: Command) -> str:
+    """What a command `substitute` says."""
+    given = command.arguments
+    words = ["substitute", given.get("name", ""), "for", given.get("leaver", ""), given.get("hash", "")]
+    return " ".join(filter(None, words))
+
+
 def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
     """Whether the command is of this kind and meant for the place at which the match stands."""
     if command.match != match.id:
@@ -211,6 +218,8 @@ def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
         return f"{command.name} {given.get('word')}" == kind
     if kind == "claim":
         return command.name == "claim"
+    if kind.startswith("substitute "):
+        return command.name == "substitute" and place.items() <= command.fields.items() and _sentence(command) == kind
     if command.name != "resign":
         return False
     return given.get("whole", False) if kind == "resign match" else given.get("game") == match.game

@@ -16,8 +16,7 @@ from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, named
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.match.life import PHASES, Player, Step
-from pbem.match.papers import pinned_mailbox
+from pbem.match.life import PHASES, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase, either
@@ -169,7 +168,12 @@ class Gathering(Tables):
         if self._people.silent(address) or not self._people.invite(address, stamp(now)):
             return False
         text = self._clerk.draft(
-            "letters/invitation.txt", by=by, terms=terms, title=rules(terms.game).title, match=f"m{number}"
+            "letters/invitation.txt",
+            by=by,
+            terms=terms,
+            title=rules(terms.game).title,
+            match=f"m{number}",
+            found=self._people.standing(terms.game, by),
         )
         self._clerk.send(address, Out(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
         return True
@@ -240,9 +244,10 @@ class Gathering(Tables):
         seated = self._seated(number, player)
         if phase == "proposed":
             self._propose(seated, now, None if tell else seat)
+        joined = {"by": player, "found": self._people.standing(terms.game, player)}
         for other in seated.row.seats:
             if other.accepted:
-                self._write_to(seated, other.seat, "joined", Phrase("{player} joins", player=player), now, by=player)
+                self._write_to(seated, other.seat, "joined", Phrase("{player} joins", player=player), now, **joined)
         return seated
 
     # Agreeing.
@@ -280,27 +285,9 @@ class Gathering(Tables):
         agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
         if len(agreed) == len(match.seats):
             step = Step(match, self._world(caller.now))
-            step.agree(tuple(self._player(name, match) for name in match.terms.players))
+            step.agree(tuple(self._pinned(name, match) for name in match.terms.players))
             self._commit(seated, step)
         return Answer("accept", self._facts(seated), match=seated.place)
-
-    def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
-        """The players who cannot take part where the terms demand keys."""
-        demanded = terms.keys == "demanded"
-        return [
-            Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
-            for name in names
-            if demanded and self._players.level(name) == "mailbox"
-        ]
-
-    def _player(self, name: str, match: Match) -> Player:
-        keys = [
-            {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-            for key in self._players.keys(name)
-        ]
-        row = self._players.by_name(name)
-        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and row.level == "mailbox" else ""
-        return Player(name, tuple(keys), mailbox=mailbox)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         return self._give_up(caller, command, "declined")
@@ -341,7 +328,7 @@ def _summary(match: Match, seat: int) -> dict[str, Any]:
     return {
         "id": match.id,
         "title": match.rules.title,
-        "names": [named(name) for name in match.terms.players],
+        "names": [named(name) for name in match.names],
         "phase": match.phase,
         "game": match.game,
         "turn": match.turn,

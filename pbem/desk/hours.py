@@ -74,6 +74,8 @@ class Hours(Tables):
                 )
             value = zone
         self._players.choose(caller.player.name, name, value)
+        if (name, value) == ("mail", "each"):
+            self._clerk.hurry(caller.player.name, caller.now)
         now = written(caller.now, value) if name == TIMEZONE else None
         return Answer("set", {"name": name, "value": value, "now": now})
 

@@ -15,6 +15,7 @@ import structlog
 from pbem.desk.clerk import Out
 from pbem.mail import bounces
 from pbem.match import pace
+from pbem.match.clock import written
 from pbem.match.life import RUNNING, Step
 from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.letter import Letter
     from pbem.match.life import World
     from pbem.store.inbox import InboxRow
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Postmaster"]
-
-UNREACHABLE = "unreachable"
 
 _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
@@ -61,7 +61,9 @@ class Postmaster:
         today: Callable[[str, datetime], int],
         read: Callable[[Letter], bounces.Bounce],
         world: Callable[[datetime], World],
+        time: Timekeeper,
     ) -> None:
+        self._time = time
         self._config = config
         self._outbox = outbox
         self._players = players
@@ -146,9 +148,9 @@ class Postmaster:
             step, seat = Step(match, self._world(now)), match.seat_of(player.name)
             assert seat is not None
             if since is None:
-                pace.release(step, seat, UNREACHABLE)
+                pace.find(step, seat)
             else:
-                pace.halt(step, seat, since, UNREACHABLE)
+                pace.lose(step, seat, since)
             if step.entries:
                 self._archive.save(number, match, step)
 
@@ -168,5 +170,6 @@ class Postmaster:
                     continue
                 out = self._clerk.thread(match, row, seat, subject)
                 m = self._clerk.facts(match, row, seat, match)
-                out.text = self._clerk.draft(f"letters/{template}.txt", m=m, player=player.name, **facts)
+                until = written(now + pace.long_enough(match.terms), self._time.zone(reader.name))
+                out.text = self._clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
                 self._clerk.send(reader.address, out, now)

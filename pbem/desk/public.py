@@ -116,7 +116,7 @@ class Public:
             }
             bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
             bundle = Bundle(entries, [row.signature for row in rows], open_papers) if bare else None
-            yield Finished(summary, bundle, dict(_forms(match, papers)), self._matches.press(number))
+            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), self._matches.press(number))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -131,6 +131,8 @@ def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in entries:
         if entry.type == "agreed":
             yield from (key["format"] for player in entry.body["players"].values() for key in player["keys"])
+        elif entry.type == "substituted":
+            yield from (key["format"] for key in entry.body["player"]["keys"])
         elif entry.type == "keys":
             yield from (key["format"] for key in entry.body["added"])
 
@@ -146,22 +148,29 @@ def _summary(match: Match) -> dict[str, Any]:
         "title": match.rules.title,
         "kind": match.terms.kind,
         "options": {name: str(value) for name, value in match.terms.options.items()},
-        "names": ["(free)" if name.startswith("?") else name for name in match.terms.players],
+        "names": ["(free)" if name.startswith("?") else name for name in match.names],
         "game": match.game,
         "turn": match.turn,
         "totals": list(match.totals),
     }
 
 
-def _forms(match: Match, papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """The signed forms of a match's letters, where a letter's signed text is one form and nothing else."""
+    keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
+    for entry in entries:
+        if entry.type == "agreed":
+            for seat in match.seats:
+                keys[seat] += entry.body["players"][str(seat)]["keys"]
+        elif entry.type == "substituted":
+            keys[entry.body["seat"]] += entry.body["player"]["keys"]
+        elif entry.type == "keys":
+            keys[entry.body["seat"]] += entry.body["added"]
     for path, letter in papers.items():
         found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)
         if not found:
             continue
-        player = match.players[int(found[2]) - 1]
-        keys = [*player.keys, *(key for _, key in player.former)]
-        if form := signed_form(letter, match.server, keys):
+        if form := signed_form(letter, match.server, keys[int(found[2])]):
             yield found[1], form
 
 

@@ -1,4 +1,4 @@
-"""Ratings: what a closed match makes of its players' standings.
+"""Ratings and reliability: what a match makes of its players' standings.
 
 The arithmetic is openskill's (Plackett-Luce), for two players and for more. Nothing here is stored or told.
 Implements protocol.md, "Commands" (`standings`).
@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING
 from openskill.models import PlackettLuce
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from pbem.match.life import Match
+    from pbem.match.transcript import Entry
     from pbem.store.people import Standing
 
-__all__ = ["PROVISIONAL", "rated"]
+__all__ = ["FEW_TURNS", "PROVISIONAL", "rated", "reliability"]
 
 PROVISIONAL = 5
 """Below so many matches a rating is provisional, and marked."""
+
+FEW_TURNS = 10
+"""Below so many turns the share of those in time tells little, and is marked."""
 
 _MODEL = PlackettLuce()
 
@@ -48,3 +53,19 @@ def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> lis
         )
         for seat, (found, team) in enumerate(zip(standings, after, strict=True), 1)
     ]
+
+
+def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, bool]]:
+    """The setups and turns that came or were missed by these entries: of each the seat, and whether it was in time.
+
+    What came after its time was missed before, and counts once.
+    """
+    late = set(before.missed)
+    for entry in entries:
+        if entry.type == "missed":
+            late.add(entry.body["seat"])
+            yield entry.body["seat"], False
+        elif entry.type in {"commitments", "turn"}:
+            answers = entry.body["commitments"] if entry.type == "commitments" else entry.body["orders"]
+            yield from ((int(seat), True) for seat in answers if int(seat) not in late)
+            late.clear()

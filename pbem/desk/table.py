@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
 from pbem.match import pace
-from pbem.match.life import Step
+from pbem.match.life import Player, Step
+from pbem.match.papers import pinned_mailbox
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
     from pbem.match.life import Match, Submission, World
+    from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
 
@@ -78,7 +80,11 @@ class Tables:
     def _meant_here(seated: Seated, command: Command) -> None:
         """What the form says of its place, where it says it, must be so."""
         match = seated.match
-        wanted = {"server": match.server, "player": match.name(seated.seat), "prev": match.prev}
+        Tables._meant(match.server, match.name(seated.seat), match.prev, command)
+
+    @staticmethod
+    def _meant(server: str, player: str, prev: str, command: Command) -> None:
+        wanted = {"server": server, "player": player, "prev": prev}
         faults = [
             Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
             for key, value in wanted.items()
@@ -86,6 +92,25 @@ class Tables:
         ]
         if faults:
             raise Refused(*faults)
+
+    def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
+        """The players who cannot take part where the terms demand keys."""
+        demanded = terms.keys == "demanded"
+        return [
+            Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
+            for name in names
+            if demanded and self._players.level(name) == "mailbox"
+        ]
+
+    def _pinned(self, name: str, match: Match) -> Player:
+        """A player as the transcript of a match pins one: by keys, or by the mailbox."""
+        keys = [
+            {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
+            for key in self._players.keys(name)
+        ]
+        row = self._players.by_name(name)
+        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and row.level == "mailbox" else ""
+        return Player(name, tuple(keys), mailbox=mailbox)
 
     def _seated(self, number: int, player: str) -> Seated:
         loaded = self._archive.load(number)
@@ -111,11 +136,8 @@ class Tables:
         self, seated: Seated, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any
     ) -> None:
         """A letter of its own to another seat of the match."""
-        player = self._players.by_name(seated.row.of(seat).player)
-        if player is None:
-            return
         match = seated.match
         out = self._clerk.thread(match, seated.row, seat, subject)
         m = self._clerk.facts(match, seated.row, seat, match)
         out.text = self._clerk.draft(f"letters/{template}.txt", m=m, **facts)
-        self._clerk.send(player.address, out, now)
+        self._clerk.post(seated.row, seat, [(template, out)], match, now)

@@ -17,6 +17,7 @@ from pbem.desk.answer import Answer, Caller
 from pbem.desk.answers import Answers
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out, escaped
+from pbem.desk.courier import Courier
 from pbem.desk.forms import said
 from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
 from pbem.desk.keys import KeyLife
@@ -36,6 +37,7 @@ from pbem.phrase import Phrase
 from pbem.points import passing
 from pbem.reader import AT_HAND, InProcess, ReaderError
 from pbem.store.database import StoreError, moment, stamp
+from pbem.store.held import Held
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
@@ -68,11 +70,11 @@ __all__ = ["Desk"]
 
 CHANGES = CHANGES_OF_KEYS.union(
     {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"},
-    {"vacation", "extend", "claim", "draw", "annul"},
+    {"vacation", "extend", "claim", "draw", "annul", "substitute"},
 )
 """Commands that a second letter with the same signed text must not carry out again."""
 
-EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul"})
+EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul", "substitute"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
 
 _PER_TICK = 100
@@ -87,7 +89,7 @@ ALONE = frozenset({"key add", "key revoke", "confirm"})
 _COMMANDS = 20
 """How many commands of one letter are answered."""
 
-_NO_EFFECT = frozenset({"refused", "again", "again_mailbox"})
+_NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form"})
 """The answers to commands that changed nothing."""
 
 _ECHO = 4000
@@ -138,6 +140,7 @@ class Desk:
             self._archive,
             random,
             self._mailboxes,
+            Held(database, vault),
             config.operator,
             config.pages,
             config.language,
@@ -151,6 +154,7 @@ class Desk:
             self._today,
             self._reader.bounce,
             self._world,
+            self._time,
         )
         self._operator = Operator(
             config.operator,
@@ -162,6 +166,7 @@ class Desk:
             self._world,
             lambda: random(6).hex(),
         )
+        self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
         self._random = random
         self._keys = KeyLife(
             config,
@@ -290,6 +295,7 @@ class Desk:
             with self._database.transaction():
                 self._postmaster.tell_failures(now)
         self._beat(now)
+        following = self._see_to_late_letters(now)
         for number in self._archive.matches.due(stamp(now), _PER_TICK):
             try:
                 with self._database.transaction():
@@ -310,7 +316,32 @@ class Desk:
                 raise
         due = self._archive.matches.next_due()
         recovery = self._recover_keys(now)
-        return min(filter(None, [moment(due) if due else None, recovery]), default=None)
+        if (digest := self._clerk.next_digest()) is not None and digest <= now:
+            with self._database.transaction():
+                self._clerk.send_digests(now)
+            digest = self._clerk.next_digest()
+        return min(filter(None, [moment(due) if due else None, recovery, following, digest]), default=None)
+
+    def _see_to_late_letters(self, now: datetime) -> datetime | None:
+        """Let clocks stand for letters that are late; when the next one will be."""
+        with self._database.transaction():
+            due, following = self._courier.due(now)
+        for found in due:
+            try:
+                with self._database.transaction():
+                    self._courier.see_to(found, now)
+            except StoreError:
+                self._archive.forget()
+                raise
+            except Exception as error:
+                self._archive.forget()
+                self._log.error("late letter failed", match=found.match, outbox=found.id, exc_info=error)
+                with self._database.transaction():
+                    self._outbox.unwatch(found)
+            except BaseException:
+                self._archive.forget()
+                raise
+        return following
 
     def _recover_keys(self, now: datetime) -> datetime | None:
         """Carry out the recoveries whose delay is over; when the next one is."""

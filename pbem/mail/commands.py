@@ -36,6 +36,7 @@ _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "format": ("both", "pictures", "text"),
     "language": LANGUAGES,
+    "mail": ("each", "digest"),
     "timezone": ("UTC",),
 }
 """What `set` sets: each setting with its values, the default first."""
@@ -66,6 +67,8 @@ class Arguments(TypedDict, total=False):
     """Press to observers, too."""
     name: str
     """A player's name, lower case."""
+    leaver: str
+    """The name of the player whose seat somebody is to take, lower case."""
     rules: str
     """Name of a game, lower case."""
     topic: str
@@ -136,6 +139,7 @@ class Reading:
 
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
@@ -247,6 +251,10 @@ def _match(words: _Words, given: Arguments) -> Phrase | None:
     given["match"] = words.bare().lower()
     words.take()
     return None
+
+
+def _match_or_none(words: _Words, given: Arguments) -> Phrase | None:
+    return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
 
 
 def _number(words: _Words, keyword: str) -> int | None:
@@ -384,6 +392,14 @@ def _name(words: _Words, given: Arguments) -> Phrase | None:
         return Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
     given["name"] = words.bare().lower()
     words.take()
+    return None
+
+
+def _leaver(words: _Words, given: Arguments) -> Phrase | None:
+    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in _RESERVED:
+        return Phrase("say for whom: `substitute m17 carl for bob`")
+    given["leaver"] = words.bare(1).lower()
+    words.at += 2
     return None
 
 
@@ -637,10 +653,10 @@ COMMANDS: dict[str, Form] = {
         Form(
             "set",
             Phrase(
-                "Choose your time zone, your language, or how reports come: as text and HTML (both), with pictures,"
-                " or as text alone."
+                "Choose your time zone, language, a letter an event or one a day, and reports with HTML (both),"
+                " pictures or text."
             ),
-            (Slot("timezone Europe/Berlin|language en|de|format both|pictures|text", _setting),),
+            (Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting),),
             opens=_A_SETTING,
         ),
         Form(
@@ -701,7 +717,11 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
-        Form("status", Phrase("Show what is stored and what is awaited."), (_MATCH_SLOT,)),
+        Form(
+            "status",
+            Phrase("Show what is stored and what is awaited in a match; without one, all of yours on one page."),
+            (Slot("[m17]", _match_or_none),),
+        ),
         Form(
             "preview",
             Phrase("Judge orders without storing them."),
@@ -714,6 +734,7 @@ COMMANDS: dict[str, Form] = {
             Phrase("Send reports again: the last one, one turn's, or all."),
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
+        Form("diary", Phrase("What happened in a match, and when."), (_MATCH_SLOT,), opens=_A_MATCH),
         Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,)),
         Form(
             "press",
@@ -763,9 +784,20 @@ COMMANDS: dict[str, Form] = {
         Form(
             "claim",
             Phrase(
-                "Claim the game from an opponent whose deadline and grace are over, where the rules agreed say wait."
+                "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else"
+                " can."
             ),
             (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+        ),
+        Form(
+            "substitute",
+            Phrase(
+                "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with"
+                " a hash."
+            ),
+            (_MATCH_SLOT, Slot("CARL", _name), Slot("for BOB", _leaver), Slot("[hash]", _hash)),
             signed=True,
             opens=_A_MATCH,
         ),

@@ -96,6 +96,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
     # What the HTML parts draw boards with.

@@ -309,6 +309,9 @@ class Against:
         if named == digest(content):
             yield Finding("agrees", what, "", entry.seq)
             return
+        if given_up := self._given_up(receipt, entry.seq):
+            yield Finding("agrees", what, f"given up with the seat in entry {given_up}", given_up)
+            return
         if named is None:
             yield Finding("open", what, f"the turn was resolved without these orders: {_DROPPED}", entry.seq)
             return
@@ -357,6 +360,9 @@ class Against:
             return
         if entry.body.get("commitments", {}).get(str(opening.seat)) == digest(content):
             yield Finding("agrees", what, "", entry.seq)
+            return
+        if given_up := self._given_up(opening, entry.seq):
+            yield Finding("agrees", what, f"given up with the seat in entry {given_up}", given_up)
             return
         path = f"letters/game-{opening.game}-setup-seat-{opening.seat}.eml"
         letter = self.found.papers.get(path)
@@ -443,14 +449,33 @@ class Against:
         if seen > len(self.found.entries):
             return  # later than the bundle, and so is what it tells
         for told in kept.commitments if begun else ():
-            given = {self.match.name(int(seat)): value for seat, value in begun[-1].body["commitments"].items()}
-            if told == given:
+            commitments = begun[-1].body["commitments"].items()
+            names = [{name[int(seat)]: value for seat, value in commitments} for name in self._names(begun[-1].seq)]
+            if told in names:
                 yield Finding("agrees", "commitments", "", begun[-1].seq)
             else:
                 reason = f"it tells other commitments than entry {begun[-1].seq}"
                 yield Finding("contradicts", "commitments", f"{reason}; {_UNSIGNED}", begun[-1].seq)
 
     # What these have in common.
+
+    def _names(self, since: int) -> Iterator[dict[int, str]]:
+        """Who had which seat from an entry on: at that entry, and after each change of seats."""
+        names = {int(seat): str(player["name"]) for seat, player in self.found.entries[0].body["players"].items()}
+        changes = [entry for entry in self.found.entries if entry.type == "substituted"]
+        for entry in changes:
+            if entry.seq > since:
+                yield dict(names)
+            names[entry.body["seat"]] = str(entry.body["player"]["name"])
+        yield names
+
+    def _given_up(self, paper: Opening | Receipt, seq: int) -> int | None:
+        """The entry before this one by which the paper's player gave up the seat, and what stood of it, if so."""
+        names = next(self._names(seq))
+        changes = [
+            e.seq for e in self.found.entries[:seq] if (e.type, e.body.get("seat")) == ("substituted", paper.seat)
+        ]
+        return changes[-1] if changes and names[paper.seat] != paper.player else None
 
     def _document(self, content: bytes, kind: str) -> dict[str, Any] | None:
         """The JSON document of this kind, if it is one, and of this match."""

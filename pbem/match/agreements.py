@@ -40,16 +40,11 @@ def agree(step: Step, what: str, seat: int, word: str, signed: Signed) -> bool:
     if not willing >= set(_asked(match, what)):
         return False
     step.match = replace(step.match, orders={}, resolve_at=None, offers={})
-    playing = match.position is not None and match.phase == "playing"
     if what == DRAW:
         assert match.position is not None
         step.end_game(Result(0, match.position.scores, "agreement"), goes_on=True)
         return True
-    if playing and match.position is not None:
-        step.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by="annulled")
-    else:
-        step.match = replace(step.match, setups={})
-    step.close(0, "annulled")
+    step.abandon("annulled", by="annulled")
     return True
 
 

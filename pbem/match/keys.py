@@ -51,6 +51,11 @@ class Player:
         mailbox = {"mailbox": self.mailbox} if self.mailbox else {}
         return {"name": self.name, "keys": [dict(key) for key in self.keys], **mailbox}
 
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Player:
+        """The player of such an object; raises LookupError and TypeError."""
+        return cls(str(document["name"]), tuple(document["keys"]), mailbox=str(document.get("mailbox", "")))
+
     def keys_at(self, prev: str) -> tuple[Mapping[str, str], ...]:
         """The keys of letters that cite this head: those revoked since then count, too."""
         return (*self.keys, *(key for cited, key in self.former if cited == prev))

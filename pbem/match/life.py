@@ -31,6 +31,7 @@ __all__ = [
     "Ended",
     "Form",
     "Match",
+    "Nomination",
     "Notice",
     "Paper",
     "Player",
@@ -58,6 +59,9 @@ PHASES: Mapping[str, Phrase] = {
 
 PAUSE = "pause"
 """Why all clocks of a match stand while it is paused."""
+
+UNREACHABLE = "unreachable"
+"""Why a seat's clock stands while letters do not reach its player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,14 @@ class Reports(tuple[Report, ...]):
 
 
 @dataclass(frozen=True, slots=True)
+class Nomination:
+    """Who is to take a seat, by name, and the seats that want it so."""
+
+    name: str
+    willing: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
 
@@ -216,6 +228,10 @@ class Match:
     """How often in a row a seat missed what it was asked for."""
     offers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Who wants what must be agreed on, such as a draw: offers that stand."""
+    unreachable: Mapping[int, datetime] = field(default_factory=dict)
+    """The seats whose players no letter reaches, and since when the transcript says so."""
+    nominated: Mapping[int, Nomination] = field(default_factory=dict)
+    """Who is to take a seat, by seat."""
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
@@ -245,13 +261,18 @@ class Match:
         """The turn that is due; 0 while setups are."""
         return self.position.turn if self.position and self.phase == "playing" else 0
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of those who have the seats now, in seat order."""
+        return tuple(player.name for player in self.players) or self.terms.players
+
     def name(self, seat: int) -> str:
         """The player's name."""
-        return self.terms.players[seat - 1]
+        return self.names[seat - 1]
 
     def seat_of(self, player: str) -> int | None:
         """The player's seat, if any."""
-        return self.terms.players.index(player) + 1 if player in self.terms.players else None
+        return self.names.index(player) + 1 if player in self.names else None
 
     def asked(self, seat: int) -> bool:
         """Whether the match waits for something of this seat that is not there yet."""
@@ -584,14 +605,19 @@ class Step:
 
     def stop(self, reason: str) -> None:
         """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
-        match = self.match
         self._under_way("end", paused=None)
         self.enter("stopped", {"by": "operator", "reason": reason})
+        self.match = replace(self.match, paused="")
+        self.abandon(f"operator: {reason}", by="operator")
+
+    def abandon(self, reason: str = "abandoned", by: str = "") -> None:
+        """Nobody plays on: a game under way is laid open as it stands, nobody wins, and the match is closed."""
+        match = self.match
         setups = {} if match.phase == "setup" else match.setups
-        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None, paused="")
+        self.match = replace(match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
-            self.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by="operator")
-        self.close(0, f"operator: {reason}")
+            self.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by=by)
+        self.close(0, reason)
 
     def _under_way(self, event: str, *, paused: bool | None) -> None:
         """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
@@ -722,6 +748,8 @@ class Step:
             )
             if self.match.paused:
                 clocks[seat] = clocks[seat].halted(PAUSE, self.world.now)
+            if seat in self.match.unreachable:
+                clocks[seat] = clocks[seat].halted(UNREACHABLE, self.world.now)
         self.match = replace(self.match, clocks=clocks)
 
     def _ask_for_orders(self, position: State) -> None:

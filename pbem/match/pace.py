@@ -8,12 +8,12 @@ its answer is in. The arithmetic is in `clock`. Implements protocol.md, "A match
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.clock import VACATION, Clock, Stop
-from pbem.match.life import RUNNING, Notice, standing
+from pbem.match.life import RUNNING, UNREACHABLE, Notice, standing
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -21,12 +21,32 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from pbem.match.life import Match, Signed, Step
+    from pbem.match.terms import Terms
 
-__all__ = ["catch_up", "claim", "claimed", "credit", "extend", "halt", "miss", "release", "tick", "vacation"]
+__all__ = [
+    "arrive",
+    "catch_up",
+    "claim",
+    "claimed",
+    "delay",
+    "extend",
+    "find",
+    "keep",
+    "long_enough",
+    "lose",
+    "miss",
+    "out_of_reach",
+    "tick",
+    "vacation",
+]
 
 OUTAGE = "outage"
+DELIVERY = "delivery"
 GIFT = (3600, 30 * 86400)
 """The least and the greatest gift of time, in seconds."""
+
+WEEK = timedelta(days=7)
+MONTH = timedelta(days=30)
 
 
 def tick(step: Step) -> None:
@@ -106,35 +126,47 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
 
 
 def claim(step: Step, seat: int, signed: Signed) -> None:
-    """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`."""
+    """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
+
+    From those whom no letter has reached for long nothing is won: the match ends, abandoned.
+    """
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
-    if not match.terms.claimable:
-        raise Refused(
-            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
-        )
-    if match.asked(seat):
-        raise Refused(
-            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
-        )
     submissions = match.setups if match.phase == "setup" else match.orders
     answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
     silent = sorted(match.missed - answered - {seat})
-    if not silent:
+    lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
+    if match.terms.claimable and silent and not match.asked(seat):
+        claimed(step, seat, silent, signed)
+    elif lost:
+        claimed(step, seat, lost, signed)
+    elif not match.terms.claimable:
+        raise Refused(
+            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
+        )
+    elif match.asked(seat):
+        raise Refused(
+            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
+        )
+    else:
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
-    claimed(step, seat, silent, signed)
 
 
 def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
-    if not match.terms.claimable or seat in against or not against or not set(against) <= match.missed:
+    silent = match.terms.claimable and set(against) <= match.missed
+    lost = all(out_of_reach(match, other, step.world.now) for other in against)
+    if seat in against or not against or not (silent or lost):
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     mail = keep(step, "claim", seat, signed)
     step.enter("claimed", {"seat": seat, "against": list(against), **mail})
-    step.match = replace(step.match, orders={}, resolve_at=None)
-    step.lose(against)
+    if silent:
+        step.match = replace(step.match, orders={}, resolve_at=None)
+        step.lose(against)
+    else:
+        step.abandon()
 
 
 def keep(step: Step, what: str, seat: int, signed: Signed) -> dict[str, str]:
@@ -166,33 +198,62 @@ def vacation(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
             step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
 
 
-def credit(step: Step, seats: Sequence[int], stop: Stop) -> None:
-    """Let the clocks of these seats stand for a time that is over, such as that which a letter was under way."""
-    clocks = step.match.clocks
-    running = [seat for seat in seats if seat in clocks and stop not in clocks[seat].stops]
-    if not running or stop.ended is None:
-        return
-    for seat in running:
-        _set(step, seat, clocks[seat].with_stop(stop))
-    step.enter("moved", {"seats": sorted(running), "reason": stop.reason, "until": _time(stop.ended)})
-
-
-def halt(step: Step, seat: int, began: datetime, reason: str) -> None:
-    """Let a seat's clock stand until `release`, such as while no letter can reach its player."""
+def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
+    """The letter that asked a seat then is not delivered yet: the clock stands from its sending on."""
     clock = step.match.clocks.get(seat)
-    if clock is None or seat in step.match.missed or clock.halted(reason, began) == clock:
+    if clock is None or clock.since != asked or seat in step.match.missed:
         return
-    _set(step, seat, clock.halted(reason, max(began, clock.since)))
-    step.enter("halted", {"seat": seat, "reason": reason})
+    _set(step, seat, clock.halted(DELIVERY, since))
+    step.enter("halted", {"seat": seat, "reason": DELIVERY})
 
 
-def release(step: Step, seat: int, reason: str) -> None:
-    """Let a seat's clock run on."""
+def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datetime) -> bool:
+    """The letter that asked a seat then was late, and the clock stood so long; whether that matters still."""
     clock = step.match.clocks.get(seat)
-    if clock is None or clock.released(reason, step.world.now) == clock:
+    if clock is None or clock.since != asked or seat in step.match.missed:
+        return False
+    _set(step, seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
+    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": _time(until)})
+    return True
+
+
+def lose(step: Step, seat: int, since: datetime) -> None:
+    """No letter reaches a seat's player, the first one since then: the clock stands until `find`."""
+    match = step.match
+    if match.phase not in RUNNING or seat in match.unreachable:
         return
-    _set(step, seat, clock.released(reason, step.world.now))
-    step.enter("moved", {"seats": [seat], "reason": reason, "until": step.world.time})
+    clock = match.clocks.get(seat)
+    if clock is not None and seat not in match.missed:
+        _set(step, seat, clock.halted(UNREACHABLE, max(since, clock.since)))
+    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.world.now})
+    step.enter("halted", {"seat": seat, "reason": UNREACHABLE})
+
+
+def find(step: Step, seat: int) -> None:
+    """A seat's player can be reached again: the clock runs on."""
+    match = step.match
+    if seat not in match.unreachable:
+        return
+    if clock := match.clocks.get(seat):
+        _set(step, seat, clock.released(UNREACHABLE, step.world.now))
+    step.match = replace(
+        step.match, unreachable={one: when for one, when in match.unreachable.items() if one != seat}
+    )
+    step.enter("moved", {"seats": [seat], "reason": UNREACHABLE, "until": step.world.time})
+
+
+def long_enough(terms: Terms) -> timedelta:
+    """How long anybody must wait for a player whom no letter reaches: pace and grace, a week at the least.
+
+    A month where there are no deadlines.
+    """
+    return max(timedelta(seconds=terms.pace + terms.grace), WEEK) if terms.pace else MONTH
+
+
+def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
+    """Whether no letter has reached the seat's player for so long that nobody must wait any longer."""
+    since = match.unreachable.get(seat)
+    return since is not None and now - since >= long_enough(match.terms)
 
 
 def _set(step: Step, seat: int, clock: Clock) -> None:

@@ -14,10 +14,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pbem.games import Refused
-from pbem.match import agreements, ahead, pace
+from pbem.match import agreements, ahead, pace, substitutes
 from pbem.match.clock import SLACK, floor
 from pbem.match.keys import KeyChange
-from pbem.match.life import Form, Match, Notice, Player, Signed, Step, World
+from pbem.match.life import UNREACHABLE, Form, Match, Notice, Player, Signed, Step, World
 from pbem.match.papers import NotAPaper, Opening, Receipt
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, digest
@@ -57,9 +57,10 @@ class Source(Protocol):
     ) -> Form:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
-        `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, "claim", or
-        "draw" or "annul" and its word; `paper` is the opening or receipt that names the letter;
-        `evidence` stands for the signature of a letter at level `mailbox`.
+        `kind` is "setup", "orders", "resign game", "resign match", "extend" and its seconds, "claim", "draw" or
+        "annul" and its word, or "substitute", who is to have whose seat, and the newcomer's hash of the rules.
+        `paper` is the opening or receipt that names the letter; `evidence` stands for the signature of a letter at
+        level `mailbox`.
         """
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
@@ -144,6 +145,8 @@ class _Walk:
             "halted": self.told,
             "vacation": self.told,
             "keys": self.keys,
+            "substitute": self.substitute,
+            "substituted": self.substituted,
             "paused": self.operated,
             "resumed": self.operated,
             "restored": self.operated,
@@ -170,8 +173,7 @@ class _Walk:
 
     def agreed(self) -> Step:
         players = tuple(
-            Player(player["name"], tuple(player["keys"]), mailbox=player.get("mailbox", ""))
-            for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
+            Player.read(player) for player in (self.entry.body["players"][str(seat)] for seat in self.match.seats)
         )
         if tuple(player.name for player in players) != self.match.terms.players:
             raise self.untrue(None, "the players are not those of the terms")
@@ -296,6 +298,34 @@ class _Walk:
         """What the server noted of the clocks: they are its own, and all that must hold of them is in `missed`."""
         step = self.at_work(iter(()))
         step.enter(self.entry.type, self.entry.body)
+        if self.entry.body.get("reason") == UNREACHABLE:
+            halted = self.entry.type == "halted"
+            seats = [self.seat()] if halted else self.entry.body["seats"]
+            found = {seat: since for seat, since in self.match.unreachable.items() if seat not in seats}
+            lost = dict.fromkeys(seats, step.world.now) if halted else {}
+            step.match = replace(step.match, unreachable={**found, **lost})
+        return step
+
+    def substitute(self) -> Step:
+        body = self.entry.body
+        seat, name = body["for"], str(body["name"])
+        if type(seat) is not int or seat not in self.match.seats:
+            raise self.untrue(None, "no seat of this match")
+        by, signed = self.letter("substitute", f"substitute {name} for {self.match.name(seat)}")
+        step = self.at_work(iter(()))
+        substitutes.nominate(step, by, seat, name, signed)
+        return step
+
+    def substituted(self) -> Step:
+        """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
+        match, seat = self.match, self.seat()
+        player = Player.read(self.entry.body["player"])
+        self.match = substitutes.seated(match, seat, player)
+        kind = f"substitute {player.name} for {match.name(seat)} {match.rules_hash}"
+        _, signed = self.letter("substituted", kind)
+        self.match = match
+        step = self.at_work(iter(()))
+        substitutes.take_over(step, seat, player, signed)
         return step
 
     def keys(self) -> Step:

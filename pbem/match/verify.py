@@ -32,6 +32,8 @@ BETWEEN: Mapping[str, str] = {
     "extended": "extend",
     "draw": "draw",
     "annul": "annul",
+    "substitute": "substitute",
+    "substituted": "substituted",
 }
 """What may stand between the turns of a game that is not revealed yet, and the name of the letter that it names."""
 
@@ -44,6 +46,7 @@ _SAID = {
     "draw": "seat {seat}, of a draw: {word}, signed",
     "annul": "seat {seat}, of annulling the match: {word}, signed",
     "claimed": "seat {seat} claimed from the silent seats {against}, signed",
+    "substitute": "seat {seat} wants {name} in seat {for}, signed",
     "forfeited": "seats {seats} lost game {game} by their silence",
 }
 """What each of the entries of the clock says, once it was found true."""
@@ -293,6 +296,10 @@ def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]
         return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
     if entry.type == "keys":
         return _keys(body)
+    if entry.type == "substituted":
+        player = body["player"]
+        keys = ", ".join(key["fingerprint"] for key in player["keys"]) or "the mailbox"
+        return f"{player['name']} takes seat {body['seat']}, as all agreed, signed; from here on counts: {keys}"
     return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
 
 

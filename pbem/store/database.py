@@ -14,7 +14,7 @@ import threading
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import sqlite_utils
 
@@ -137,15 +137,18 @@ class Database:
         return int(self.scalar("PRAGMA user_version"))
 
     @contextmanager
-    def transaction(self) -> Iterator[Self]:
+    def transaction(self, *, wait: bool = True) -> Iterator[Self]:
         """One transaction: committed and on disk at the block's end, rolled back when the block raises.
 
-        Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written.
+        Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
+        `wait` the store is busy when any other thread of this process writes.
         """
-        with self._thread:
+        if not self._thread.acquire(blocking=wait):
+            raise BusyError("another thread has this connection")
+        with _held(self._thread):
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
-            if not self._turn.acquire(timeout=BUSY_SECONDS):
+            if not self._turn.acquire(timeout=BUSY_SECONDS if wait else 0):
                 raise BusyError("another connection writes")
             self.begun += 1
             with _held(self._turn), _translated():
@@ -332,8 +335,15 @@ BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
 
+class _Turn(Protocol):
+    """A lock of any kind that somebody holds."""
+
+    def release(self) -> None:
+        """Give it to the next one."""
+
+
 @contextmanager
-def _held(turn: threading.Lock) -> Iterator[None]:
+def _held(turn: _Turn) -> Iterator[None]:
     """Give the turn to the next one when the block is over."""
     try:
         yield

@@ -74,19 +74,25 @@ class Inbox:
         return self.put_all([(envelope, raw)], received)[0] or 0
 
     def put_all(
-        self, letters: Sequence[tuple[Envelope, bytes]], received: datetime, a_day: int | None = None
+        self,
+        letters: Sequence[tuple[Envelope, bytes]],
+        received: datetime,
+        a_day: int | None = None,
+        *,
+        wait: bool = True,
     ) -> list[int | None]:
         """Keep letters that came together, all of them on disk when this returns: their rows, in order.
 
         None stands for a letter that was not kept, as it would be more than `a_day` of its envelope sender's on this
-        day of UTC; one that is known is no further one. Raises `BusyError` and `FullError`; then none was stored.
+        day of UTC; one that is known is no further one. Raises `BusyError` (at once without `wait`) and `FullError`;
+        then none was stored.
         """
         time = stamp(received)
         if time[:10] != self._day:
             self._day = time[:10]
             self._sent = {}
         sent = dict.fromkeys({envelope.sender for envelope, _ in letters}, 0)
-        with self._database.transaction():
+        with self._database.transaction(wait=wait):
             rows: list[int | None] = []
             for envelope, raw in letters:
                 fingerprint = self._fingerprint(envelope, raw)

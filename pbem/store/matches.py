@@ -115,6 +115,17 @@ class Matches:
             "UPDATE matches SET terms = ?, phase = ? WHERE number = ?", (json.dumps(terms), phase, number)
         )
 
+    def reseat(self, number: int, seat: int, player: str, token: str) -> None:
+        """Give a seat that is taken to another player, with a token of its own."""
+        self._database.execute(
+            "UPDATE seats SET player = ?, token = ? WHERE match = ? AND seat = ?", (player, token, number, seat)
+        )
+
+    def give_up(self, number: int, game: int, turn: int, seat: int) -> None:
+        """Forget what waits of a seat, for this turn, in advance and by default (-1): it counts no longer."""
+        query = "DELETE FROM submissions WHERE match = ? AND game = ? AND seat = ? AND (turn >= ? OR turn = -1)"
+        self._database.execute(query, (number, game, seat, turn))
+
     def pending(self, player: str) -> int:
         """How many proposals of the player (who has their first seat) wait for an answer."""
         query = (
@@ -217,6 +228,15 @@ class Matches:
         )
         if moved.rowcount != 1:
             raise HeadMoved(str(number))
+
+    def note_press(self, number: int, player: str, time: str) -> None:
+        """Note that a player wrote to the others then; not what."""
+        self._database.execute("INSERT INTO press_times VALUES (?, ?, ?)", (number, player, time))
+
+    def press_times(self, number: int) -> list[tuple[str, str]]:
+        """Who wrote to the others, and when, oldest first."""
+        query = "SELECT player, time FROM press_times WHERE match = ? ORDER BY time"
+        return [(row[0], row[1]) for row in self._database.execute(query, (number,))]
 
     def entries(self, number: int) -> list[EntryRow]:
         """The whole transcript, in order."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Failure", "Outbox", "OutboxRow", "Sent"]
+__all__ = ["Failure", "Outbox", "OutboxRow", "Sent", "Watched"]
 
 TOKEN = 20  # hex digits: 80 bits that nobody guesses, and short enough for any local part
 
@@ -52,6 +52,21 @@ class Failure:
     settled: datetime
     attempts: int
     reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A letter that set the clock of a seat going: when that was, when it was written, and what became of it."""
+
+    id: int
+    match: int
+    seat: int
+    asked: datetime
+    created: datetime
+    settled: datetime | None
+    """When it was delivered or given up; None while it waits."""
+    late: bool
+    """Whether its delay was noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,42 @@ class Outbox:
     def told(self, row_id: int) -> None:
         """Note, in the caller's transaction, that those concerned were told of a failure."""
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
+
+    def watch(self, row_id: int, match: int, seat: int, asked: datetime) -> None:
+        """Note, in the caller's transaction, that a letter set a seat's clock going then."""
+        self._database.write(
+            "INSERT INTO watched (outbox, match, seat, asked) VALUES (?, ?, ?, ?)",
+            (row_id, match, seat, stamp(asked)),
+        )
+
+    def watched(self, limit: int) -> list[Watched]:
+        """The letters that set clocks going and are not seen to yet, oldest first."""
+        query = (
+            "SELECT watched.*, outbox.created, outbox.settled FROM watched JOIN outbox ON id = outbox"
+            " ORDER BY outbox, match, seat LIMIT ?"
+        )
+        return [
+            Watched(
+                row["outbox"],
+                row["match"],
+                row["seat"],
+                moment(row["asked"]),
+                moment(row["created"]),
+                moment(row["settled"]) if row["settled"] else None,
+                bool(row["late"]),
+            )
+            for row in self._database.rows(query, (limit,))
+        ]
+
+    def delayed(self, found: Watched) -> None:
+        """Note, in the caller's transaction, that the delay of a letter was noted."""
+        place = (found.id, found.match, found.seat)
+        self._database.write("UPDATE watched SET late = 1 WHERE outbox = ? AND match = ? AND seat = ?", place)
+
+    def unwatch(self, found: Watched) -> None:
+        """Note, in the caller's transaction, that what became of a letter was seen to."""
+        place = (found.id, found.match, found.seat)
+        self._database.write("DELETE FROM watched WHERE outbox = ? AND match = ? AND seat = ?", place)
 
     def returned(self, token: str) -> Failure | None:
         """The letter whose return path has this token, as one that came back; None when there is none."""

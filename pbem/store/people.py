@@ -6,7 +6,7 @@ Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["People", "Standing"]
+__all__ = ["People", "Standing", "Turns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How reliable a player is: the setups and turns that were asked for in all games, and how many came in time."""
+
+    asked: int = 0
+    in_time: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +37,7 @@ class Standing:
     """Matches that did not end on the board: counted apart, and not rated."""
     mean: float | None = None
     deviation: float | None = None
+    turns: Turns = Turns()
 
 
 class People:
@@ -111,7 +120,20 @@ class People:
             " WHERE game = ? AND player = ?"
         )
         row = self._database.execute(query, (game, player)).fetchone()
-        return Standing(*row) if row else Standing(player)
+        return replace(Standing(*row) if row else Standing(player), turns=self.turns(player))
+
+    def turns(self, player: str) -> Turns:
+        """How many turns were asked of the player, and how many came in time."""
+        row = self._database.execute("SELECT asked, in_time FROM turns WHERE player = ?", (player,)).fetchone()
+        return Turns(*row) if row else Turns()
+
+    def count_turn(self, player: str, *, in_time: bool) -> None:
+        """One more turn was asked of the player."""
+        self._database.execute(
+            "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (player)"
+            " DO UPDATE SET asked = asked + 1, in_time = in_time + excluded.in_time",
+            (player, int(in_time)),
+        )
 
     def standings(self, game: str, most: int) -> list[Standing]:
         """The players of a game, the best rated first, by the rating that is certain (mean less three deviations)."""

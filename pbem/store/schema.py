@@ -301,6 +301,46 @@ CREATE TABLE press (
 CREATE INDEX press_of_a_match ON press(match, id);
 """
 
+DELIVERIES = """
+CREATE TABLE watched (
+    outbox INTEGER NOT NULL REFERENCES outbox(id),
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    asked TEXT NOT NULL,
+    late INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (outbox, match, seat)
+) STRICT, WITHOUT ROWID;
+"""
+
+PRESS_TIMES = """
+CREATE TABLE press_times (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    player TEXT NOT NULL,
+    time TEXT NOT NULL
+) STRICT;
+CREATE INDEX press_times_of_a_match ON press_times(match, time);
+"""
+
+RELIABILITY = """
+CREATE TABLE turns (
+    player TEXT PRIMARY KEY REFERENCES players(name),
+    asked INTEGER NOT NULL,
+    in_time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+DIGESTS = """
+CREATE TABLE held (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    player TEXT NOT NULL REFERENCES players(name),
+    match INTEGER NOT NULL,
+    due TEXT NOT NULL,
+    sealed BLOB NOT NULL
+) STRICT;
+CREATE INDEX held_of_a_player ON held(player, match);
+CREATE INDEX held_due ON held(due);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -313,5 +353,9 @@ MIGRATIONS: tuple[str, ...] = (
     KEYS,
     CLOCK,
     PRESS,
+    DELIVERIES,
+    RELIABILITY,
+    PRESS_TIMES,
+    DIGESTS,
 )
 """The scripts in their order."""

@@ -44,7 +44,7 @@ const VERIFY = (() => {
   }
 
   /** What the player's letter beside an entry is called, by the entry's type. */
-  const LETTERS = { resigned: "resign", extended: "extend", claimed: "claim", draw: "draw", annul: "annul" };
+  const LETTERS = { resigned: "resign", extended: "extend", claimed: "claim", draw: "draw", annul: "annul", substitute: "substitute", substituted: "substituted" };
 
   /** Every paper that entries name by its hash, with the letters that those name in turn; `cut`: letters are left out. */
   async function papers(files, entries, cut) {
@@ -99,6 +99,7 @@ const VERIFY = (() => {
   /** Whether records, from which this page draws, say what openings, reports and the entries of the ends say. */
   function drawn(files, entries) {
     const games = BUNDLE.games(files);
+    const holders = (seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
     for (const { number, seats, turns, result } of games) {
       const path = `records/game-${number}.pbem.toml`;
       const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
@@ -108,7 +109,7 @@ const VERIFY = (() => {
       must(played.length === turns.length, `${path}: ${turns.length} turns, and ${played.length} in the transcript`);
       seats.forEach(({ name, setup }, at) => {
         const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
-        must(name === entries[0].body.players[at + 1].name, `${path}: seat ${at + 1} is another player's`);
+        must(name === holders(ended.seq)[at + 1].name, `${path}: seat ${at + 1} is another player's`);
         must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, `${path}: the setup of seat ${at + 1} is not that of its opening`);
       });
       played.forEach(({ body, seq }, at) => {
@@ -189,7 +190,10 @@ const VERIFY = (() => {
   async function players(files, forms, entries, letters, cut) {
     const { server, match, players: agreed } = entries[0].body;
     const keys = Object.fromEntries(Object.entries(agreed).map(([seat, player]) => [seat, [...player.keys]]));
-    for (const { type, body } of entries) if (type === "keys") keys[String(body.seat)].push(...body.added);
+    for (const { type, body } of entries) {
+      if (type === "keys") keys[String(body.seat)].push(...body.added);
+      if (type === "substituted") keys[String(body.seat)].push(...body.player.keys);
+    }
     let held = 0;
     const open = [], missing = [];
     for (const { name, seat, evidence } of letters) {
@@ -233,7 +237,8 @@ const VERIFY = (() => {
       yield { holds: true, said: `games: ${games} drawn on this page from these very records and reports` };
       name = "players";
       const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);
-      for (const player of Object.values(entries[0].body.players)) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || "no key, by mailbox"}` };
+      const newcomers = entries.filter(({ type }) => type === "substituted").map(({ body }) => body.player);
+      for (const player of [...Object.values(entries[0].body.players), ...newcomers]) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || "no key, by mailbox"}` };
       yield { holds: true, said: `players: ${held} letters signed with these keys${missing.length ? `; ${missing.length} are not published` : ""}` };
       if (open.length) yield { holds: null, said: `players: ${open.length} ${open.length === 1 ? "letter" : "letters"} that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): ${some(open)}` };
     } catch (error) {

@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import PLAYERS, sensible_orders
-from referee import ANN, BOB, attachment
+from referee import ANN, BOB, attachment, form_in
 
 from pbem.desk.public import Public
 from pbem.match import bundle
@@ -342,6 +342,31 @@ def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callab
     assert forged != site["m1.html"]
     said = verified(opened(forged))
     assert re.match(r"FAILED +players: forms/game-1-turn-1-seat-1.txt: the signature does not hold", said[-2])
+
+
+def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) -> None:
+    """The newcomer's letters count by the newcomer's keys, those before by the other's."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, "Ry3 Ry4"), (bob, "Ov1"))
+    carl = referee.registered("carl")
+    for person in (bob, ann):
+        referee.send(person, "substitute m1 carl for bob\n")
+        referee.send(person, form_in(person.text, "substitute"))
+    referee.send(carl, form_in(carl.text, "substitute"))
+    referee.turn((ann, "Rz3"), (carl, "Ov1"))
+    referee.send(ann, "resign m1 match\n")
+    (match,) = Public("play.example", referee.database, referee.vault).finished()
+    assert "game-1-turn-1-seat-2" in match.forms
+    assert "game-1-turn-2-seat-2" in match.forms
+    content = attachment(ann.find("what was secret"), ".zip")
+    facts = {"server": "play.example", "address": "pbem@play.example", "standings": {}, "provisional": 5}
+    public = dict(pages_of({**facts, "invitations": [], "running": []}, [match]))["m1.html"]
+    referee.close()
+    for html in (replay(bundle.read(content)), public):
+        said = verified(opened(html))
+        assert said[-1] in {"All holds.", "All that can be checked here holds."}, said
+        assert any("player carl" in line for line in said)
 
 
 def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tmp_path: Path, tab: Page) -> None:

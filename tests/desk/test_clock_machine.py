@@ -216,7 +216,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def every_letter_came_once_and_at_its_time(self) -> None:
         for seat, person, before in zip(self.seats, self.people, self.before, strict=True):
-            came = [(_date(letter), kind) for letter in person.letters[before:] if (kind := _kind(letter))]
+            came = [(_date(letter), kind) for letter in person.letters[before:] for kind in _kinds(letter)]
             assert came == seat.letters
             assert len({letter["Message-ID"] for letter in person.letters}) == len(person.letters)
 
@@ -225,16 +225,18 @@ def _date(letter: EmailMessage) -> datetime:
     return datetime.strptime(str(letter["Date"]), "%a, %d %b %Y %H:%M:%S %z")
 
 
-def _kind(letter: EmailMessage) -> str:
-    """What a letter of the match is; an answer is nothing."""
-    subject = str(letter["Subject"])
-    if not subject.startswith("[pbem m1]"):
-        return ""
-    what = subject.rpartition(": ")[2]
-    if what == "a reminder":
-        return {"Hal": "half", "One": "day", "You": "deadline"}[body(letter).split("\n\n")[1][:3]]
+def _kinds(letter: EmailMessage) -> list[str]:
+    """What a letter of the match tells, one thing after the other; an answer is nothing."""
+    if not str(letter["Subject"]).startswith("[pbem m1]"):
+        return []
     told = {"the time is over": "missed", "you have more time": "extended", "a vacation": "vacation"}
-    return told.get(what) or what.rpartition(", ")[2]
+    kinds = []
+    for part in body(letter).split(f"\n\n{'-' * 72}\n\n"):
+        what = part.partition("\n")[0].rpartition(": ")[2]
+        if what == "a reminder":
+            what = {"Hal": "half", "One": "day", "You": "deadline"}[part.split("\n\n")[1][:3]]
+        kinds.append(told.get(what, what))
+    return kinds
 
 
 @pytest.mark.parametrize("examples", [8, pytest.param(300, marks=pytest.mark.long)])

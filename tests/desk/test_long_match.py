@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from itertools import product
 from typing import TYPE_CHECKING
 
-from referee import Referee, attachment, body
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from golden import reads_like
+from referee import Referee, attachment, body, form_in
 
 from pbem.desk.forms import Letters
+from pbem.identity import ssh
 from pbem.match.verify import verify
 
 if TYPE_CHECKING:
@@ -22,6 +26,23 @@ if TYPE_CHECKING:
 DAY = timedelta(days=1)
 CELLS = ["".join(cell) for cell in product("ROYGB", "vwxyz", "12345")]
 BASE = 3
+CODE = re.compile(r"(?:[0-9a-f]{4}-){7}[0-9a-f]{4}")
+BOUNCE = """From: MAILER-DAEMON@mx.example
+To: {to}
+Subject: Undelivered Mail Returned to Sender
+Auto-Submitted: auto-replied
+Content-Type: multipart/report; report-type=delivery-status; boundary="b"
+
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.example
+
+Final-Recipient: rfc822; bob@mail.example
+Action: failed
+Status: 5.1.1
+--b--
+"""
 
 
 def fleet(cost: int) -> str:
@@ -37,6 +58,7 @@ class Years:
 
     def __init__(self, referee: Referee) -> None:
         self.referee = referee
+        self.left: Mailbox
         self.ann, self.bob = referee.agreed(
             f"fleet: cost:{BASE}\nkind: continued\ngames: 20\npace: 16d\ngrace: 4d\nmiss: pass\nsettle: 10m"
         )
@@ -113,6 +135,59 @@ class Years:
         self.orders(self.bob, CELLS[4])
         self.by_resignation()
 
+    def after_a_bounce(self) -> None:
+        self.orders(self.ann, CELLS[0])
+        query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
+        to = f"pbem+b{self.referee.database.scalar(query, (self.bob.address,))}@play.example"
+        self.referee.deliver(BOUNCE.format(to=to).replace("\n", "\r\n").encode(), "", to)
+        self.referee.wait(25 * DAY)
+        reads_like(self.ann.find("do not arrive"), "long-match/unreachable")
+        self.referee.send(self.bob, "status m1 # here I am\n")
+        reads_like(self.ann.find("can be reached again"), "long-match/reachable")
+        self.orders(self.bob, CELLS[3])
+        self.by_agreement()
+
+    def after_a_lost_key(self) -> None:
+        self.orders(self.ann, CELLS[0])
+        code = next(found[0] for letter in self.bob.letters if (found := CODE.search(body(letter))))
+        new = Ed25519PrivateKey.from_private_bytes(bytes(range(100, 132)))
+        self.referee.send(self.bob, f"recover {code}\n{ssh.public(new)}\n", sign=False)
+        self.bob.key = new
+        self.referee.send(self.bob, form_in(self.bob.text, "confirm"))
+        reads_like(self.ann.find("has changed keys"), "long-match/changed-keys")
+        self.orders(self.bob, CELLS[4])
+        self.by_resignation()
+
+    def after_a_substitution(self) -> None:
+        """Bob is silent; Carl takes the seat, and wants one letter a day."""
+        self.orders(self.ann, CELLS[0])
+        self.referee.wait(20 * DAY)
+        carl = self.referee.registered("carl")
+        self.referee.send(carl, "set mail digest\n")
+        self.referee.send(self.ann, "substitute m1 carl for bob\n")
+        self.referee.send(self.ann, form_in(self.ann.text, "substitute"))
+        reads_like(carl.find("will you take"), "long-match/will-you-take-the-seat")
+        self.referee.wait(2 * DAY)
+        self.referee.send(carl, form_in(body(carl.find("will you take")), "substitute"))
+        reads_like(carl.find("your seat"), "long-match/welcome")
+        self.left, self.bob = self.bob, carl
+        self.orders(self.ann, CELLS[1])
+        self.orders(self.bob, CELLS[3])
+        self.referee.wait(2 * DAY)
+        self.by_resignation()
+
+    def after_a_late_letter(self) -> None:
+        self.orders(self.ann, CELLS[0], final=False)
+        self.orders(self.bob, CELLS[4], final=False)
+        self.referee.away = {self.ann.address}
+        self.referee.wait(2 * DAY)
+        self.referee.away.clear()
+        self.referee.wait(DAY)
+        reads_like(self.ann.find("you have more time"), "long-match/late-letter")
+        self.orders(self.ann, CELLS[1])
+        self.orders(self.bob, "")
+        self.by_agreement()
+
     def play(self) -> None:
         ways: list[Callable[[], None]] = [
             self.by_the_rules,
@@ -126,7 +201,8 @@ class Years:
             self.by_resignation,
             self.by_agreement,
         ]
-        for game, end in enumerate([*ways, *ways[1:], ways[1]], start=1):
+        later = [self.after_a_bounce, self.after_a_lost_key, self.after_a_substitution, self.after_a_late_letter]
+        for game, end in enumerate([*ways, *later, *ways[1:7]], start=1):
             assert self.match.game == game
             self.setups()
             end()
@@ -148,15 +224,23 @@ def test_twenty_games_over_two_years(referee: Referee) -> None:
     entries = [json.loads(row[0]) for row in rows]
     reasons = [entry["body"]["reason"] for entry in entries if entry["type"] == "ended"]
     assert set(reasons) == {"rules", "resignation", "agreement", "forfeit", "abandoned"}
-    assert {"missed", "extended", "vacation", "moved", "draw", "forfeited"} <= {entry["type"] for entry in entries}
+    assert {"missed", "extended", "vacation", "moved", "halted", "draw", "forfeited", "keys", "substituted"} <= {
+        entry["type"] for entry in entries
+    }
     # The running score stands in each letter, from the first finished game on.
     for person in (years.ann, years.bob):
         assert "Score after 19 games: ann" in body(person.find("game 20 begins"))
+    assert entries[-1]["body"]["winner"] == 1
+    status = "status\n"
+    referee.send(years.ann, status, sign=False)
+    assert "One more match is over" in years.ann.text
+    referee.send(years.bob, "diary m1\n", sign=False)
+    reads_like(years.bob.last, "long-match/diary")
     closed = body(years.bob.find("the match is closed"))
     totals = [sum(entry["body"]["scores"][seat] for entry in entries if entry["type"] == "ended") for seat in (0, 1)]
     assert all(f" {total}\n" in closed for total in totals)
     # No letter twice, by its Message-ID and by what it says.
-    for person in (years.ann, years.bob):
+    for person in (years.ann, years.bob, years.left):
         assert len({letter["Message-ID"] for letter in person.letters}) == len(person.letters)
         reminders = [
             (letter["Subject"], body(letter).split("\n\n")[1])

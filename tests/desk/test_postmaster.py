@@ -6,8 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import body
+from golden import reads_like
+from referee import attachment, body, form_in
 
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
 from pbem.store.database import stamp
 from pbem.store.players import Players
 
@@ -224,3 +227,81 @@ def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -
             referee.outbox.failed(row.id, "550 unknown", referee.now, None)
         referee.desk.tick(referee.now)
     assert referee.outbox.count() == 2
+
+
+class TestForEver:
+    """Whom no letter reaches for ever loses nothing, but nobody must wait for ever."""
+
+    DAY = timedelta(days=1)
+
+    def lost(self, referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+        ann, bob = referee.begun(options)
+        referee.send(ann, ann.filled("orders", "final\n"))
+        bounce(referee, return_path(referee, bob))
+        return ann, bob
+
+    def test_the_match_can_be_ended_after_pace_and_grace_and_nobody_has_won(self, referee: Referee) -> None:
+        ann, _ = self.lost(referee, "kind: scored\ngames: 3\nmiss: forfeit")
+        reads_like(ann.last, "post/unreachable")
+        referee.wait(9 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "the agreed rules say what a miss means" in ann.text
+        referee.open_desk()
+        referee.wait(self.DAY)
+        referee.send(ann, "claim m1 # now\n")
+        assert "Your claim is granted" in ann.text
+        end = ann.find("the end")
+        assert "The game ends without a winner after 0 turns, because nobody played on." in body(end)
+        assert "because nobody played on" in body(ann.find("the match is closed"))
+        checks = list(verify(attachment(end, ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+        referee.send(ann, "standings\n", sign=False)
+        assert "     -        0     0      0       1  ann" in ann.text
+
+    def test_the_seat_can_go_to_somebody_else(self, referee: Referee) -> None:
+        ann, _ = self.lost(referee)
+        carl = referee.registered("carl")
+        referee.wait(10 * self.DAY)
+        referee.send(ann, "substitute m1 carl for bob\n")
+        referee.send(ann, form_in(ann.text, "substitute"))
+        referee.send(carl, form_in(carl.text, "substitute"))
+        assert "Your clock stands" not in body(carl.find("your seat"))
+        referee.send(carl, carl.filled("orders", "final\n"))
+        assert "game 1, turn 1" in str(carl.last["Subject"]) or carl.find("game 1, turn 1")
+        referee.send(ann, "transcript m1\n", sign=False)
+        checks = list(verify(attachment(ann.last, ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+
+    def test_the_clocks_of_later_turns_stand_too(self, referee: Referee) -> None:
+        """Bob's orders were in when he was lost: the next turn's clock must not run against him."""
+        ann, bob = referee.begun("miss: forfeit")
+        referee.send(bob, bob.filled("orders", "final\n"))
+        bounce(referee, return_path(referee, bob))
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.open_desk()
+        referee.wait(60 * self.DAY)
+        assert "is lost" not in ann.text
+        assert not any("the time is over" in str(letter["Subject"]) for letter in ann.letters)
+        referee.send(bob, "status m1\n")
+        assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
+
+    def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
+        ann, bob = self.lost(referee)
+        referee.wait(8 * self.DAY)
+        referee.send(bob, "status m1\n")
+        referee.wait(3 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "nobody's time and grace are over" in ann.text
+
+    def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
+        """Clocks stand as long as any reason lasts, and run on with what was left."""
+        ann, bob = referee.begun("miss: forfeit")
+        referee.wait(2 * self.DAY)
+        bounce(referee, return_path(referee, bob))
+        referee.wait(3 * self.DAY)
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.send(bob, f"vacation {(referee.now + self.DAY).date()} to {(referee.now + 2 * self.DAY).date()}\n")
+        referee.send(bob, "status m1\n", sign=False)
+        # Six days are left by now, for the letter that came back was five days old: and two days of vacation.
+        assert "Sunday 15 March 2026, 12:00 UTC" in bob.text

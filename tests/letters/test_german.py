@@ -28,7 +28,12 @@ TEMPLATES = template_folder()
 GERMAN = Templates(language="de")
 GOLDEN = Path(__file__).parent / "golden" / "de"
 
-WORDLESS = {"letters/ahead.html", "letters/time.html", *(f"{game}/example_setup.txt" for game in GAMES)}
+WORDLESS = {
+    "letters/ahead.html",
+    "letters/time.html",
+    "letters/together.html",
+    *(f"{game}/example_setup.txt" for game in GAMES),
+}
 """Templates in which nothing is said."""
 
 TWINS = sorted(

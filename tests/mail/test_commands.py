@@ -68,6 +68,7 @@ EXAMPLES = {
     "status": "status m17",
     "preview": "preview m17 turn 5\nGx3\nend",
     "report": "report m17 game 2 turn 3",
+    "diary": "diary m17",
     "transcript": "transcript m17",
     "press": "press m17\nGood luck!\nend",
     "observe": "observe m17",
@@ -78,6 +79,7 @@ EXAMPLES = {
     "annul": "annul m17 accept",
     "extend": "extend m17 3d",
     "claim": "claim m17",
+    "substitute": f"substitute m17 carl for rolf {HASH}",
 }
 
 
@@ -115,6 +117,7 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "claim",
         "draw",
         "annul",
+        "substitute",
         *KEYED,
     }
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED

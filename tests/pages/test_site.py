@@ -112,10 +112,12 @@ def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pyte
     assert list(key_formats(match.bundle.entries)) == ["ssh", "ssh"]
     first["body"]["players"]["2"]["keys"][0]["format"] = "openpgp"
     change = {**first, "type": "keys", "body": {"added": [{"format": "smime"}]}}
-    assert list(key_formats([Entry.read(canonical(first)), Entry.read(canonical(change))])) == [
+    newcomer = {**change, "type": "substituted", "body": {"player": {"keys": [{"format": "openpgp"}]}}}
+    assert list(key_formats([Entry.read(canonical(each)) for each in (first, change, newcomer)])) == [
         "ssh",
         "openpgp",
         "smime",
+        "openpgp",
     ]
     monkeypatch.setattr("pbem.desk.public.key_formats", lambda _: ["ssh", "openpgp"])
     pages = files(referee)

@@ -1,0 +1,163 @@
+"""Several letters in one: what happened at one moment of a match, and what waits for a player's digest.
+
+Pure: letters as they were written go in, one letter comes out, which says what each of them says. When a digest goes,
+and what cannot wait for it, is reckoned here, too. Implements protocol.md, "Commands" (`set mail`).
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from pbem.desk.out import Draft, Out
+from pbem.match.clock import on_the_wall
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pbem.match.life import Match
+
+__all__ = ["CAN_WAIT", "MOST", "can_wait", "next_digest", "pack", "together", "unpack"]
+
+MORNING: Final = time(7)
+"""When a digest goes, by the wall clock of its reader."""
+
+MARGIN = timedelta(days=1)
+"""So long before a deadline the last digest must be there, for its letters to wait: else they go at once."""
+
+CAN_WAIT = frozenset(
+    {"setup", "begin", "turn", "ended", "closed", "reminder", "missed", "extended", "moved", "vacation"}
+    | {"paused", "resumed", "substituted", "press", "joined", "resigned", "declined", "proposal", "seat_declined"}
+)
+"""The kinds of letters that can wait; offers lapse, keys are a matter of security, a newcomer waits."""
+
+MOST = 12
+"""How many letters make one: hundreds of turns that ask nobody are more than anybody's mail program takes."""
+
+_NAMED = 4
+"""Of so many and more the subject names the first and the last ones."""
+
+_RULE = "-" * 72
+_HEAD = re.compile(
+    r"\n*^(?:Transcript of \S+ after entry|Protokoll von \S+ nach Eintrag) \d+, \w+ \w+ \S+:\n"
+    r"  head .*\n  signature .*\n +[0-9a-f]+\n  key .*\n?",
+    re.M,
+)
+_INNER = re.compile(r"<body>\s*<div[^>]*>\n?(.*?)\n?</div>\s*</body>", re.S)
+
+
+def next_digest(now: datetime, zone: str) -> datetime:
+    """The next time at which a digest goes to somebody in this zone."""
+    today = now.astimezone(ZoneInfo(zone)).date()
+    mornings = (on_the_wall(datetime.combine(today + timedelta(days=ahead), MORNING), zone) for ahead in (0, 1, 2))
+    return next(morning for morning in mornings if morning > now).astimezone(UTC)
+
+
+def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> bool:
+    """Whether a letter of this kind can wait for the digest: not when the seat must answer soon after."""
+    if kind not in CAN_WAIT:
+        return False
+    clock = match.clocks.get(seat) if match and match.asked(seat) else None
+    deadline = clock.deadline if clock else None
+    return deadline is None or deadline >= digest + MARGIN
+
+
+def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "") -> Out:
+    """One letter that says what each of these says, in their order; the last one's place is its own."""
+    last = outs[-1]
+    if len(outs) == 1:
+        return last
+    threads = {tuple(out.references[:1]) for out in outs}
+    same = len(threads) == 1
+    texts = [_words(out.text).strip("\n") for out in outs]
+    for at, text in enumerate(texts):
+        if (head := _HEAD.search(text)) and any(head[0].strip() in later for later in texts[at + 1 :]):
+            texts[at] = _HEAD.sub("", text).rstrip("\n")
+    parts = [preface.strip("\n"), *texts] if preface else texts
+    one = Out(_subject(outs, same=same), f"\n\n{_RULE}\n\n".join(parts) + "\n")
+    if any(out.html for out in outs):
+        inner = [
+            _inner(_words(out.html)) if out.html else _preformatted(text)
+            for out, text in zip(outs, texts, strict=True)
+        ]
+        if preface:
+            inner.insert(0, _preformatted(preface.strip("\n")))
+        one.html = render("letters/together.html", title=one.subject, parts=inner)
+    one.pictures = list({picture[0]: picture for out in outs for picture in out.pictures}.values())
+    one.attachments = list({attached[0]: attached for out in outs for attached in out.attachments}.values())
+    if same:
+        one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
+        one.references = last.references
+    return one
+
+
+def _subject(outs: Sequence[Out], *, same: bool) -> str:
+    """What the letter is about: the subjects one after the other, what they have in common once."""
+    subjects = list(dict.fromkeys(out.subject for out in outs))
+    if not same:
+        matches = dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects)
+        return Phrase("[pbem] Your digest: {matches}", matches=", ".join(matches))
+    first = subjects[0]
+    common = first.partition(", ")[0] + ", "
+    others = [subject.removeprefix(common) for subject in subjects[1:]]
+    return "; ".join([first, *(others if len(others) < _NAMED else ["...", *others[-2:]])])
+
+
+def _inner(text: str) -> str:
+    found = _INNER.search(text)
+    assert found is not None, "letters/letter.html frames every HTML part"
+    return found[1]
+
+
+def _words(text: Draft | str | None) -> str:
+    assert isinstance(text, str), "what is put together was put into words before"
+    return text
+
+
+def _preformatted(text: str) -> str:
+    return f'<pre style="white-space:pre-wrap">{html.escape(text)}</pre>'
+
+
+def pack(out: Out) -> bytes:
+    """A letter as it is kept until its digest goes."""
+    document = {
+        "subject": out.subject,
+        "text": out.text,
+        "html": out.html,
+        "pictures": [[one, name, _to_text(content)] for one, name, content in out.pictures],
+        "attachments": [[name, kind, _to_text(content)] for name, kind, content in out.attachments],
+        "reply_to": out.reply_to,
+        "detail": out.detail,
+        "place": out.place,
+        "references": list(out.references),
+        "watch": [*out.watch[:2], out.watch[2].isoformat()] if out.watch else None,
+    }
+    return json.dumps(document).encode()
+
+
+def unpack(content: bytes) -> Out:
+    """The letter again."""
+    document: dict[str, Any] = json.loads(content)
+    watch = document["watch"]
+    return Out(
+        document["subject"],
+        document["text"],
+        document["html"],
+        [(one, name, base64.b64decode(content)) for one, name, content in document["pictures"]],
+        [(name, kind, base64.b64decode(content)) for name, kind, content in document["attachments"]],
+        document["reply_to"],
+        document["detail"],
+        tuple(document["place"]) if document["place"] else None,
+        document["references"],
+        watch=(watch[0], watch[1], datetime.fromisoformat(watch[2])) if watch else None,
+    )
+
+
+def _to_text(content: bytes) -> str:
+    return base64.b64encode(content).decode()

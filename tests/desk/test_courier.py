@@ -1,0 +1,121 @@
+"""Letters that are late by no fault of who plays: clocks stand as long as they are under way."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from golden import reads_like
+from referee import Referee, attachment, body
+
+from pbem.desk.forms import Letters
+from pbem.match.verify import verify
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+def types(referee: Referee) -> list[str]:
+    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
+    return [json.loads(row[0])["type"] for row in rows]
+
+
+def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+    return referee.begun(f"fleet: cost:3\n{options}", ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
+
+
+def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(5 * HOUR)
+    referee.send(ann, "status m1\n", sign=False)
+    assert "Sunday 8 March 2026, 12:00 UTC" in ann.text, "the other's clock goes on"
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert "Sunday 8 March 2026, 12:00 UTC" in body(
+        next(one for one in bob.letters if str(one["Subject"]).endswith("turn 1"))
+    )
+    assert "Sunday 8 March 2026, 17:10 UTC" in bob.text
+    reads_like(bob.last, "clock/late-letter")
+    assert b"20260308T171000Z" in attachment(bob.last, ".ics").replace(b"-", b"").replace(b":", b"")
+    assert types(referee)[-2:] == ["halted", "moved"]
+    referee.open_desk()
+    referee.send(bob, "status m1\n", sign=False)
+    assert "A letter could not be delivered to you at once" in bob.text
+    referee.wait(11 * DAY)
+    referee.send(ann, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(ann.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+
+
+def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(timedelta(minutes=45))
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert types(referee)[-1] == "turn"
+    assert referee.outbox.watched(10) == []
+
+
+def test_nobody_misses_a_turn_whose_letter_is_under_way(referee: Referee) -> None:
+    ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.send(ann, "report m1\n", sign=False)
+    referee.send(ann, ann.filled("orders", "final"))
+    referee.wait(3 * DAY)
+    assert types(referee)[-1] == "halted"
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert "Wednesday 4 March 2026, 14:10 UTC" in bob.text
+    referee.wait(2 * HOUR)
+    assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
+
+
+def test_what_was_answered_meanwhile_moves_nothing(referee: Referee) -> None:
+    """Bob asked for the report in another way: nothing is late any more."""
+    ann, bob = begun(referee)
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(timedelta(minutes=40))
+    form = ann.filled("orders", "final").replace("player ann", "player bob")
+    referee.turn((ann, ""))
+    referee.send(bob, form)
+    assert types(referee)[-1] == "turn"
+    entries = len(types(referee))
+    referee.wait(timedelta(minutes=10))
+    referee.away.clear()
+    referee.wait(DAY)
+    assert len(types(referee)) == entries
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee, *, crash: bool) -> None:
+    ann, bob = begun(referee)
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(2 * DAY)
+    for row in referee.database.rows(
+        "SELECT id FROM outbox WHERE recipient = ? AND state = 'waiting'", (bob.address,)
+    ):
+        referee.database.execute("UPDATE outbox SET state = 'leased' WHERE id = ?", (row["id"],))
+        referee.outbox.failed(row["id"], "550 no more", referee.now, None)
+    referee.work()
+    if crash:
+        referee.open_desk()
+    assert types(referee)[-3:] == ["halted", "halted", "moved"]
+    referee.wait(30 * DAY)
+    assert types(referee).count("missed") == 1, "that is Ann: who cannot be reached misses nothing"
+    referee.away.clear()
+    referee.send(bob, "press m1\nhere I am\nend\n")
+    assert types(referee)[-1] == "moved"
+    referee.send(bob, "status m1\n", sign=False)
+    assert "Your orders are due by\n    Thursday 9 April 2026, 12:00 UTC" in bob.text

@@ -1,0 +1,152 @@
+"""All matches on one page, the diary of a match, and how reliable players are: read as those who get them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from golden import reads_like
+from referee import Referee, body, form_in
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+DAY = timedelta(days=1)
+SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
+
+
+def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+    return referee.begun(f"fleet: cost:3\n{options}", SETUPS)
+
+
+class TestStatus:
+    def test_all_own_matches_on_one_page(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "kind: scored\ngames: 3")
+        referee.turn((ann, ""), (bob, ""))
+        referee.send(bob, "set timezone Europe/Berlin\n")
+        carl = referee.registered("carl")
+        referee.send(bob, "new dueling-masters with carl\nend\n")
+        referee.send(carl, "new spaceships with bob\nend\n")
+        referee.send(bob, "new shoot-em-up\nseats: 2\nend\n")
+        referee.send(bob, "new spaceships with ann\nend\n")
+        referee.send(ann, form_in(body(ann.find("proposes a match")), "accept", lines=1))
+        referee.send(ann, "resign m1 game 1\n")
+        referee.send(bob, f"vacation {(referee.now + 20 * DAY).date()} to {(referee.now + 22 * DAY).date()}\n")
+        referee.send(ann, ann.find("game 2, your setup") and "status\n", sign=False)
+        assert "bob is away from 2026-03-21 to 2026-03-23" in ann.text
+        referee.send(bob, "status\n", sign=False)
+        reads_like(bob.last, "history/status-of-all")
+
+    def test_it_does_not_say_whether_the_other_has_ordered(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "status\n", sign=False)
+        before = ann.text
+        referee.send(bob, bob.filled("orders", "Gx3"))
+        referee.send(ann, "status\n", sign=False)
+        assert ann.text == before
+
+    def test_without_a_match(self, referee: Referee) -> None:
+        ann, _ = referee.agreed()
+        carl = referee.registered("carl")
+        referee.send(carl, "status\n", sign=False)
+        assert "You have no match that is played or proposed." in carl.text
+        referee.send(ann, "resign m1 match\n")
+        referee.send(ann, "status\n", sign=False)
+        assert "One more match is over" in ann.text
+
+    def test_one_that_was_missed_and_one_that_nobody_reaches(self, referee: Referee) -> None:
+        ann, _ = begun(referee)
+        referee.wait(12 * DAY)
+        referee.send(ann, "status\n", sign=False)
+        assert "That time is over." in ann.text
+        assert "bob has missed the time." in ann.text
+
+
+class TestDiary:
+    def test_what_happened_and_when(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "kind: scored\ngames: 2")
+        referee.send(bob, "set timezone America/New_York\n")
+        referee.turn((ann, ""), (bob, ""))
+        referee.wait(DAY / 8)
+        referee.send(ann, "press m1\nShall we call it a draw?\nend\n")
+        referee.send(ann, "draw m1 offer\n")
+        referee.send(bob, "draw m1 decline\n")
+        referee.send(bob, "vacation 2026-03-05 to 2026-03-07\n")
+        referee.outage(timedelta(hours=3))
+        referee.send(ann, "extend m1 2d\n")
+        referee.wait(20 * DAY)
+        referee.registered("carl")
+        referee.send(ann, ann.filled("orders", "final"))
+        referee.send(ann, "substitute m1 carl for bob\n")
+        referee.send(ann, form_in(ann.text, "substitute"))
+        carl = referee.people["carl@mail.example"]
+        referee.send(carl, form_in(carl.text, "substitute"))
+        referee.send(carl, "set timezone Europe/Berlin\n")
+        referee.send(carl, "resign m1 game 1\n")
+        referee.send(carl, "diary m1\n", sign=False)
+        reads_like(carl.last, "history/diary")
+        assert "call it a draw" not in carl.text
+        referee.send(ann, "resign m1 match\n")
+        referee.send(ann, "diary m1\n", sign=False)
+        assert "the match is closed; carl has won" in ann.text
+
+    def test_of_a_match_of_others(self, referee: Referee) -> None:
+        begun(referee)
+        carl = referee.registered("carl")
+        referee.send(carl, "diary m1\n")
+        assert "you have no such match" in carl.text
+
+    def test_before_it_began(self, referee: Referee) -> None:
+        ann, _ = referee.registered("ann"), referee.registered("bob")
+        referee.send(ann, "new spaceships with bob\nend\n")
+        referee.send(ann, "diary m1\n")
+        assert "nothing has happened yet" in ann.text
+
+    def test_reports_of_earlier_games_come_again(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "kind: scored\ngames: 2")
+        referee.turn((ann, ""), (bob, ""))
+        referee.turn((ann, ""), (bob, "Rv1"))
+        referee.send(ann, "resign m1 game 1\n")
+        referee.open_desk()
+        referee.send(bob, "report m1 game 1 turn 2\n", sign=False)
+        again = body(bob.find("game 1, turn 2, again"))
+        assert "Turn 2" in again
+        assert "Rv1" in again
+
+
+class TestReliability:
+    def test_is_counted_and_shown_before_one_accepts(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: pass\nkind: scored\ngames: 3")
+        for _ in range(4):
+            referee.turn((ann, ""), (bob, ""))
+        referee.send(ann, ann.filled("orders", "final"))
+        referee.wait(11 * DAY)
+        referee.send(bob, "whoami\n", sign=False)
+        assert "You sent 5 of 6 turns in time (too few to tell much)." in bob.text
+        for _ in range(5):
+            referee.turn((ann, ""), (bob, ""))
+        carl = referee.registered("carl")
+        referee.send(carl, "whoami\n", sign=False)
+        assert "You have not been asked for a turn yet." in carl.text
+        referee.send(bob, "new spaceships with carl\nend\n")
+        reads_like(carl.last, "history/proposal-of-bob")
+        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        referee.send(bob, "new spaceships\nend\n")
+        referee.send(carl, "list open\n", sign=False)
+        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        referee.send(carl, "join m3\n")
+        assert "bob sent 10 of 11 turns in time (90%)." in carl.text
+        assert "carl has not been asked for a turn yet." in bob.text
+        nemo = referee.person("nemo")
+        referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
+        assert "bob sent 10 of 11 turns in time (90%)." in nemo.text
+
+    def test_what_came_late_counts_once(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, ann.filled("orders", "final"))
+        referee.wait(11 * DAY)
+        referee.turn((bob, ""))
+        referee.send(bob, "whoami\n", sign=False)
+        assert "You sent 1 of 2 turns in time" in bob.text
+        referee.send(ann, "whoami\n", sign=False)
+        assert "You sent 2 of 2 turns in time" in ann.text

@@ -1,0 +1,270 @@
+"""A seat that changes hands: handed over, or taken from who is gone; what each gets to read, and the proof."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from golden import reads_like
+from referee import Referee, attachment, body, form_in
+
+from pbem.desk.forms import Letters
+from pbem.desk.kept import kept
+from pbem.match.against import Against
+from pbem.match.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3"
+ANN = "MD Rv1 Rv2 Rv3"
+BOB = "MD Gz3 Gz4 Gz5"
+DAY = timedelta(days=1)
+
+
+def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbox]:
+    """A match of Ann and Bob, after a turn; Carl is registered, too."""
+    ann, bob = referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
+    referee.turn((ann, "Gx3"), (bob, ""))
+    assert "turn 1" in str(bob.find("turn 1")["Subject"])
+    return ann, bob, referee.registered("carl")
+
+
+def types(referee: Referee) -> list[str]:
+    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
+    return [json.loads(row[0])["type"] for row in rows]
+
+
+def proved(referee: Referee, person: Mailbox) -> list[str]:
+    referee.send(person, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(person.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+def says(referee: Referee, person: Mailbox, text: str = "substitute m1 carl for bob\n") -> None:
+    """Say it, and sign the form that the answer brings."""
+    referee.send(person, text)
+    referee.send(person, form_in(person.text, "substitute"))
+
+
+class TestHandedOver:
+    def test_by_the_player_with_the_opponents_consent(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee)
+        says(referee, bob)
+        assert "others have yet to agree" in bob.text
+        assert len(carl.letters) == 2, "nobody is asked before all agree"
+        reads_like(ann.last, "substitutes/asked-for-consent")
+        referee.send(ann, form_in(ann.text, "substitute"))
+        assert "carl has been asked" in ann.text
+        reads_like(carl.last, "substitutes/will-you-take-the-seat")
+        for secret in ("Gz3", "Gz4", "MD"):
+            assert secret not in carl.text
+        referee.wait(DAY)
+        referee.send(carl, form_in(body(carl.find("will you")), "substitute"))
+        reads_like(carl.find("your seat"), "substitutes/welcome")
+        reads_like(ann.last, "substitutes/taken")
+        reads_like(bob.last, "substitutes/left")
+        assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 1\n")
+        referee.open_desk()
+        referee.send(bob, "status m1\n", sign=False)
+        assert "you have no such match" in bob.text
+        for shot in ("Rv1", "Rv2", "Rv3"):
+            referee.turn((ann, ""), (carl, shot))
+        end = ann.find("the end")
+        assert "carl wins after 4 turns." in body(end)
+        found = proved(referee, ann)
+        assert "seat 2 wants carl in seat 2, signed" in found
+        assert "seat 1 wants carl in seat 2, signed" in found
+        assert any(line.startswith("carl takes seat 2, as all agreed, signed; from here on") for line in found)
+        referee.send(ann, "standings\n", sign=False)
+        assert "bob" not in ann.text, "who leaves in good order has given nothing up"
+
+    def test_every_letter_agrees_with_the_bundle(self, referee: Referee) -> None:
+        """Those of Bob, too: his commitment, and the receipt of orders that were given up with the seat."""
+        ann, bob, carl = begun(referee)
+        referee.send(bob, bob.filled("orders", "Rv1"))
+        says(referee, bob)
+        says(referee, ann)
+        referee.send(carl, form_in(carl.text, "substitute"))
+        for shot in ("Rv1", "Rv2", "Rv3"):
+            referee.turn((ann, ""), (carl, shot))
+        state = Proved()
+        checks = list(verify(attachment(ann.find("the end"), ".zip"), Letters, proved=state))
+        assert all(check.holds for check in checks), checks[-1]
+        assert state.bundle
+        assert state.match
+        against = Against(state.bundle, state.match, state.told)
+        letters = [*ann.letters, *bob.letters, *carl.letters]
+        judged = [against.judge(kept(str(letter["Subject"]), letter.as_bytes())) for letter in letters]
+        assert {letter.standing for letter in judged} <= {"silent", "agrees"}, [
+            (letter.kept.source, letter.findings) for letter in judged if letter.standing not in {"silent", "agrees"}
+        ]
+        given_up = [finding.found for letter in judged for finding in letter.findings if "given up" in finding.found]
+        assert given_up
+
+    def test_orders_that_wait_are_given_up_and_the_clock_starts_anew(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee, "settle: 1h")
+        referee.send(bob, bob.filled("orders", "Rv1"))
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        says(referee, bob)
+        says(referee, ann)
+        referee.wait(timedelta(minutes=30))
+        referee.send(carl, form_in(carl.text, "substitute"))
+        referee.wait(2 * DAY)
+        assert types(referee)[-1] == "substituted", "nothing of Bob's is left that could be resolved"
+        assert "Sunday 8 March 2026, 12:30 UTC" in body(carl.find("your seat"))
+        referee.open_desk()
+        referee.send(carl, carl.filled("orders", "Rv3"))
+        referee.wait(DAY)
+        assert types(referee)[-1] == "turn"
+
+    def test_orders_in_advance_and_by_default_are_given_up(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee, "miss: default")
+        referee.send(bob, bob.filled("orders", "Rv2").replace("turn 2", "turn 3"))
+        referee.send(bob, bob.filled("orders", "").replace("turn 2", "default"))
+        rows = "SELECT count(*) FROM submissions WHERE seat = 2 AND turn NOT IN (0, 1)"
+        assert referee.database.scalar(rows) == 2
+        says(referee, bob)
+        says(referee, ann)
+        referee.send(carl, form_in(carl.text, "substitute"))
+        assert referee.database.scalar(rows) == 0
+        referee.open_desk()
+        referee.turn((ann, ""), (carl, ""))
+        referee.send(carl, "status m1\n", sign=False)
+        assert "No orders of yours stand." in carl.text
+        proved(referee, ann)
+
+    def test_before_a_game_has_begun(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        carl = referee.registered("carl")
+        referee.send(bob, bob.filled("setup", BOB))
+        says(referee, bob)
+        says(referee, ann)
+        referee.send(carl, form_in(carl.text, "substitute"))
+        referee.send(ann, ann.filled("setup", ANN))
+        assert types(referee)[-1] == "substituted", "Bob's setup went with him"
+        referee.open_desk()
+        referee.send(carl, carl.filled("setup", "MD Bz1 Bz2 Bz3"))
+        assert types(referee)[-1] == "commitments"
+        referee.send(ann, "resign m1 match\n")
+        assert "MD Bz1 Bz2 Bz3" in body(ann.find("the end"))
+        proved(referee, carl)
+
+    def test_with_none_it_is_taken_back_or_refused(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee)
+        says(referee, bob)
+        says(referee, ann, "substitute m1 none for bob\n")
+        reads_like(bob.last, "substitutes/refused-by-the-opponent")
+        assert len(carl.letters) == 2
+        for person in (bob, ann):
+            referee.send(person, "substitute m1 carl for bob # anew\n")
+            referee.send(person, "# anew\n" + form_in(person.text, "substitute"))
+        referee.send(carl, "substitute m1 none for bob\n")
+        assert "You do not take the seat of bob" in carl.text
+        reads_like(ann.last, "substitutes/declined")
+        assert "carl does not want the seat" in bob.text
+        assert types(referee)[-1] == "substitute"
+        proved(referee, ann)
+
+
+class TestGone:
+    def test_who_missed_the_time(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee, "keys: demanded")
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        says_so = "substitute m1 carl for bob\n"
+        referee.send(ann, says_so)
+        assert "bob plays on" in ann.text
+        referee.wait(11 * DAY)
+        assert "substitute m1 NAME for bob" in body(ann.find("the time is over"))
+        says(referee, ann, f"{says_so}# now\n")
+        assert "carl has been asked" in ann.text
+        assert "It is your seat" in bob.text
+        referee.send(carl, form_in(carl.text, "substitute"))
+        reads_like(bob.last, "substitutes/replaced")
+        referee.open_desk()
+        referee.send(carl, carl.filled("orders", "final\nRv1"))
+        referee.wait(timedelta(minutes=10))
+        assert types(referee)[-1] == "turn"
+        referee.send(ann, "resign m1 match\n")
+        assert "carl" in proved(referee, ann)[-1]
+        referee.send(ann, "standings\n", sign=False)
+        row = next(line for line in ann.text.splitlines() if line.endswith("bob"))
+        assert row.split()[-2:] == ["1", "bob"], "it counts as abandoned for who left silently"
+
+    def test_who_comes_back_keeps_the_seat(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee)
+        referee.wait(11 * DAY)
+        says(referee, ann)
+        form = form_in(carl.text, "substitute")
+        referee.send(bob, bob.filled("orders", "Rv1"))
+        referee.send(carl, form)
+        assert "you have no such match" in carl.text
+        assert types(referee)[-1] == "substitute"
+        referee.send(ann, ann.filled("orders", "final\nRv1"))
+        referee.wait(DAY)
+        assert types(referee)[-1] == "turn"
+        proved(referee, ann)
+
+    def test_after_an_empty_order_was_played(self, referee: Referee) -> None:
+        ann, _bob, carl = begun(referee, "miss: pass")
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.wait(11 * DAY)
+        assert types(referee)[-1] == "turn"
+        says(referee, ann)
+        referee.send(carl, form_in(carl.text, "substitute"))
+        assert types(referee)[-1] == "substituted"
+        referee.turn((ann, ""), (carl, "Rv1"))
+        proved(referee, carl)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("substitute m1 carl for bob", "bob plays on"),
+            ("substitute m1 nemo for ann", "no player is called nemo"),
+            ("substitute m1 bob for ann", "bob has a seat in this match already"),
+            ("substitute m1 carl for dora", "dora has no seat in this match"),
+            ("substitute m1 none for bob", "nobody was named for the seat of bob"),
+            ("substitute m1 carl", "say for whom"),
+            ("substitute m1 carl for ann\nserver other.example\nplayer ann\nprev 00\nend", "this is `server"),
+            ("substitute m2 carl for ann", "you have no such match"),
+        ],
+    )
+    def test_what_makes_no_sense(self, referee: Referee, text: str, said: str) -> None:
+        ann, _, _ = begun(referee)
+        before = types(referee)
+        referee.send(ann, f"{text}\n")
+        assert said in ann.text
+        assert types(referee) == before
+
+    def test_somebody_who_was_not_asked(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee)
+        dora = referee.registered("dora")
+        says(referee, bob)
+        referee.send(carl, "substitute m1 carl for bob\n")
+        assert "you have no such match" in carl.text
+        says(referee, ann)
+        referee.send(dora, form_in(carl.text, "substitute").replace("carl", "dora"))
+        assert "you have no such match" in dora.text
+        form = form_in(carl.text, "substitute")
+        for old, new, said in (
+            ("for bob", "for ann", "you were asked to take the seat of bob"),
+            ("for bob\n", "for bob\n00000000 ", "the hash of the agreed rules is"),
+            ("player carl", "player dora", "this is `player carl`"),
+        ):
+            referee.send(carl, form.replace(old, new))
+            assert said in carl.text
+        referee.send(carl, form, sign=False)
+        assert "must be signed" in carl.text
+        assert "substituted" not in types(referee)
+
+    def test_a_match_that_demands_keys(self, referee: Referee) -> None:
+        ann, _, _ = begun(referee, "keys: demanded")
+        with referee.database.transaction():
+            referee.database.execute("INSERT INTO players VALUES ('dora', 'dora@mail.example', '2026')")
+        referee.send(ann, "substitute m1 dora for ann\n")
+        assert "dora is registered without one" in ann.text
