@@ -222,6 +222,7 @@ class Config(_Table, frozen=True):
     delimiter: str = "+"
     operator: str = ""
     pages: str = ""
+    language: Literal["en", "de"] = "en"
     store: Path = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))

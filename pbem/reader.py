@@ -32,6 +32,7 @@ from pbem.identity.vouching import Voucher, vouch
 from pbem.mail import bounces
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, read
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -195,7 +196,7 @@ class _Letter(msgspec.Struct, frozen=True, tag=True):
 
 
 class _Unreadable(msgspec.Struct, frozen=True, tag=True):
-    reason: str
+    reason: Phrase
     letter: Letter | None
 
 
@@ -216,7 +217,7 @@ class _Bounce(msgspec.Struct, frozen=True, tag=True):
 
 
 class _BadKey(msgspec.Struct, frozen=True, tag=True):
-    reason: str
+    reason: Phrase
 
 
 class _Broken(msgspec.Struct, frozen=True, tag=True):
@@ -232,7 +233,18 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
 
 _Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
 
-_encoder = msgspec.msgpack.Encoder()
+
+def _document(value: object) -> object:
+    if isinstance(value, Phrase):
+        return value.document
+    raise NotImplementedError(type(value))
+
+
+def _phrase(_kind: type, document: object) -> Phrase:
+    return Phrase.read(document)
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
 class Worker:
@@ -243,7 +255,7 @@ class Worker:
         self._deadline = limits.reading.total_seconds()
         # Each nested part is sent along with the whole that it is cut from.
         self._most = 2 * (limits.depth + 2) * limits.message_bytes + 2**20
-        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply)
+        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._started = False
@@ -489,7 +501,7 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
     except Unreadable as error:
         return _Unreadable(error.reason, error.letter)
     except BadKey as error:
-        return _BadKey(str(error))
+        return _BadKey(error.reason)
     except MemoryError:
         raise  # whatever is left of this process is not to be trusted with another letter
     except Exception as error:

@@ -36,6 +36,8 @@ class Caller:
     match: int | None
     """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
     now: datetime
+    language: str
+    """What the answer is written in."""
     proof: Proof | None = None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
     waits: bool = False

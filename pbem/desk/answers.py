@@ -24,12 +24,13 @@ from pbem.desk.hours import Hours
 from pbem.desk.substitutes import Substitutes
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.identity import BadKey
+from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
-from pbem.match.life import RUNNING, Step
+from pbem.match.life import PHASES, RUNNING, Step
 from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
 from pbem.match.transcript import digest
+from pbem.phrase import Phrase, either
 from pbem.store.database import stamp
 from pbem.store.players import Challenge, KeyRow
 
@@ -60,10 +61,12 @@ _WAITING = 5
 _PATIENCE = timedelta(days=1)
 """How long they wait, once somebody else registers from there."""
 
-_ELSEWHERE = (
+_ELSEWHERE = Phrase(
     "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
-    " {}, such as this one"
+    " {match}, such as this one"
 )
+
+_NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
 
 _OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
 """What is answered to somebody whose key or address is not the player's yet."""
@@ -114,11 +117,13 @@ class Answers(Tables):
             raise Refused(*command.faults)
         form = COMMANDS[command.name]
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
-            raise Refused(Fault(command.name, None, "your address is not registered here; write `help register`"))
+            raise Refused(Fault(command.name, None, _NOT_REGISTERED))
         if form.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)
         if caller.waits and command.name not in _OF_STRANGERS:
-            raise Refused(Fault(command.name, None, "the key of this letter, or its address, is not yours yet"))
+            raise Refused(
+                Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
+            )
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         answer: Answer = method(caller, command)
         return answer
@@ -127,15 +132,18 @@ class Answers(Tables):
         """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
         proof = caller.proof
         if caller.player is None or caller.player.level == "key" or proof is None:
-            raise Refused(Fault(command.name, None, "this must be signed with your key; `help signing` says how"))
-        if not proof.holds or proof.token is None:
+            raise Refused(
+                Fault(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
+            )
+        if proof.missing is not None:
             raise Refused(Fault(command.name, None, proof.missing))
+        assert proof.token is not None
         found = self.place(caller, command)
         if found is None or proof.again is not None:
             return
         match, row, _ = found
         if proof.token.place != (row.number, match.game, match.turn):
-            raise Refused(Fault(command.name, None, _ELSEWHERE.format(match.id)))
+            raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=match.id)))
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""
@@ -160,7 +168,7 @@ class Answers(Tables):
             forms = [COMMANDS[name] for name in self._keys.commands]
             return Answer("help_keys", {"forms": forms, "delay": self._keys.delay})
         if topic is not None:
-            raise Refused(Fault("help", topic, "no such command; `help` alone lists them all"))
+            raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
         return Answer("help", {"commands": COMMANDS.values()})
 
     def _games(self, _caller: Caller, _command: Command) -> Answer:
@@ -173,8 +181,9 @@ class Answers(Tables):
     def _rules(self, _caller: Caller, command: Command) -> Answer:
         game = command.arguments["rules"]
         if game not in GAMES:
-            raise Refused(Fault("rules", game, f"no such game; there are: {', '.join(GAMES)}"))
-        out = Out(f"[pbem] The rules of {rules(game).title}", self._clerk.render(f"{game}/rules.txt"))
+            raise Refused(Fault("rules", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
+        subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
+        out = Out(subject, self._clerk.draft(f"{game}/rules.txt"))
         return Answer("rules", {"title": rules(game).title}, letters=[out])
 
     def _sheet(self, caller: Caller, command: Command) -> Answer:
@@ -182,52 +191,62 @@ class Answers(Tables):
             return self._filled_sheet(caller, command)
         game = command.arguments["rules"]
         if game not in GAMES:
-            raise Refused(Fault("sheet", game, f"no such game; there are: {', '.join(GAMES)}"))
+            raise Refused(Fault("sheet", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
         boards = drawn(game)
         if boards is None:
-            raise Refused(Fault("sheet", game, "this game has no boards"))
+            raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        content = sheet(title, boards.blank(), self._clerk.render(f"{game}/sheet.txt", m=None))
-        return Answer("sheet", {"title": title, "file_name": name, "m": None}, [(name, "application/pdf", content)])
+        text = self._clerk.write(self._clerk.draft(f"{game}/sheet.txt", m=None), caller.language)
+        attachments = [(name, "application/pdf", sheet(title, boards.blank(), text))]
+        return Answer("sheet", {"title": title, "file_name": name, "m": None}, attachments)
 
     def _filled_sheet(self, caller: Caller, command: Command) -> Answer:
         """The sheet of a match as its player would have kept it: what the reports told, and the own orders."""
         if caller.player is None:
-            raise Refused(Fault("sheet", command.match, "your address is not registered here; write `help register`"))
+            raise Refused(Fault("sheet", command.match, _NOT_REGISTERED))
         seated = self._table(caller, command)
         match, boards = seated.match, drawn(seated.match.terms.game)
         view = match.view(seated.seat)
         if boards is None or view is None:
-            raise Refused(Fault("sheet", match.id, "the game has not begun; `sheet GAME` brings an empty one"))
+            raise Refused(
+                Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
+            )
         facts = self._facts(seated)
         mine = [orders.get(seated.seat, "").split("\n") for orders in match.played]
         title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
-        text = self._clerk.render(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
-        attachments = [(name, "application/pdf", sheet(title, boards.boards(view), text))]
+        draft = self._clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+        content = sheet(title, boards.boards(view), self._clerk.write(draft, caller.language))
+        attachments = [(name, "application/pdf", content)]
         return Answer("sheet", {"title": title, "file_name": name} | facts, attachments, seated.place)
 
     def _register(self, caller: Caller, command: Command) -> Answer:
         name = command.arguments["name"]
         if caller.player is not None:
-            raise Refused(Fault("register", name, f"your address is already registered as {caller.player.name}"))
+            raise Refused(
+                Fault(
+                    "register", name, Phrase("your address is already registered as {name}", name=caller.player.name)
+                )
+            )
         if self._players.by_name(name) or name in _NO_NAMES:
-            raise Refused(Fault("register", name, "this name is taken; choose another"))
+            raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
             return self._register_mailbox(caller, name)
         try:
             key = self._parse_key(given, caller.now)
         except BadKey as error:
-            raise Refused(Fault("register", None, str(error))) from error
+            raise Refused(Fault("register", None, error.reason)) from error
         if key.state != "pinned":
-            raise Refused(Fault("register", key.fingerprint, f"this key is {key.state}"))
+            raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
         if self._players.owner(key.fingerprint):
-            raise Refused(Fault("register", key.fingerprint, "this key is already registered"))
+            raise Refused(Fault("register", key.fingerprint, Phrase("this key is already registered")))
         challenge = self._world(caller.now).salt()
         waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
         others = [old for old in self._players.challenges(caller.address) if old.key != waiting.key]
         if len(others) >= _WAITING:
-            raise Refused(Fault("register", None, "too many registrations of this address wait; come back in a day"))
+            raise Refused(
+                Fault("register", None, Phrase("too many registrations of this address wait; come back in a day"))
+            )
         self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
         facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
         return Answer("register", facts)
@@ -238,9 +257,10 @@ class Answers(Tables):
         if proof is None or (proof.holds and proof.token and proof.token.name != name):
             detail = self._mailboxes.invite(caller.address, name, caller.now)
             return Answer("register_mailbox", {"name": name}, reply_to=detail)
-        if not proof.holds:
+        if proof.missing is not None:
             raise Refused(Fault("register", None, proof.missing))
         self._players.add(name, caller.address, None, stamp(caller.now))
+        self._keep_language(caller, name)
         self._people.speak(caller.address)
         self._gathering.welcome(name, caller.address, caller.now)
         return Answer("registered_mailbox", {"name": name, "games": self._titles()})
@@ -254,26 +274,36 @@ class Answers(Tables):
         if caller.player is not None and caller.player.name == name:
             return self._account(caller.player)
         if waiting is None:
-            raise Refused(Fault("confirm", None, "no registration of this address waits for an answer"))
+            raise Refused(Fault("confirm", None, Phrase("no registration of this address waits for an answer")))
         wanted = {"confirm": waiting.name, "server": self._server, "challenge": waiting.challenge}
         given = {"confirm": name, **command.fields}
         faults = [
-            Fault("confirm", f"{key} {given.get(key, '')}", f"the form said `{key} {value}`")
+            Fault(
+                "confirm",
+                f"{key} {given.get(key, '')}",
+                Phrase("the form said `{key} {value}`", key=key, value=value),
+            )
             for key, value in wanted.items()
             if given.get(key) != value
         ]
         if self._players.by_name(name):
-            faults.append(Fault("confirm", name, "this name was taken meanwhile; register another"))
+            faults.append(Fault("confirm", name, Phrase("this name was taken meanwhile; register another")))
         if self._players.owner(waiting.key.fingerprint):
-            faults.append(Fault("confirm", None, "this key was registered meanwhile"))
+            faults.append(Fault("confirm", None, Phrase("this key was registered meanwhile")))
         if faults:
             raise Refused(*faults)
         self._players.add(name, caller.address, waiting.key, stamp(caller.now))
+        self._keep_language(caller, name)
         self._players.answered(caller.address)
         self._people.speak(caller.address)
         self._gathering.welcome(name, caller.address, caller.now)
         code = self._keys.new_code(name, caller.now)
         return Answer("confirm", {"name": name, "games": self._titles(), "code": code})
+
+    def _keep_language(self, caller: Caller, player: str) -> None:
+        """Go on in the language in which the new player was answered, where that is not the server's own."""
+        if caller.language != self._clerk.language:
+            self._players.choose(player, "language", caller.language)
 
     # For players.
 
@@ -283,6 +313,7 @@ class Answers(Tables):
 
     def _account(self, player: PlayerRow) -> Answer:
         chosen = {name: self._players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
+        chosen["language"] = self._clerk.language_of(player)
         return Answer(
             "whoami", self._keys.account(player) | {"settings": chosen, "turns": self._people.turns(player.name)}
         )
@@ -333,7 +364,7 @@ class Answers(Tables):
         if command.arguments.get("default") or (given or 0) > seated.match.turn:
             return self._early.withdraw(seated, command, caller)
         if given is not None and given != seated.match.turn:
-            raise Refused(Fault("clear", f"turn {given}", "that turn is not the one being played"))
+            raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
         step = Step(seated.match, self._world(caller.now))
         submission = step.clear(seated.seat)
         where = step.match.setups if step.match.phase == "setup" else step.match.orders
@@ -361,9 +392,15 @@ class Answers(Tables):
         seated = self._table(caller, command)
         match = seated.match
         if match.position is None or match.phase != "playing":
-            raise Refused(Fault("preview", None, "no turn is being played"))
+            raise Refused(Fault("preview", None, Phrase("no turn is being played")))
         if command.arguments["turn"] != match.turn:
-            raise Refused(Fault("preview", f"turn {command.arguments['turn']}", f"turn {match.turn} is being played"))
+            raise Refused(
+                Fault(
+                    "preview",
+                    f"turn {command.arguments['turn']}",
+                    Phrase("turn {turn} is being played", turn=match.turn),
+                )
+            )
         orders = match.rules.order(match.position, seated.seat, command.block or "")
         return Answer("preview", {"orders": orders.text} | self._facts(seated), match=seated.place)
 
@@ -378,13 +415,15 @@ class Answers(Tables):
             wanted = list(range(1, last + 1))
         letter = self._clerk.old_turns(match, seated.row, seated.seat, game, wanted)
         if letter is None:
-            raise Refused(Fault("report", None, f"there is no report of that turn of game {game}"))
+            raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
         return Answer("report", {"count": len(wanted)} | self._facts(seated), match=seated.place, letters=[letter])
 
     def _transcript(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         if not seated.match.seq:
-            raise Refused(Fault("transcript", seated.match.id, "the transcript begins when everybody has accepted"))
+            raise Refused(
+                Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
+            )
         content, name = self._clerk.bundle(seated.match, seated.row, seated.seat)
         attachments = [(name, "application/zip", content)]
         return Answer("transcript", {"file_name": name} | self._facts(seated), attachments, seated.place)
@@ -392,17 +431,17 @@ class Answers(Tables):
     def _press(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         if caller.verdict.kind != "valid" and caller.match != seated.row.number:
-            raise Refused(Fault("press", None, "sign it, or answer a letter of this match"))
+            raise Refused(Fault("press", None, Phrase("sign it, or answer a letter of this match")))
         if seated.match.phase in ("declined", "withdrawn"):
-            raise Refused(Fault("press", None, f"this match was {seated.match.phase}"))
+            raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
         text = (command.block or "").strip()
         if not text:
-            raise Refused(Fault("press", None, "the message is empty"))
+            raise Refused(Fault("press", None, Phrase("the message is empty")))
         by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
         for row in seated.row.seats:
             if row.seat != seated.seat:
                 facts = {"by": by, "text": text, "everybody": everybody}
-                self._write_to(seated, row.seat, "press", f"{by} writes to you", caller.now, **facts)
+                self._write_to(seated, row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
         self._archive.matches.note_press(seated.row.number, by, stamp(caller.now))
         if everybody:
             self._archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
@@ -414,15 +453,16 @@ class Answers(Tables):
         match = seated.match
         whole, game = command.arguments.get("whole", False), command.arguments.get("game")
         if not whole and match.phase in RUNNING and game != match.game:
-            wanted = f"`resign {match.id} game {match.game}` or `resign {match.id} match`"
-            raise Refused(Fault("resign", None, f"say what you resign: {wanted}"))
+            wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
+            raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
         step = Step(match, self._world(caller.now))
         step.resign(seated.seat, caller.signed, whole_match=whole)
         by, level = match.name(seated.seat), caller.signed.level
-        what = "the whole match" if whole else f"game {match.game} of match"
+        what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
+        subject = Phrase("{by} resigned", by=by)
         for seat in match.seats:
             if seat != seated.seat:
-                self._write_to(seated, seat, "resigned", f"{by} resigned", caller.now, by=by, what=what, level=level)
+                self._write_to(seated, seat, "resigned", subject, caller.now, by=by, what=what, level=level)
         self._commit(seated, step)
         return Answer("resign", {"what": what} | self._facts(seated), match=seated.place)
 

@@ -11,6 +11,7 @@ from pbem.desk.answer import Answer
 from pbem.desk.ratings import PROVISIONAL
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.phrase import Phrase
 from pbem.store.database import stamp
 
 if TYPE_CHECKING:
@@ -55,10 +56,12 @@ class Around(Tables):
         name = command.match or ""
         loaded = self._archive.load(int(name.removeprefix("m") or 0))
         if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
-            raise Refused(Fault("observe", name, "there is no such match to be watched"))
+            raise Refused(Fault("observe", name, Phrase("there is no such match to be watched")))
         match, row = loaded
         if match.seat_of(caller.player.name):
-            raise Refused(Fault("observe", name, "you play in it; `status` and `report` show what you may know"))
+            raise Refused(
+                Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
+            )
         self._people.speak(caller.address)
         self._people.observe(row.number, caller.player.name, stamp(caller.now))
         facts = {"m": self._clerk.public_facts(match, row), "view": match.view(None)}
@@ -68,7 +71,7 @@ class Around(Tables):
         assert caller.player is not None
         name = command.match or ""
         if not self._people.unobserve(int(name.removeprefix("m") or 0), caller.player.name):
-            raise Refused(Fault("unobserve", name, "you do not watch this match"))
+            raise Refused(Fault("unobserve", name, Phrase("you do not watch this match")))
         return Answer("unobserve", {"name": name})
 
     def _standings(self, _caller: Caller, _command: Command) -> Answer:

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.desk.digest import MOST, can_wait, next_digest, pack, together, unpack
-from pbem.desk.out import Out
+from pbem.desk.out import Draft, Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
+from pbem.mail.language import ENGLISH, asked_for
 from pbem.match import ahead, bundle
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
+    from pbem.mail.letter import Letter
     from pbem.match.life import Ended, Match, Notice, Submission
     from pbem.store.held import Held
     from pbem.store.matches import MatchRow
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["Clerk", "Out", "duration", "escaped", "named"]
+__all__ = ["Clerk", "Draft", "Out", "duration", "escaped", "named"]
 
 
 class Clerk:
@@ -58,7 +61,10 @@ class Clerk:
         held: Held,
         operator: str = "",
         pages: str = "",
+        language: str = ENGLISH,
     ) -> None:
+        self.language = language
+        """What is written to those who chose no other."""
         self._held = held
         self._operator = operator
         self._composer = composer
@@ -70,18 +76,27 @@ class Clerk:
         self._pages = pages
         self._mailboxes = mailboxes
 
-    def render(self, template: str, /, **facts: Any) -> str:
-        """The text of a template."""
-        about = {"server": self._composer.server, "operator": self._operator}
-        return self._composer.templates.render(template, **about, **facts)
+    def draft(self, template: str, /, **facts: Any) -> Draft:
+        """What a template is to say."""
+        return Draft(template, {"server": self._composer.server, "operator": self._operator, **facts})
+
+    def write(self, draft: Draft | str, language: str) -> str:
+        """The text of a draft, or a phrase of ours, in a language."""
+        templates = self._composer.templates.of(language)
+        return templates.render(draft.template, **draft.facts) if isinstance(draft, Draft) else templates.say(draft)
+
+    def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
+        """The language that a player chose; else the one that a letter asks for, else the server's own."""
+        chosen = self._players.setting(player.name, "language", "") if player else ""
+        return chosen or (letter and asked_for(letter)) or self.language
 
     def send(self, address: str, out: Out, now: datetime) -> int:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its number there.
 
         To a player without a key it has a Reply-To that is good for one letter.
         """
-        out.text = visible(out.text)
         player = self._players.by_address(address)
+        language = out.language or self.language_of(player)
         if player is not None and player.level == "mailbox":
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self.sub_address(out.detail)
@@ -89,15 +104,15 @@ class Clerk:
         message_id = self._composer.message_id(self._random(16).hex())
         raw = self._composer.compose(
             address,
-            out.subject,
-            out.text,
+            self.write(out.subject, language),
+            visible(self.write(out.text, language)),
             message_id=message_id,
             date=now,
             reply_to=out.reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=out.attachments,
-            html=out.html and visible(out.html),
+            html=visible(self.write(out.html, language)) if out.html else None,
             pictures=out.pictures,
         )
         return self._outbox.put(address, message_id, raw, now)
@@ -116,6 +131,8 @@ class Clerk:
         player = self._players.by_name(row.of(seat).player)
         if player is None:
             return
+        for _, out in outs:
+            self._put_into_words(out, self.language_of(player))
         if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
             zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
             due = next_digest(now, zone)
@@ -126,6 +143,11 @@ class Clerk:
         # What waits about the same match comes with it: nobody is to read of the end before the turn.
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
+
+    def _put_into_words(self, out: Out, language: str) -> None:
+        """Write what a letter says, in this language: from now on it is what it is."""
+        out.subject, out.text = self.write(out.subject, language), self.write(out.text, language)
+        out.html = self.write(out.html, language) if out.html else None
 
     def send_digests(self, now: datetime) -> None:
         """Send the digests that are due; without a key one for each match, for its reply address."""
@@ -151,8 +173,13 @@ class Clerk:
             self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
 
     def _send_as_one(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool) -> None:
-        preface = self.render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
-        one = together(outs, self.render, preface)
+        language = self.language_of(player)
+
+        def render(template: str, **facts: Any) -> str:
+            return self.write(self.draft(template, **facts), language)
+
+        preface = render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
+        one = together(outs, render, preface)
         for out in outs:
             if out is not one and out.detail and out.detail != one.detail:
                 self._mailboxes.give(out.detail, player, out.place, now)
@@ -178,7 +205,7 @@ class Clerk:
         for seat, outs in letters.items():
             self.post(row, seat, outs, latest, now)
 
-    def _observed(self, notice: Notice, row: MatchRow) -> str:
+    def _observed(self, notice: Notice, row: MatchRow) -> Draft:
         """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
         match, facts = notice.match, dict[str, Any]()
         if notice.kind == "turn":
@@ -191,16 +218,16 @@ class Clerk:
         elif notice.kind == "closed":
             facts = {"outcome": _outcome_of_match(match)}
         facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
-        return self.render("letters/observed.txt", **facts)
+        return self.draft("letters/observed.txt", **facts)
 
     def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
         """Press that its writer made public."""
         facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
-        write = partial(self.render, "letters/observed.txt", **facts)
-        self._to_observers(match, row, f"{match.rules.title}, {by} writes to all", now, write)
+        write = partial(self.draft, "letters/observed.txt", **facts)
+        self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
 
     def _to_observers(
-        self, match: Match, row: MatchRow, subject: str, now: datetime, write: Callable[[], str]
+        self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], Draft]
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else ""
@@ -208,7 +235,7 @@ class Clerk:
             player = self._players.by_name(name)
             if player is not None and not self._people.silent(player.address):
                 references = [self._composer.message_id(f"{match.id}.thread")]
-                self.send(player.address, Out(f"[pbem {match.id}] {subject}", text, references=references), now)
+                self.send(player.address, Out(_about(match, subject), text, references=references), now)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
@@ -274,7 +301,7 @@ class Clerk:
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, row, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
-        out.text = self.render(f"letters/{notice.kind}.txt", **facts)
+        out.text = self.draft(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
             facts["picture"] = None
             if match.position is not None:
@@ -282,7 +309,7 @@ class Clerk:
                 facts["boards"] = game.boards(facts["view"])
                 facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
                 facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
-            out.html = self.render(f"letters/{notice.kind}.html", **facts)
+            out.html = self.draft(f"letters/{notice.kind}.html", **facts)
         return out
 
     def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
@@ -292,12 +319,12 @@ class Clerk:
         out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
         return content_id
 
-    def thread(self, match: Match, row: MatchRow, seat: int, subject: str) -> Out:
+    def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> Out:
         """An empty letter in the thread of a match, with the seat's own Reply-To."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
         return Out(
-            f"[pbem {match.id}] {subject}",
+            _about(match, subject),
             "",
             reply_to=self.sub_address(detail),
             detail=detail if keyless else None,
@@ -326,12 +353,17 @@ class Clerk:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        what = f"turn {match.turn}" if match.phase == "playing" else "setup"
-        name = f"{match.id}-game-{match.game}-{what.replace(' ', '-')}"
-        summary = f"{match.rules.title} {match.id}, game {match.game}, {what}"
+        what = f"turn-{match.turn}" if match.phase == "playing" else "setup"
+        name = f"{match.id}-game-{match.game}-{what}"
+        summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=_asked_for(match))
         address = self._composer.sub_address(f"{match.id}.{row.of(seat).token}")
         uid = f"{name}-seat-{seat}@{match.server}"
-        return [appointment(name, uid, summary, deadline, now, match.seq, address)]
+        language = self.language_of(self._players.by_name(match.name(seat)))
+        texts = (
+            self.write(summary, language),
+            self.write(Phrase("To be sent to {address}", address=address), language),
+        )
+        return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
@@ -447,8 +479,8 @@ class Clerk:
 
     def old_turns(self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]) -> Out | None:
         """The reports of past turns again, from the files that were mailed; None when there were none."""
-        what = f"turn {turns[0]}" if len(turns) == 1 else "all turns"
-        out = self.thread(match, row, seat, f"{match.rules.title}, game {game}, {what}, again")
+        what = Phrase("turn {turn}", turn=turns[0]) if len(turns) == 1 else Phrase("all turns")
+        out = self.thread(match, row, seat, Phrase("game {game}, {what}, again", game=game, what=what))
         again = []
         for turn in turns:
             file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
@@ -458,7 +490,7 @@ class Clerk:
             out.attachments.append((name, "application/json", file))
             again.append({"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": digest(file)})
         m = self.facts(match, row, seat, match)
-        out.text = self.render("letters/again.txt", m=m, game=game, again=again)
+        out.text = self.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
 
 
@@ -469,25 +501,28 @@ _WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
 """The letters that have an HTML part: those that show a position, or ask for one."""
 
 _SUBJECTS = {
-    "setup": "{title}, game {game}, your setup is asked for",
-    "begin": "{title}, game {game} begins",
-    "turn": "{title}, game {game}, turn {turn}",
-    "ended": "{title}, game {game}, the end, and what was secret",
-    "closed": "{title}, the match is closed",
-    "reminder": "{title}, game {game}, {what}: a reminder",
-    "missed": "{title}, game {game}, {what}: the time is over",
-    "extended": "{title}, game {game}, {what}: you have more time",
-    "moved": "{title}, game {game}, {what}: you have more time",
-    "vacation": "{title}, game {game}, {what}: a vacation",
-    "offer": "{title}, game {game}, {what}: {matter}",
-    "keys": "{title}, {by} has changed keys",
-    "substitute": "{title}, who is to have a seat?",
-    "substituted": "{title}, {who} takes a seat",
-    "welcome": "{title}, game {game}, {what}: your seat",
-    "paused": "{title}, the match is paused",
-    "restored": "{title}, the match is paused: the server was restored",
-    "resumed": "{title}, the match goes on",
+    "setup": Phrase("game {game}, your setup is asked for"),
+    "begin": Phrase("game {game} begins"),
+    "turn": Phrase("game {game}, turn {turn}"),
+    "ended": Phrase("game {game}, the end, and what was secret"),
+    "closed": Phrase("the match is closed"),
+    "reminder": Phrase("game {game}, {what}: a reminder"),
+    "missed": Phrase("game {game}, {what}: the time is over"),
+    "extended": Phrase("game {game}, {what}: you have more time"),
+    "moved": Phrase("game {game}, {what}: you have more time"),
+    "vacation": Phrase("game {game}, {what}: a vacation"),
+    "offer": Phrase("game {game}, {what}: {matter}"),
+    "keys": Phrase("{by} has changed keys"),
+    "substitute": Phrase("who is to have a seat?"),
+    "substituted": Phrase("{who} takes a seat"),
+    "welcome": Phrase("game {game}, {what}: your seat"),
+    "paused": Phrase("the match is paused"),
+    "restored": Phrase("the match is paused: the server was restored"),
+    "resumed": Phrase("the match goes on"),
 }
+
+_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
+_APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
@@ -513,30 +548,39 @@ def escaped(fault: Fault) -> Fault:
     """A fault in which a letter that only looks like another one can be told from it."""
 
     def ascii_only(text: str) -> str:
-        return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
+        return text.encode("ascii", "backslashreplace").decode()
 
-    return replace(fault, token=fault.token and ascii_only(fault.token), message=ascii_only(fault.message))
+    def told(phrase: Phrase) -> Phrase:
+        return phrase.given(**{name: told_fact(fact) for name, fact in phrase.facts.items()})
+
+    def told_fact(fact: object) -> object:
+        if isinstance(fact, Phrase):
+            return told(fact)
+        return ascii_only(fact) if isinstance(fact, str) else fact
+
+    return replace(fault, token=fault.token and ascii_only(fault.token), message=told(fault.message))
 
 
-def _subject(notice: Notice) -> str:
+def _about(match: Match, subject: Phrase) -> Phrase:
+    """The subject of a letter about a match."""
+    return Phrase("[pbem {match}] {title}, {subject}", match=match.id, title=match.rules.title, subject=subject)
+
+
+def _subject(notice: Notice) -> Phrase:
     match = notice.match
-    what = f"turn {match.turn}" if match.phase == "playing" else "setup"
-    matter = {"draw": "a draw?", "annul": "to be annulled?"}.get(str(notice.facts.get("agreement")), "")
+    matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
-    facts = {
-        "who": who,
-        "title": match.rules.title,
-        "game": match.game,
-        "what": what,
-        "matter": matter,
-        **notice.facts,
-    }
-    return _SUBJECTS[notice.kind].format(**facts)
+    facts = {"who": who, "game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
+    return _SUBJECTS[notice.kind].given(**facts)
+
+
+def _asked_for(match: Match) -> Phrase:
+    return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
-    return "(free)" if name.startswith("?") else name
+    return Phrase("(free)") if name.startswith("?") else name
 
 
 def _standing(submission: Submission | None) -> dict[str, Any] | None:
@@ -555,14 +599,24 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-def duration(seconds: int) -> str:
+_UNITS = (
+    (86400, Phrase("1 day"), Phrase("{count} days")),
+    (3600, Phrase("1 hour"), Phrase("{count} hours")),
+    (60, Phrase("1 minute"), Phrase("{count} minutes")),
+    (1, Phrase("1 second"), Phrase("{count} seconds")),
+)
+
+
+def duration(seconds: int) -> Phrase:
     """A length of time in words: its two largest parts."""
     parts = []
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+    for size, one, several in _UNITS:
         count, seconds = divmod(seconds, size)
         if count:
-            parts.append(f"{count} {unit}{'s' if count > 1 else ''}")
-    return " and ".join(parts[:2]) or "none"
+            parts.append(one if count == 1 else several.given(count=count))
+    if not parts:
+        return Phrase("none")
+    return parts[0] if len(parts) == 1 else Phrase("{first} and {last}", first=parts[0], last=parts[1])
 
 
 def _time_of(match: Match, seat: int) -> dict[str, Any]:

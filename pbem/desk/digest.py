@@ -14,8 +14,9 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from pbem.desk.out import Out
+from pbem.desk.out import Draft, Out
 from pbem.match.clock import on_the_wall
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,8 @@ _NAMED = 4
 
 _RULE = "-" * 72
 _HEAD = re.compile(
-    r"\n*^Transcript of \S+ after entry \d+, signed by \S+:\n  head .*\n  signature .*\n +[0-9a-f]+\n  key .*\n?",
+    r"\n*^(?:Transcript of \S+ after entry|Protokoll von \S+ nach Eintrag) \d+, \w+ \w+ \S+:\n"
+    r"  head .*\n  signature .*\n +[0-9a-f]+\n  key .*\n?",
     re.M,
 )
 _INNER = re.compile(r"<body>\s*<div[^>]*>\n?(.*?)\n?</div>\s*</body>", re.S)
@@ -73,14 +75,17 @@ def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "")
         return last
     threads = {tuple(out.references[:1]) for out in outs}
     same = len(threads) == 1
-    texts = [out.text.strip("\n") for out in outs]
+    texts = [_words(out.text).strip("\n") for out in outs]
     for at, text in enumerate(texts):
         if (head := _HEAD.search(text)) and any(head[0].strip() in later for later in texts[at + 1 :]):
             texts[at] = _HEAD.sub("", text).rstrip("\n")
     parts = [preface.strip("\n"), *texts] if preface else texts
     one = Out(_subject(outs, same=same), f"\n\n{_RULE}\n\n".join(parts) + "\n")
     if any(out.html for out in outs):
-        inner = [_inner(out.html) if out.html else _preformatted(text) for out, text in zip(outs, texts, strict=True)]
+        inner = [
+            _inner(_words(out.html)) if out.html else _preformatted(text)
+            for out, text in zip(outs, texts, strict=True)
+        ]
         if preface:
             inner.insert(0, _preformatted(preface.strip("\n")))
         one.html = render("letters/together.html", title=one.subject, parts=inner)
@@ -97,7 +102,7 @@ def _subject(outs: Sequence[Out], *, same: bool) -> str:
     subjects = list(dict.fromkeys(out.subject for out in outs))
     if not same:
         matches = dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects)
-        return f"[pbem] Your digest: {', '.join(matches)}"
+        return Phrase("[pbem] Your digest: {matches}", matches=", ".join(matches))
     first = subjects[0]
     common = first.partition(", ")[0] + ", "
     others = [subject.removeprefix(common) for subject in subjects[1:]]
@@ -108,6 +113,11 @@ def _inner(text: str) -> str:
     found = _INNER.search(text)
     assert found is not None, "letters/letter.html frames every HTML part"
     return found[1]
+
+
+def _words(text: Draft | str | None) -> str:
+    assert isinstance(text, str), "what is put together was put into words before"
+    return text
 
 
 def _preformatted(text: str) -> str:

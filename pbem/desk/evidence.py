@@ -15,6 +15,7 @@ from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.commands import masked
 from pbem.mail.letter import read
 from pbem.match.keys import HOW
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,15 +133,15 @@ def _confirms(command: Command, _spoken: Spoken, change: KeyChange, player: Play
     )
 
 
-def unfit(letter: Letter) -> str | None:
+def unfit(letter: Letter) -> Phrase | None:
     """Why a letter may not be shown to others, if so: it goes to opponents as the proof of a new key."""
     text = "\n".join([letter.subject, letter.text or "", *map(_text, letter.parts)])
     if masked(text) != text:
-        return "it holds what looks like a recovery code"
+        return Phrase("it holds what looks like a recovery code")
     if _FORMS.search(text):
-        return "it holds orders or a setup"
+        return Phrase("it holds orders or a setup")
     if _QUOTES.search(text):
-        return "it quotes another letter"
+        return Phrase("it quotes another letter")
     return None
 
 

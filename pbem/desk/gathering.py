@@ -16,9 +16,10 @@ from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, named
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.match.life import Step
+from pbem.match.life import PHASES, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
+from pbem.phrase import Phrase, either
 from pbem.store.database import stamp
 
 if TYPE_CHECKING:
@@ -85,7 +86,9 @@ class Gathering(Tables):
         faults += wrong
         names += tuple(f"?{seat}" for seat in free if seat > len(names))
         if lines.get("privacy", "").strip().lower() == "private" and None in free.values():
-            faults.append(Fault("privacy", "private", "a private match is not on the open list: name your opponents"))
+            faults.append(
+                Fault("privacy", "private", Phrase("a private match is not on the open list: name your opponents"))
+            )
         terms = None
         try:
             terms = Terms.propose(game, lines, names, self._settle)
@@ -94,7 +97,9 @@ class Gathering(Tables):
         if terms is not None:
             faults += self._without_keys(terms, *names)
         if self._archive.matches.pending(caller.player.name) >= _PENDING:
-            faults.append(Fault("new", None, "enough proposals of yours wait for an answer; withdraw one first"))
+            faults.append(
+                Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first"))
+            )
         if faults or terms is None:
             raise Refused(*faults)
         self._people.speak(caller.address)
@@ -125,9 +130,9 @@ class Gathering(Tables):
             if "@" not in name:
                 player = self._players.by_name(name)
                 if player is None:
-                    faults.append(Fault("new", name, f"no player is called {name}"))
+                    faults.append(Fault("new", name, Phrase("no player is called {name}", name=name)))
                 elif self._people.silent(player.address):
-                    faults.append(Fault("new", name, f"{name} wants no mail about new matches"))
+                    faults.append(Fault("new", name, Phrase("{name} wants no mail about new matches", name=name)))
                 names.append(name)
                 continue
             player = self._players.by_address(name)
@@ -137,7 +142,7 @@ class Gathering(Tables):
             try:
                 free[seat] = validate_email(name, check_deliverability=False, test_environment=True).normalized
             except EmailNotValidError:
-                faults.append(Fault("new", name, "this is no address"))
+                faults.append(Fault("new", name, Phrase("this is no address")))
             names.append(f"?{seat}")
         return tuple(names), free, faults
 
@@ -148,7 +153,13 @@ class Gathering(Tables):
             return range(0), []
         allowed = rules(game).seats
         if wanted is not None and (not wanted.strip().isdecimal() or int(wanted) not in allowed):
-            fault = Fault("seats", wanted, f"{rules(game).title} is for {' or '.join(map(str, allowed))} players")
+            fault = Fault(
+                "seats",
+                wanted,
+                Phrase(
+                    "{title} is for {numbers} players", title=rules(game).title, numbers=either(map(str, allowed))
+                ),
+            )
             return range(0), [fault]
         return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
@@ -156,7 +167,7 @@ class Gathering(Tables):
         """One polite invitation, never a second; whether it was sent."""
         if self._people.silent(address) or not self._people.invite(address, stamp(now)):
             return False
-        text = self._clerk.render(
+        text = self._clerk.draft(
             "letters/invitation.txt",
             by=by,
             terms=terms,
@@ -164,16 +175,16 @@ class Gathering(Tables):
             match=f"m{number}",
             found=self._people.standing(terms.game, by),
         )
-        self._clerk.send(address, Out(f"[pbem] {by} invites you to a game by mail", text), now)
+        self._clerk.send(address, Out(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
         return True
 
     def _propose(self, seated: Seated, now: datetime, but: int | None = None) -> None:
         """Ask all who have not accepted yet, but the seat that is asked in its answer."""
-        by = seated.match.name(1)
+        subject = Phrase("{by} proposes a match to you", by=seated.match.name(1))
         for row in seated.row.seats:
             if not row.accepted and row.seat != but:
                 facts = {"standings": self._standings(seated.match, row.seat)}
-                self._write_to(seated, row.seat, "proposal", f"{by} proposes a match to you", now, **facts)
+                self._write_to(seated, row.seat, "proposal", subject, now, **facts)
 
     def _standings(self, match: Match, seat: int) -> list[Any]:
         """What the others have played so far, to be seen before one accepts."""
@@ -206,10 +217,12 @@ class Gathering(Tables):
         free = self._people.free(number)
         seat = next((seat for seat, kept in free.items() if kept is None), None)
         if seat is None:
-            raise Refused(Fault("join", name, "this match is not on the open list; `list open` shows those that are"))
+            raise Refused(
+                Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
+            )
         loaded = self._archive.load(number)
         if loaded and loaded[0].seat_of(caller.player.name):
-            raise Refused(Fault("join", name, "you have a seat in it already"))
+            raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
         if loaded and (keyless := self._without_keys(loaded[0].terms, caller.player.name)):
             raise Refused(*keyless)
         self._people.speak(caller.address)
@@ -234,7 +247,7 @@ class Gathering(Tables):
         joined = {"by": player, "found": self._people.standing(terms.game, player)}
         for other in seated.row.seats:
             if other.accepted:
-                self._write_to(seated, other.seat, "joined", f"{player} joins", now, **joined)
+                self._write_to(seated, other.seat, "joined", Phrase("{player} joins", player=player), now, **joined)
         return seated
 
     # Agreeing.
@@ -243,12 +256,28 @@ class Gathering(Tables):
         seated = self._table(caller, command)
         match = seated.match
         if match.phase != "proposed":
-            raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
+            raise Refused(
+                Fault(
+                    "accept",
+                    match.id,
+                    Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
+                )
+            )
         given = command.arguments.get("hash")
         if given is None:
-            raise Refused(Fault("accept", None, f"repeat the hash of the agreed rules: `accept {match.id} <hash>`"))
+            raise Refused(
+                Fault(
+                    "accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id)
+                )
+            )
         if given != match.rules_hash:
-            raise Refused(Fault("accept", given, f"the hash of what was proposed is {match.rules_hash}"))
+            raise Refused(
+                Fault(
+                    "accept",
+                    given,
+                    Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash),
+                )
+            )
         if keyless := self._without_keys(match.terms, match.name(seated.seat)):
             raise Refused(*keyless)
         self._people.speak(caller.address)
@@ -270,17 +299,27 @@ class Gathering(Tables):
         seated = self._table(caller, command)
         match, number = seated.match, seated.row.number
         if match.phase not in ("proposed", "open"):
-            done = f"this match is {match.phase} and cannot be {phase} any more"
+            done = Phrase(
+                "this match is {phase} and cannot be {wanted} any more",
+                phase=PHASES[match.phase],
+                wanted=PHASES[phase],
+            )
             raise Refused(Fault(command.name, match.id, done))
         if phase == "withdrawn" and seated.seat != 1:
-            raise Refused(Fault("withdraw", match.id, f"{match.name(1)} proposed it; you may `decline {match.id}`"))
+            raise Refused(
+                Fault(
+                    "withdraw",
+                    match.id,
+                    Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id),
+                )
+            )
         self._people.withdraw(number)
         self._archive.matches.update(number, phase, None)
         self._archive.forget()
         for other in seated.row.seats:
             if other.seat != seated.seat:
                 self._write_to(
-                    seated, other.seat, "declined", phase, caller.now, by=match.name(seated.seat), done=phase
+                    seated, other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase
                 )
         return Answer("decline", {"done": phase} | self._facts(seated), match=seated.place)
 

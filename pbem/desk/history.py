@@ -16,6 +16,7 @@ from pbem.games import Fault, Refused
 from pbem.match.clock import zone_named
 from pbem.match.life import RUNNING, standing
 from pbem.match.transcript import Entry
+from pbem.phrase import Phrase
 from pbem.store.database import moment
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class History(Tables):
         """What happened in a match, and when, in the reader's own zone."""
         seated = self._table(caller, command)
         if not seated.match.seq:
-            raise Refused(Fault("diary", seated.match.id, "nothing has happened yet: not everybody has accepted"))
+            raise Refused(
+                Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
+            )
         assert caller.player is not None
         zone = zone_named(self._players.setting(caller.player.name, TIMEZONE, "UTC")) or "UTC"
         lines = sorted(self._lines(seated), key=lambda line: line["time"])

@@ -16,6 +16,7 @@ from pbem.games import Fault, Refused
 from pbem.match import pace
 from pbem.match.clock import days_of_year, on_a_day, vacation, written, zone_named
 from pbem.match.life import RUNNING, Step
+from pbem.phrase import Phrase
 from pbem.store.database import stamp
 from pbem.store.players import VacationRow
 
@@ -63,12 +64,14 @@ class Hours(Tables):
     def _set(self, caller: Caller, command: Command) -> Answer:
         assert caller.player is not None
         if caller.verdict.kind != "valid" and caller.match is None:
-            raise Refused(Fault("set", None, "sign it, or answer a letter of one of your matches"))
+            raise Refused(Fault("set", None, Phrase("sign it, or answer a letter of one of your matches")))
         name, value = command.arguments["setting"]
         if name == TIMEZONE:
             zone = zone_named(value)
             if zone is None:
-                raise Refused(Fault("set", value, "no such time zone; write one such as Europe/Berlin or UTC"))
+                raise Refused(
+                    Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC"))
+                )
             value = zone
         self._players.choose(caller.player.name, name, value)
         if (name, value) == ("mail", "each"):
@@ -84,7 +87,7 @@ class Hours(Tables):
         said = None
         if command.arguments.get("off"):
             if not self._players.vacations(player, stamp(now)):
-                raise Refused(Fault("vacation", "off", "no vacation of yours lasts or is to come"))
+                raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
             self._players.call_off(player, stamp(now), today.isoformat())
         else:
             said = self._days(player, command, today)
@@ -105,7 +108,7 @@ class Hours(Tables):
         left = self._clock.vacation_days - self._taken(player).get(today.year, 0)
         return Answer("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
 
-    def _deadlines(self, player: str) -> dict[str, str]:
+    def _deadlines(self, player: str) -> dict[str, Phrase]:
         """The player's deadlines, written out, by match."""
         found = {}
         for number in self._archive.matches.of_player(player, RUNNING):
@@ -121,24 +124,43 @@ class Hours(Tables):
         try:
             first, last = map(date.fromisoformat, given)
         except ValueError:
-            raise Refused(Fault("vacation", " to ".join(given), "there is no such day")) from None
+            raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
         faults = []
         if first < today:
-            faults.append(Fault("vacation", given[0], f"a vacation cannot begin before today, {today}"))
+            faults.append(
+                Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
+            )
         if last < first:
-            faults.append(Fault("vacation", given[1], "a vacation ends after it began"))
+            faults.append(Fault("vacation", given[1], Phrase("a vacation ends after it began")))
         if (last - today).days > _AHEAD:
-            faults.append(Fault("vacation", given[1], "that is more than a year ahead"))
+            faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
         others = [(row.first, row.last) for row in self._players.vacations(player)]
         faults += [
-            Fault("vacation", None, f"you have a vacation from {other} to {end}; call it off first: `vacation off`")
+            Fault(
+                "vacation",
+                None,
+                Phrase(
+                    "you have a vacation from {other} to {end}; call it off first: `vacation off`",
+                    other=other,
+                    end=end,
+                ),
+            )
             for other, end in others
             if other <= given[1] and given[0] <= end
         ]
         if not faults:
             budget = self._clock.vacation_days
             faults += [
-                Fault("vacation", None, f"{days} days of vacation in {year}, and {budget} a year are allowed")
+                Fault(
+                    "vacation",
+                    None,
+                    Phrase(
+                        "{days} days of vacation in {year}, and {budget} a year are allowed",
+                        days=days,
+                        year=year,
+                        budget=budget,
+                    ),
+                )
                 for year, days in self._taken(player, (first, last)).items()
                 if days > budget
             ]

@@ -1,7 +1,7 @@
 """What a letter that a player kept tells of a match: the heads, papers and commitments that the server sent in it.
 
-The other half of `templates/letters/parts.txt`: what `head` and `paper` print there is read here, after years in
-mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see `pbem.match.against`. Implements
+The other half of `letters/parts.txt` in each language: what `head` and `paper` print there is read here, after years
+in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see `pbem.match.against`. Implements
 protocol.md, "Transcript".
 """
 
@@ -33,18 +33,25 @@ _DEPTH = 5  # letters within letters
 _64 = r"([0-9a-f](?:\s*[0-9a-f]){63})"
 _128 = r"([0-9a-f](?:\s*[0-9a-f]){127})"
 _KEY = rf"(?:\s+key\s+{_64}(?![0-9a-f]))?"
-_HEAD_BEGINS = r"Transcript\s+of\s+(m[0-9]{1,9})\s+after\s+entry\s+([0-9]{1,9}),\s+signed\s+by\s+([\w.-]{1,253}):"
-_PAPER_BEGINS = r"Paper\s+of\s+(m[0-9]{1,9}),\s+signed\s+by\s+([\w.-]{1,253}):"
+# In the words of each language of letters.
+_SIGNED_BY = r"(?:signed\s+by|signiert\s+von)\s+([\w.-]{1,253}):"
+_HEAD_BEGINS = (
+    r"(?:Transcript\s+of|Protokoll\s+von)\s+(m[0-9]{1,9})\s+(?:after\s+entry|nach\s+Eintrag)\s+([0-9]{1,9}),\s+"
+    + _SIGNED_BY
+)
+_PAPER_BEGINS = r"(?:Paper\s+of|Dokument\s+von)\s+(m[0-9]{1,9}),\s+" + _SIGNED_BY
 _HEAD = re.compile(rf"{_HEAD_BEGINS}\s+head\s+{_64}\s+signature\s+{_128}{_KEY}")
 _PAPER = re.compile(rf"{_PAPER_BEGINS}\s+sha256\s+{_64}\s+signature\s+{_128}{_KEY}")
 _BEGINS = re.compile(rf"^(?:{_HEAD_BEGINS}|{_PAPER_BEGINS})", re.MULTILINE)
-_COMMITMENTS = re.compile(rf"The\s+commitments\s+to\s+them:\s+((?:\S+:\s+{_64}\s+)+)")
+_COMMITMENTS = re.compile(rf"(?:The\s+commitments\s+to\s+them|Die\s+Festlegungen\s+dazu):\s+((?:\S+:\s+{_64}\s+)+)")
 _COMMITMENT = re.compile(rf"(\S+):\s+{_64}(?![0-9a-f])")
 _PREV = re.compile(
     rf"^(?:setup|orders)\s+(m[0-9]{{1,9}})\s+(?:game|turn)\s+[0-9]+\s+server\s+([\w.-]{{1,253}})\s+player\s+\S+\s+prev\s+{_64}\s",
     re.MULTILINE,
 )
-_REVISION = re.compile(r"Your\s+setup\s+stands,\s+revision\s+([0-9]{1,9}):")
+_REVISION = re.compile(
+    r"(?:Your\s+setup\s+stands,\s+revision|Deine\s+Aufstellung\s+gilt,\s+Revision)\s+([0-9]{1,9}):"
+)
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 

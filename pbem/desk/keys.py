@@ -17,10 +17,11 @@ from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, duration
 from pbem.desk.table import commit
 from pbem.games import Fault, Refused
-from pbem.identity import BadKey, Key
+from pbem.identity import STATES, BadKey, Key
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.life import RUNNING, Step
 from pbem.match.transcript import digest
+from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
 from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
@@ -59,8 +60,15 @@ _PATIENCE = timedelta(days=7)
 """How long a challenge may be answered."""
 
 
-_NO_KEY = (
+_NO_KEY = Phrase(
     "you have no key yet; `recover` with one beneath it makes it yours, after notice to your opponents and a delay"
+)
+
+
+_PASTE = Phrase("paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`")
+_PASTE_OR_ATTACH = Phrase(
+    "paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`; or attach it, and write"
+    " its fingerprint after `key add`: you must sign for that very key"
 )
 
 
@@ -97,7 +105,7 @@ class KeyLife:
         }
 
     @property
-    def delay(self) -> str:
+    def delay(self) -> Phrase:
         """How long everybody is warned before a new key counts that nothing but the mailbox speaks for: in words."""
         return duration(int(self._config.recovery.delay.total_seconds()))
 
@@ -141,7 +149,9 @@ class KeyLife:
         _fit(caller, command)
         key = self._new_key(caller, command)
         if len(player.keys) >= _MOST_KEYS:
-            raise Refused(Fault(command.name, None, f"you have {_MOST_KEYS} keys; revoke one first"))
+            raise Refused(
+                Fault(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
+            )
         return self._challenge(caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
 
     def revoke(self, caller: Caller, command: Command) -> Answer:
@@ -152,13 +162,15 @@ class KeyLife:
         _fit(caller, command)
         given = command.arguments["fingerprint"]
         if gone := evidence.named((key.fingerprint for key in player.former), given):
-            raise Refused(Fault(command.name, given, f"{gone[0]} is revoked already"))
+            raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
         found = evidence.named((key.fingerprint for key in player.keys), given)
         if len(found) != 1:
-            reason = "more of it, please: several of your keys begin so" if found else "`whoami` lists your keys"
+            reason = Phrase("more of it, please: several of your keys begin so")
+            if not found:
+                reason = Phrase("`whoami` lists your keys")
             raise Refused(Fault(command.name, given, reason))
         if len(player.keys) == 1:
-            reason = (
+            reason = Phrase(
                 "this is your only key: add another first (`key add`), or let a new one take its place at once with"
                 " your recovery code (`recover CODE`)"
             )
@@ -187,9 +199,9 @@ class KeyLife:
             return self._recover_by_mailbox(caller, player, key)
         # Refused by an answer, not by an exception, which would undo the counting.
         if self._today(f"recovery codes {caller.address.lower()}", caller.now) > self._config.recovery.codes_per_day:
-            return _refusal(command, "too many codes were tried from your address today; try again tomorrow")
+            return _refusal(command, Phrase("too many codes were tried from your address today; try again tomorrow"))
         if not hmac.compare_digest(self._players.recovery_hash(player.name) or "", _hash(player.name, code)):
-            return _refusal(command, "this is not your recovery code")
+            return _refusal(command, Phrase("this is not your recovery code"))
         return self._challenge(caller, player, key, "recovery-code", None, b"")
 
     def add_address(self, caller: Caller, command: Command) -> Answer:
@@ -200,18 +212,26 @@ class KeyLife:
         local, _, domain = address.lower().partition("@")
         own = self._config.mail_address.partition("@")
         if address.lower() in [known.lower() for known in player.addresses]:
-            raise Refused(Fault(command.name, address, "this address is yours already"))
+            raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
         if self._people.silent(address):
-            raise Refused(Fault(command.name, address, "nothing is mailed there: somebody wrote `stop` from it"))
+            raise Refused(
+                Fault(command.name, address, Phrase("nothing is mailed there: somebody wrote `stop` from it"))
+            )
         if self._players.by_address(address) or (local.partition(self._config.delimiter)[0], domain) == own[::2]:
-            raise Refused(Fault(command.name, address, "this address cannot be used"))
+            raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
         if len(player.addresses) >= _MOST_ADDRESSES:
-            raise Refused(Fault(command.name, address, f"you have {_MOST_ADDRESSES} addresses already"))
+            raise Refused(
+                Fault(
+                    command.name,
+                    address,
+                    Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
+                )
+            )
         self._spare(f"address challenges {player.name}", command.name, caller.now)
         challenge = self._world(caller.now).salt()
         self._players.await_address(player.name, address, challenge, stamp(caller.now))
         facts = {"name": player.name, "address": address, "challenge": challenge}
-        self._write(address, "address", "is this your address?", caller.now, **facts)
+        self._write(address, "address", Phrase("Is this your address?"), caller.now, **facts)
         return Answer("address_asked", facts)
 
     def confirm(self, caller: Caller, command: Command) -> Answer | None:
@@ -234,16 +254,20 @@ class KeyLife:
             "proof": waiting.proof,
         }
         faults = [
-            Fault("confirm", f"{name} {given.get(name, '')}", f"the form said `{name} {value}`")
+            Fault(
+                "confirm",
+                f"{name} {given.get(name, '')}",
+                Phrase("the form said `{name} {value}`", name=name, value=value),
+            )
             for name, value in wanted.items()
             if given.get(name) != value
         ]
         if faults:
             raise Refused(*faults)
         if moment(waiting.created) + _PATIENCE < caller.now:
-            raise Refused(Fault("confirm", None, "this form is too old; ask for another"))
+            raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
         if self._players.owner(waiting.key.fingerprint):
-            raise Refused(Fault("confirm", None, "this key was registered meanwhile"))
+            raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
         _fit(caller, command)
         return self._prove(caller, player, waiting)
 
@@ -254,7 +278,7 @@ class KeyLife:
         if waiting is None or place != (player.name, self._config.server):
             return None
         if self._players.by_address(waiting.address):
-            raise Refused(Fault("confirm", waiting.address, "this address was registered meanwhile"))
+            raise Refused(Fault("confirm", waiting.address, Phrase("this address was registered meanwhile")))
         self._players.confirm_address(player.name, waiting.address, stamp(caller.now))
         return Answer("address_added", {"address": waiting.address, "first": player.address})
 
@@ -280,7 +304,7 @@ class KeyLife:
         self._spare(f"recoveries {player.name}", "recover", caller.now)
         facts = self._challenge(caller, player, key, "mailbox", None, b"").facts
         facts |= {"delay": self.delay}
-        self._write(player.address, "own_recovery", "your keys are said to be lost", caller.now, **facts)
+        self._write(player.address, "own_recovery", Phrase("Your keys are said to be lost"), caller.now, **facts)
         return Answer("recovery_asked", {"delay": self.delay})
 
     def _wait(self, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Answer:
@@ -291,9 +315,10 @@ class KeyLife:
         self._changes.forget(player.name, proof="mailbox")
         self._changes.ask(replace(waiting, letter=caller.letter.raw, due=stamp(due)))
         facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
-        subject = "your keys are said to be lost"
+        subject = Phrase("Your keys are said to be lost")
         self._tell_player(player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
-        self._tell_opponents(player, "recovery", "says that all keys are lost", caller.now, facts)
+        subject = Phrase("{player} says that all keys are lost", player=player.name)
+        self._tell_opponents(player, "recovery", subject, caller.now, facts)
         return Answer("recovery_waits", facts)
 
     def stop(self, caller: Caller) -> bool:
@@ -304,9 +329,10 @@ class KeyLife:
             return False
         self._changes.forget(player.name, proof="mailbox")
         facts = {"by": player.name, "old": caller.verdict.key}
-        self._tell_player(player, "own_recovery_stopped", "your keys stay as they are", caller.now, facts)
+        self._tell_player(player, "own_recovery_stopped", Phrase("Your keys stay as they are"), caller.now, facts)
         if any(waiting.due for waiting in found):
-            self._tell_opponents(player, "recovery_stopped", "has a key after all", caller.now, facts)
+            subject = Phrase("{player} has a key after all", player=player.name)
+            self._tell_opponents(player, "recovery_stopped", subject, caller.now, facts)
         return True
 
     def carry_out(self, now: datetime) -> None:
@@ -318,9 +344,11 @@ class KeyLife:
                 self._changes.forget(player.name, fingerprint=waiting.key.fingerprint)
                 continue
             change, code = self._replace(player, waiting, waiting.letter, now)
-            self._write(player.address, "own_keys", "your keys", now, name=player.name, change=change, code=code)
+            self._write(
+                player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code
+            )
             for address in player.more_addresses:
-                self._write(address, "own_keys", "your keys", now, name=player.name, change=change, code=None)
+                self._write(address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=None)
 
     def next_due(self) -> datetime | None:
         """When the next delay is over."""
@@ -353,21 +381,26 @@ class KeyLife:
                 command, caller.verdict, caller.letter, read=self._reader.read, parse_key=self._parse_key(caller.now)
             )
         except BadKey as error:
-            raise Refused(Fault(command.name, None, str(error))) from error
+            raise Refused(Fault(command.name, None, error.reason)) from error
         if key is None and "fingerprint" in command.arguments:
-            raise Refused(Fault(command.name, command.arguments["fingerprint"], "attach the key of this fingerprint"))
+            raise Refused(
+                Fault(command.name, command.arguments["fingerprint"], Phrase("attach the key of this fingerprint"))
+            )
         if key is None:
-            reason = f"paste the new public key beneath, such as `{command.name}` and then `ssh-ed25519 AAAA...`"
-            if caller.verdict.kind == "valid":
-                reason += "; or attach it, and write its fingerprint after `key add`: you must sign for that very key"
+            reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
+            reason = reason.given(command=command.name)
             raise Refused(Fault(command.name, None, reason))
         if key.state != "pinned":
-            raise Refused(Fault(command.name, key.fingerprint, f"this key is {key.state}"))
+            raise Refused(
+                Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
+            )
         player = _player(caller)
         if any(key.fingerprint == known.fingerprint for known in player.keys):
-            raise Refused(Fault(command.name, key.fingerprint, "this key is yours already"))
+            raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
         if self._players.owner(key.fingerprint):
-            raise Refused(Fault(command.name, key.fingerprint, "this key was used here before; make a new one"))
+            raise Refused(
+                Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one"))
+            )
         return key
 
     def _parse_key(self, at: datetime) -> Callable[[str | bytes], Key]:
@@ -383,9 +416,13 @@ class KeyLife:
         waiting = [one for one in self._changes.of_player(player.name) if one.proof == proof]
         same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
         if same is not None and same.due is not None:
-            raise Refused(Fault("recover", row.fingerprint, "this key is confirmed already, and its delay runs"))
+            raise Refused(
+                Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs"))
+            )
         if same is None and len([one for one in waiting if one.due is None]) >= _LETTERS_A_DAY:
-            raise Refused(Fault("key", None, "too many new keys wait for their confirmation; confirm one of them"))
+            raise Refused(
+                Fault("key", None, Phrase("too many new keys wait for their confirmation; confirm one of them"))
+            )
         # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
         challenge = same.challenge if same else self._world(now).salt()
         self._changes.ask(WaitingKey(player.name, proof, row, challenge, stamp(now), asked_by, letter))
@@ -435,10 +472,10 @@ class KeyLife:
         return found
 
     def _tell_changed(self, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:
-        self._tell_player(player, "own_keys", "your keys", now, {"change": change, "code": None}, but=but)
+        self._tell_player(player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
 
     def _tell_opponents(
-        self, player: PlayerRow, template: str, subject: str, now: datetime, facts: dict[str, Any]
+        self, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: dict[str, Any]
     ) -> None:
         """Tell the others at each running match."""
         for match, row, seat in self._running(player):
@@ -446,28 +483,39 @@ class KeyLife:
                 to = self._players.by_name(match.name(other))
                 if other == seat or to is None:
                     continue
-                out = self._clerk.thread(match, row, other, f"{match.rules.title}, {player.name} {subject}")
+                out = self._clerk.thread(match, row, other, subject)
                 m = self._clerk.facts(match, row, other, match)
-                out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
+                out.text = self._clerk.draft(f"letters/{template}.txt", m=m, **facts)
                 self._clerk.send(to.address, out, now)
 
     def _tell_player(  # noqa: PLR0913 - a letter
-        self, player: PlayerRow, template: str, subject: str, now: datetime, facts: dict[str, Any], *, but: str = ""
+        self,
+        player: PlayerRow,
+        template: str,
+        subject: Phrase,
+        now: datetime,
+        facts: dict[str, Any],
+        *,
+        but: str = "",
     ) -> None:
         """Tell the player, at every address but the one that is answered."""
         for address in player.addresses:
             if address.lower() != but.lower():
                 self._write(address, template, subject, now, name=player.name, **facts)
 
-    def _write(self, address: str, template: str, subject: str, now: datetime, /, **facts: Any) -> None:
-        text = self._clerk.render(f"letters/{template}.txt", mailbox=self._config.mail_address, **facts)
-        self._clerk.send(address, Out(f"[pbem] {subject[0].upper()}{subject[1:]}", text), now)
+    def _write(self, address: str, template: str, subject: Phrase, now: datetime, /, **facts: Any) -> None:
+        text = self._clerk.draft(f"letters/{template}.txt", mailbox=self._config.mail_address, **facts)
+        self._clerk.send(address, Out(Phrase("[pbem] {subject}", subject=subject), text), now)
 
     def _misplaced(self, player: PlayerRow, command: Command) -> None:
         """What a command says of its place, if anything, must be right; raises `Refused`."""
         wanted = {"server": self._config.server, "player": player.name}
         faults = [
-            Fault(command.name, f"{name} {command.fields[name]}", f"this is `{name} {value}`")
+            Fault(
+                command.name,
+                f"{name} {command.fields[name]}",
+                Phrase("this is `{name} {value}`", name=name, value=value),
+            )
             for name, value in wanted.items()
             if command.fields.get(name, value) != value
         ]
@@ -476,11 +524,29 @@ class KeyLife:
 
     def _count(self, player: PlayerRow, now: datetime) -> None:
         if self._today(f"key changes {player.name}", now) > _CHANGES_A_DAY:
-            raise Refused(Fault("key", None, f"keys may be changed {_CHANGES_A_DAY} times a day; come back tomorrow"))
+            raise Refused(
+                Fault(
+                    "key",
+                    None,
+                    Phrase(
+                        "keys may be changed {changes_a_day} times a day; come back tomorrow",
+                        changes_a_day=_CHANGES_A_DAY,
+                    ),
+                )
+            )
 
     def _spare(self, mark: str, name: str, now: datetime) -> None:
         if self._today(mark, now) > _LETTERS_A_DAY:
-            raise Refused(Fault(name, None, f"{_LETTERS_A_DAY} such letters went out today; come back tomorrow"))
+            raise Refused(
+                Fault(
+                    name,
+                    None,
+                    Phrase(
+                        "{letters_a_day} such letters went out today; come back tomorrow",
+                        letters_a_day=_LETTERS_A_DAY,
+                    ),
+                )
+            )
 
 
 def _demand_key(caller: Caller, command: Command) -> None:
@@ -505,11 +571,14 @@ def _hash(player: str, code: str) -> str:
 def _fit(caller: Caller, command: Command) -> None:
     """The letter becomes evidence, for opponents to see; raises `Refused`."""
     if reason := evidence.unfit(caller.letter):
-        message = f"{reason}, and your opponents get this letter as the proof: write a new one, of the command alone"
+        message = Phrase(
+            "{reason}, and your opponents get this letter as the proof: write a new one, of the command alone",
+            reason=reason,
+        )
         raise Refused(Fault(command.name, None, message))
 
 
-def _refusal(command: Command, message: str) -> Answer:
+def _refusal(command: Command, message: Phrase) -> Answer:
     return Answer("refused", {"faults": [Fault(command.name, None, message)], "shift": 0, "command": command})
 
 

@@ -17,6 +17,7 @@ from pbem.identity.vouching import vouch
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
+from pbem.phrase import Phrase
 from pbem.store import tokens
 from pbem.store.database import moment, stamp
 
@@ -59,8 +60,8 @@ class Awaited(Exception):  # noqa: N818 - no error: the letter waits for what th
 class Proof:
     """How far a letter proves the mailbox that it came from."""
 
-    missing: str = ""
-    """A sentence for the player: what it lacks; empty when it counts."""
+    missing: Phrase | None = None
+    """A sentence for the player: what it lacks; None when it counts."""
     token: Token | None = None
     """The token that it brought back."""
     again: str | None = None
@@ -74,7 +75,7 @@ class Proof:
     @property
     def holds(self) -> bool:
         """Whether the letter counts at level `mailbox`."""
-        return not self.missing
+        return self.missing is None
 
 
 class Mailboxes:
@@ -108,7 +109,9 @@ class Mailboxes:
     def invite(self, address: str, name: str, now: datetime) -> str:
         """The same, for the answer that registers this name; raises `Refused` when too many wait already."""
         if self._tokens.waiting(address, "register", stamp(now - timedelta(days=1))) >= _WAITING:
-            raise Refused(Fault("register", None, "too many registrations of this address wait; come back in a day"))
+            raise Refused(
+                Fault("register", None, Phrase("too many registrations of this address wait; come back in a day"))
+            )
         detail = self.draw("register")
         self._issue(detail, address, name, "register", None, now)
         return detail
@@ -142,13 +145,15 @@ class Mailboxes:
             return Proof(_FOREIGN if found else _NO_REPLY, text=text)
         token = min(own, key=lambda token: (token.used is not None, token.letter != text))
         if token.used is not None and token.letter != text:
-            return Proof(_USED.format(moment(token.used)), text=text)
+            return Proof(
+                _USED.given(day=f"{moment(token.used):%Y-%m-%d}", time=f"{moment(token.used):%H:%M}"), text=text
+            )
         reason, evidence = self._evidence(letter, row, token)
         if evidence is None:
-            return Proof(f"{reason} {_WITHOUT_DKIM}", token, text=text)
-        return Proof("", token, token.used, text, evidence.key, evidence.text().encode())
+            return Proof(_WITHOUT_DKIM.given(reason=reason), token, text=text)
+        return Proof(None, token, token.used, text, evidence.key, evidence.text().encode())
 
-    def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[str, Evidence | None]:
+    def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
         """Whether somebody vouches for From: what is wrong, or the evidence."""
         trusted = self._config.identity.authserv_id
         known = self._lookups.found(row.id)
@@ -165,7 +170,7 @@ class Mailboxes:
         place = f"m{token.place[0]}" if token.place else "-"
         received = row.received.astimezone(UTC).strftime(_TIME)
         about = (self._config.server, place, token.name, digest(letter.raw), received, token.hash)
-        return "", Evidence(*about, *word)
+        return found.verdict.reason, Evidence(*about, *word)
 
     def use(self, proof: Proof, now: datetime) -> None:
         """Use the proof's token up: the letter had effect."""
@@ -190,19 +195,21 @@ def vouched(letter: Letter, evidence: Evidence) -> str:
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
-_NO_REPLY = (
+_NO_REPLY = Phrase(
     "without a key of yours, this must be a reply to one of our letters: the address that it answers to is good for"
     " one letter. Answer the letter that asks for it, or this one"
 )
-_FOREIGN = (
+_FOREIGN = Phrase(
     "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
     " you, such as this one"
 )
-_USED = (
-    "the reply address that your letter was sent to was good for one letter, which came on {:%Y-%m-%d at %H:%M} UTC."
+_USED = Phrase(
+    "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
     " Answer our latest letter, such as this one"
 )
-_WITHOUT_DKIM = "Without a key, that is needed: see `help mailbox`; a key works from everywhere: see `help signing`"
+_WITHOUT_DKIM = Phrase(
+    "{reason} Without a key, that is needed: see `help mailbox`; a key works from everywhere: see `help signing`"
+)
 
 
 def _moment(text: str) -> datetime | None:

@@ -15,7 +15,8 @@ import structlog
 from pbem.desk.clerk import Out
 from pbem.desk.table import commit
 from pbem.games import Fault, Refused
-from pbem.match.life import Step
+from pbem.match.life import PHASES, Step
+from pbem.phrase import Phrase
 from pbem.store.database import Database, StoreError
 from pbem.store.operator import Generation, Instructions
 from pbem.store.people import People
@@ -105,8 +106,12 @@ class Operator:
             return
         self._log.warning("unknown head cited", match=number, player=player)
         if self._to and self._today(f"unknown heads m{number}", now) <= _LETTERS:
-            text = self._clerk.render("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
-            self._clerk.send(self._to, Out(f"[pbem] m{number}: a head that this server does not know", text), now)
+            text = self._clerk.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
+            self._clerk.send(
+                self._to,
+                Out(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
+                now,
+            )
 
     def _refuse(self, instruction: Instruction, answer: str) -> None:
         self._archive.forget()
@@ -119,7 +124,7 @@ class Operator:
         number = instruction.match or 0
         loaded = self._archive.load(number)
         if loaded is None:
-            raise Refused(Fault(instruction.what, None, f"there is no match m{number}"))
+            raise Refused(Fault(instruction.what, None, Phrase("there is no match m{number}", number=number)))
         match, row = loaded
         reason = " ".join(instruction.reason.split())[:REASON]
         if instruction.what == "end" and match.phase in PROPOSED:
@@ -145,9 +150,9 @@ class Operator:
         for taken in row.seats:
             player = self._players.by_name(taken.player)
             if player is not None:
-                out = self._clerk.thread(match, row, taken.seat, f"{match.rules.title}, declined")
-                facts = {"by": "The operator of the server", "done": "declined"}
-                out.text = self._clerk.render(
+                out = self._clerk.thread(match, row, taken.seat, PHASES["declined"])
+                facts = {"by": Phrase("The operator of the server"), "done": "declined"}
+                out.text = self._clerk.draft(
                     "letters/declined.txt", m=self._clerk.facts(match, row, taken.seat, match), **facts
                 )
                 self._clerk.send(player.address, out, now)

@@ -17,6 +17,7 @@ from pbem.mail import bounces
 from pbem.match import pace
 from pbem.match.clock import written
 from pbem.match.life import RUNNING, Step
+from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ __all__ = ["Postmaster"]
 
 _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
+
+_CAME_BACK = Phrase("it came back, with status {status}")
 
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
@@ -81,7 +84,7 @@ class Postmaster:
         self._outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
         self._log.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
         if found.kind == "permanent":
-            self._report([returned], now, f"it came back, with status {found.status or 'unknown'}")
+            self._report([returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
         return f"bounce of letter {returned.id}: {found.kind}"
 
     def tell_failures(self, now: datetime) -> None:
@@ -99,7 +102,14 @@ class Postmaster:
         self._players.find(player.name)
         self._log.info("player reached again", player=player.name)
         self._clocks(player, now, None)
-        self._write(player, "reachable", "can be reached again", now, since=moment(since), opponents=True)
+        self._write(
+            player,
+            "reachable",
+            Phrase("{player}: can be reached again", player=player.name),
+            now,
+            since=moment(since),
+            opponents=True,
+        )
 
     def _report(self, failures: list[Failure], now: datetime, how: str = "") -> None:
         """Note who is cut off by letters that did not arrive, and tell those concerned of what is new in it."""
@@ -115,13 +125,19 @@ class Postmaster:
                 self._log.warning("player out of reach", player=player.name, outbox=failure.id)
                 told.append((failure, player.name))
                 self._clocks(player, now, failure.created)
-                self._write(player, "unreachable", "letters do not arrive", now, opponents=True)
-                self._write(player, "returned", "a letter to you came back", now, opponents=False)
+                self._write(
+                    player,
+                    "unreachable",
+                    Phrase("{player}: letters do not arrive", player=player.name),
+                    now,
+                    opponents=True,
+                )
+                self._write(player, "returned", Phrase("a letter to you came back"), now, opponents=False)
         if not told or not self._config.operator or self._today("letters of failures", now) > _LETTERS:
             return
         facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-        text = self._clerk.render("letters/undelivered.txt", **facts)
-        self._clerk.send(self._config.operator, Out("[pbem] Letters could not be delivered", text), now)
+        text = self._clerk.draft("letters/undelivered.txt", **facts)
+        self._clerk.send(self._config.operator, Out(Phrase("[pbem] Letters could not be delivered"), text), now)
 
     def _clocks(self, player: PlayerRow, now: datetime, since: datetime | None) -> None:
         """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""
@@ -139,7 +155,7 @@ class Postmaster:
                 self._archive.save(number, match, step)
 
     def _write(
-        self, player: PlayerRow, template: str, subject: str, now: datetime, *, opponents: bool, **facts: Any
+        self, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: Any
     ) -> None:
         """A letter to the player, or to the opponents, in each running match of the player."""
         for number in self._archive.matches.of_player(player.name):
@@ -152,11 +168,8 @@ class Postmaster:
                 reader = self._players.by_name(match.name(seat))
                 if reader is None or (reader.name == player.name) == opponents:
                     continue
-                what = f"{player.name}: {subject}" if opponents else subject
-                out = self._clerk.thread(match, row, seat, f"{match.rules.title}, {what}")
+                out = self._clerk.thread(match, row, seat, subject)
                 m = self._clerk.facts(match, row, seat, match)
                 until = written(now + pace.long_enough(match.terms), self._time.zone(reader.name))
-                out.text = self._clerk.render(
-                    f"letters/{template}.txt", m=m, player=player.name, until=until, **facts
-                )
+                out.text = self._clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
                 self._clerk.send(reader.address, out, now)

@@ -15,6 +15,7 @@ from pbem.desk.table import Seated, Tables
 from pbem.games import Fault, Refused
 from pbem.match import substitutes
 from pbem.match.life import Step
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +33,9 @@ __all__ = ["Substitutes"]
 
 _PLACE = ("server", "player", "prev")
 """What the form must say: the sentence must not be good for another moment of the match."""
+
+_WILL_YOU = Phrase("[pbem {match}] {title}: will you take the seat of {leaver}?")
+_TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 
 class Substitutes(Tables):
@@ -63,7 +67,9 @@ class Substitutes(Tables):
         match, given = seated.match, command.arguments
         name, seat = given["name"], match.seat_of(given["leaver"])
         if seat is None:
-            raise Refused(Fault("substitute", given["leaver"], f"{given['leaver']} has no seat in this match"))
+            raise Refused(
+                Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
+            )
         self._meant_here(seated, command)
         if name != substitutes.NOBODY:
             self._judge(seated, name)
@@ -84,9 +90,9 @@ class Substitutes(Tables):
         """Refuse to name somebody who could never take the seat."""
         player = self._players.by_name(name)
         if player is None:
-            raise Refused(Fault("substitute", name, f"no player is called {name}"))
+            raise Refused(Fault("substitute", name, Phrase("no player is called {name}", name=name)))
         if self._people.silent(player.address):
-            raise Refused(Fault("substitute", name, f"{name} wants no mail about new matches"))
+            raise Refused(Fault("substitute", name, Phrase("{name} wants no mail about new matches", name=name)))
         if keyless := self._without_keys(seated.match.terms, name):
             raise Refused(*keyless)
 
@@ -106,8 +112,9 @@ class Substitutes(Tables):
                 self._people.standing(match.terms.game, match.name(one)) for one in match.seats if one != seat
             ],
         }
-        text = self._clerk.render("letters/take_seat.txt", **facts)
-        out = Out(f"[pbem {match.id}] {match.rules.title}: will you take the seat of {match.name(seat)}?", text)
+        text = self._clerk.draft("letters/take_seat.txt", **facts)
+        subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
+        out = Out(subject, text)
         out.place = (row.number, match.game, match.turn)
         self._clerk.send(player.address, out, now)
 
@@ -130,18 +137,32 @@ class Substitutes(Tables):
         if (given["name"], given["leaver"]) == (substitutes.NOBODY, left):
             for row in seated.row.seats:
                 if row.player != left or not self._players.unreachable(left):
-                    self._write_to(seated, row.seat, "seat_declined", f"{name} does not come", now, **facts)
+                    self._write_to(
+                        seated, row.seat, "seat_declined", Phrase("{name} does not come", name=name), now, **facts
+                    )
             return Answer("substitute", facts | {"state": "declined", "m": self._stranger(seated, name)})
         self._meant(match.server, name, match.prev, command)
         if (given["name"], given["leaver"]) != (name, left):
-            raise Refused(Fault("substitute", None, f"you were asked to take the seat of {left}, and nothing else"))
+            raise Refused(
+                Fault(
+                    "substitute",
+                    None,
+                    Phrase("you were asked to take the seat of {left}, and nothing else", left=left),
+                )
+            )
         if given.get("hash", match.rules_hash) != match.rules_hash:
-            raise Refused(Fault("substitute", given["hash"], f"the hash of the agreed rules is {match.rules_hash}"))
+            raise Refused(
+                Fault(
+                    "substitute",
+                    given["hash"],
+                    Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
+                )
+            )
         if "hash" not in given or not command.fields.keys() >= set(_PLACE):
             return Answer("substitute_form", facts | {"m": self._stranger(seated, name)})
         place = (seated.row.number, match.game, match.turn)
         if caller.proof and caller.proof.token and caller.proof.token.place != place:
-            raise Refused(Fault("substitute", None, "answer the letter that asked you to take this seat"))
+            raise Refused(Fault("substitute", None, Phrase("answer the letter that asked you to take this seat")))
         willing = seat in match.nominated[seat].willing
         step = Step(match, self._world(now))
         substitutes.take_over(step, seat, self._pinned(name, match), caller.signed)
@@ -152,10 +173,10 @@ class Substitutes(Tables):
             found = self._people.standing(match.terms.game, left)
             self._people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
         if gone := self._players.by_name(left):
-            text = self._clerk.render(
+            text = self._clerk.draft(
                 "letters/seat_left.txt", willing=willing, **facts, m=self._stranger(seated, left)
             )
-            subject = f"[pbem {match.id}] {match.rules.title}: {name} has taken your seat"
+            subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
             self._clerk.send(gone.address, Out(subject, text), now)
         return Answer("substitute", facts | {"state": "taken"} | self._facts(seated), match=seated.place)
 

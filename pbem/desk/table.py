@@ -13,6 +13,7 @@ from pbem.games import Fault, Refused
 from pbem.match import pace
 from pbem.match.life import Player, Step
 from pbem.match.papers import pinned_mailbox
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,9 @@ class Tables:
         try:
             seated = self._seated(int(name.removeprefix("m") or 0), caller.player.name)
         except KeyError:
-            raise Refused(Fault(command.name, name, "you have no such match; `list mine` shows yours")) from None
+            raise Refused(
+                Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
+            ) from None
         step = Step(seated.match, self._world(caller.now))
         pace.catch_up(step)
         if step.entries:
@@ -83,7 +86,7 @@ class Tables:
     def _meant(server: str, player: str, prev: str, command: Command) -> None:
         wanted = {"server": server, "player": player, "prev": prev}
         faults = [
-            Fault(key, f"{key} {command.fields[key]}", f"this is `{key} {value}`")
+            Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
             for key, value in wanted.items()
             if command.fields.get(key, value) != value
         ]
@@ -94,7 +97,7 @@ class Tables:
         """The players who cannot take part where the terms demand keys."""
         demanded = terms.keys == "demanded"
         return [
-            Fault("keys", name, f"the match demands keys, and {name} is registered without one")
+            Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
             for name in names
             if demanded and self._players.level(name) == "mailbox"
         ]
@@ -129,10 +132,12 @@ class Tables:
     def _facts(self, seated: Seated) -> dict[str, Any]:
         return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}
 
-    def _write_to(self, seated: Seated, seat: int, template: str, subject: str, now: datetime, **facts: Any) -> None:
+    def _write_to(
+        self, seated: Seated, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any
+    ) -> None:
         """A letter of its own to another seat of the match."""
         match = seated.match
-        out = self._clerk.thread(match, seated.row, seat, f"{match.rules.title}, {subject}")
+        out = self._clerk.thread(match, seated.row, seat, subject)
         m = self._clerk.facts(match, seated.row, seat, match)
-        out.text = self._clerk.render(f"letters/{template}.txt", m=m, **facts)
+        out.text = self._clerk.draft(f"letters/{template}.txt", m=m, **facts)
         self._clerk.post(seated.row, seat, [(template, out)], match, now)

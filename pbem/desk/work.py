@@ -33,6 +33,7 @@ from pbem.mail.letter import Letter, Unreadable, automatic
 from pbem.match import pace
 from pbem.match.life import Step, World
 from pbem.match.transcript import digest
+from pbem.phrase import Phrase
 from pbem.points import passing
 from pbem.reader import AT_HAND, InProcess, ReaderError
 from pbem.store.database import StoreError, moment, stamp
@@ -142,6 +143,7 @@ class Desk:
             Held(database, vault),
             config.operator,
             config.pages,
+            config.language,
         )
         self._postmaster = Postmaster(
             config,
@@ -373,8 +375,8 @@ class Desk:
             with self._database.transaction():
                 self._inbox.set_aside(stranded.id, reference)
                 if self._config.operator:
-                    text = self._clerk.render("letters/operator.txt", letter=stranded, reference=reference)
-                    self._clerk.send(self._config.operator, Out("[pbem] A letter was set aside", text), now)
+                    text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
+                    self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
             self._log.error("letter set aside", inbox=stranded.id, reference=reference)
 
     def _handle(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
@@ -401,7 +403,7 @@ class Desk:
             return bounced
         if error.letter.sender is None or self._automatic(error.letter, row):
             return "unreadable"
-        text = self._clerk.render("letters/unreadable.txt", reason=error.reason)
+        text = self._clerk.draft("letters/unreadable.txt", reason=error.reason)
         self._reply(error.letter, error.letter.sender, Out("", text), now)
         return "unreadable, answered"
 
@@ -422,7 +424,11 @@ class Desk:
             try:
                 text = said(verdict, self._reader.read)
             except Unreadable as error:
-                verdict = Verdict("refused", f"The signed letter cannot be read: {error.reason}.", verdict.format)
+                verdict = Verdict(
+                    "refused",
+                    Phrase("The signed letter cannot be read: {reason}.", reason=error.reason),
+                    verdict.format,
+                )
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
             verdict = Verdict("none", verdict.reason)
@@ -438,7 +444,8 @@ class Desk:
             if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
                 return "too many unsigned letters today"
         routed = self._routed(letter, row, player, tokens)
-        caller = Caller(sender, player, verdict, letter, routed, now, proof, waits)
+        language = self._clerk.language_of(player, letter)
+        caller = Caller(sender, player, verdict, letter, routed, now, language, proof, waits)
         return self._carry_out(caller, reading, row.received)
 
     def _prove(
@@ -464,11 +471,12 @@ class Desk:
         rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
         keys = [key.fingerprint for key in rows]
         subject = commands.masked(letter.subject)[:60]
-        text = self._clerk.render(
+        text = self._clerk.draft(
             "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=subject, received=now
         )
-        address = player.address if player else sender
-        self._clerk.send(address, Out("[pbem] A letter in your name was not accepted", text), now)
+        out = Out(Phrase("[pbem] A letter in your name was not accepted"), text)
+        out.language = self._clerk.language_of(player, None if player else letter)
+        self._clerk.send(player.address if player else sender, out, now)
         return f"{outcome}, noticed"
 
     def _today(self, mark: str, now: datetime) -> int:
@@ -523,9 +531,11 @@ class Desk:
             return Answer("again_mailbox", facts, match=self._answers.place(caller, command))
         try:
             if several and command.name in EVIDENCE:
-                raise Refused(Fault(command.name, command.match, "one match a letter: this letter names several"))
+                raise Refused(
+                    Fault(command.name, command.match, Phrase("one match a letter: this letter names several"))
+                )
             if not alone and command.name in ALONE and caller.player is not None:
-                raise Refused(Fault(command.name, None, "opponents get this letter: send nothing else in it"))
+                raise Refused(Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it")))
             with self._database.savepoint():
                 return self._answers.answer(caller, command)
         except Refused as refused:
@@ -542,33 +552,37 @@ class Desk:
 
     def _write(self, caller: Caller, reading: Reading, answers: list[tuple[Command, Answer]]) -> None:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
+        language = self._clerk.language_of(caller.player, caller.letter)
         out = Out("", "")
         if reading.optout:
             self._people.silence(caller.address, stamp(caller.now))
         for _, answer in answers:
             if answer.match is not None:
-                out = self._clerk.thread(*answer.match, "")
+                out = self._clerk.thread(*answer.match, Phrase("your letter"))
                 break
             if answer.reply_to is not None:
                 out.reply_to = self._clerk.sub_address(answer.reply_to)
         told = []
         for command, answer in answers:
             for letter in answer.letters:
+                letter.language = language
                 self._clerk.send(caller.address, letter, caller.now)
             out.attachments += answer.attachments
-            text = self._clerk.render(f"answers/{answer.template}.txt", **answer.facts)
+            text = self._clerk.write(self._clerk.draft(f"answers/{answer.template}.txt", **answer.facts), language)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append({"echo": echo, "text": text.strip("\n")})
         ignored = [] if reading.optout else _told_of_ignored(reading)
         html_only = caller.letter.html_only
-        out.text = self._clerk.render(
+        out.language = language
+        out.text = self._clerk.draft(
             "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
         self._reply(caller.letter, caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
-        subject = commands.masked(letter.subject).strip() or "your letter"
-        out.subject = subject if subject.lower().startswith("re:") else f"Re: {subject}"
+        subject = commands.masked(letter.subject).strip() or Phrase("your letter")
+        out.language = out.language or self._clerk.language_of(self._players.by_address(address), letter)
+        out.subject = subject if subject.lower().startswith("re:") else Phrase("Re: {subject}", subject=subject)
         out.in_reply_to = letter.message_id
         out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
         self._clerk.send(address, out, now)
@@ -597,4 +611,4 @@ def _told_of_ignored(reading: Reading) -> list[str]:
     """The first lines of what was ignored: enough to recognise it."""
     lines = [line for run in reading.ignored for line in run.splitlines() if line.strip()]
     told = [line.strip()[:70] for line in lines[:10]]
-    return [*told, f"... and {len(lines) - 10} more lines"] if len(lines) > 10 else told
+    return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told

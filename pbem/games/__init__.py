@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pbem.phrase import Phrase
+
 __all__ = [
     "GAMES",
     "Fault",
@@ -43,7 +45,7 @@ class Fault:
     """Number of the ruling in the game's rules page, such as "12", or the name of an option."""
     token: str | None
     """The offending token or line as the player wrote it; None when something is missing."""
-    message: str
+    message: Phrase
     line: int | None = None
     """1-based line of the text in which the token stands."""
 

@@ -13,13 +13,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.identity import ed25519, minisign, openpgp, smime, ssh
-from pbem.identity.verdict import BadKey, BadSignature, Format, Key, Kind, Part, Signable, State, Verdict
+from pbem.identity.verdict import STATES, BadKey, BadSignature, Format, Key, Kind, Part, Signable, State, Verdict
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
 __all__ = [
+    "STATES",
     "BadKey",
     "BadSignature",
     "Format",
@@ -58,9 +60,11 @@ _OPAQUE_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _SUFFIXES = (".asc", ".sig", ".minisig", ".ed25519", ".sign")
 _PASTED_CMS = ("-----BEGIN PKCS7-----", "-----BEGIN CMS-----")
 
-_ATTACH = (
-    "Attach the text and its signature as two files, such as orders.txt and orders.txt.{}: they arrive unchanged."
+_ATTACH = Phrase(
+    "Attach the text and its signature as two files, such as orders.txt and orders.txt.{suffix}: they arrive"
+    " unchanged."
 )
+_CHANGED = Phrase("it was changed after signing")
 _SUFFIX: dict[Format, str] = {
     "openpgp": "asc",
     "smime": "asc",
@@ -91,7 +95,7 @@ class _Block:
     format: Format | None
     armor: str | bytes = ""
     text: bytes | str | None = None
-    fault: str = ""
+    fault: Phrase | None = None
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
     marks: tuple[str, ...] = field(default=())
     """What is known of how the text was mailed."""
@@ -110,7 +114,9 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
         data = data.decode("utf-8", "replace")
     text = data.lstrip("\ufeff").strip()
     if "PRIVATE KEY" in text:
-        raise BadKey("This is a private key: keep it to yourself, and send the public one. Better make a new one.")
+        raise BadKey(
+            Phrase("This is a private key: keep it to yourself, and send the public one. Better make a new one.")
+        )
     if "-----BEGIN PGP" in text:
         return openpgp.parse(text, at)
     if "-----BEGIN CERTIFICATE-----" in text:
@@ -138,9 +144,9 @@ def judge(
     """
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
-        return Verdict("none", "The letter bears no signature.")
+        return Verdict("none", Phrase("The letter bears no signature."))
     if len(blocks) > 1:
-        return Verdict("refused", "A letter may bear one signature; this one bears more.")
+        return Verdict("refused", Phrase("A letter may bear one signature; this one bears more."))
     block = blocks[0]
     if block.fault:
         return Verdict("refused", block.fault, block.format)
@@ -155,14 +161,24 @@ def _judge_ssh(block: _Block, keys: Sequence[Key], namespace: str) -> Verdict:
     try:
         signature = ssh.read(block.armor)
     except BadSignature as error:
-        return Verdict(error.kind, str(error), "ssh")
+        return Verdict(error.kind, error.reason, "ssh")
     if signature.namespace != namespace:
         found = signature.namespace[:64]
-        return Verdict("refused", f"The signature is made for {found!a}, not for {namespace}.", "ssh")
+        return Verdict(
+            "refused",
+            Phrase(
+                "The signature is made for {found}, not for {namespace}.", found=ascii(found), namespace=namespace
+            ),
+            "ssh",
+        )
     name = ssh.fingerprint(signature.publickey)
     key = next((key for key in keys if key.format == "ssh" and key.fingerprint == name), None)
     if key is None:
-        return Verdict("unknown key", f"The signature is by the key {name}, which is none of yours here.", "ssh")
+        return Verdict(
+            "unknown key",
+            Phrase("The signature is by the key {name}, which is none of yours here.", name=name),
+            "ssh",
+        )
     for message in _candidates(block):
         if ssh.verify(signature, key, message):
             return _graded(key, key.state, message, block)
@@ -173,10 +189,10 @@ def _judge(block: _Block, kind: Format, keys: Sequence[Key], at: datetime | None
     try:
         signature = _read(kind, block.armor)
     except BadSignature as error:
-        return Verdict(error.kind, str(error), kind)
+        return Verdict(error.kind, error.reason, kind)
     named = [key for key in keys if key.format == kind and signature.claims(key)]
     if not named:
-        reason = f"The signature is by the key {signature.issuer}, which is none of yours here."
+        reason = Phrase("The signature is by the key {name}, which is none of yours here.", name=signature.issuer)
         return Verdict("unknown key", reason, kind)
     # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
     for key in named:
@@ -185,11 +201,11 @@ def _judge(block: _Block, kind: Format, keys: Sequence[Key], at: datetime | None
     content = signature.content if isinstance(signature, smime.Signature) else None
     if block.way == "opaque":
         if content is None:
-            return Verdict("bad", "The S/MIME letter holds a signature and no text.", kind)
+            return Verdict("bad", Phrase("The S/MIME letter holds a signature and no text."), kind)
         messages: list[bytes] = [content]
     elif content is not None:
         return Verdict(
-            "refused", "The S/MIME signature carries a text of its own beside the one it stands under.", kind
+            "refused", Phrase("The S/MIME signature carries a text of its own beside the one it stands under."), kind
         )
     else:
         messages = list(_candidates(block))
@@ -215,35 +231,48 @@ def _read(kind: Format, armor: str | bytes) -> _Signature:
 
 def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
     if state == "pinned":
-        reason = f"Signed by the key {key.fingerprint}."
+        reason = Phrase("Signed by the key {fingerprint}.", fingerprint=key.fingerprint)
         entity = block.way in {"entity", "opaque"}
         return Verdict("valid", reason, key.format, key.fingerprint, message, entity)
-    return Verdict(state, f"The key {key.fingerprint} is {state}.", key.format, key.fingerprint)
+    return Verdict(
+        state,
+        Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state]),
+        key.format,
+        key.fingerprint,
+    )
 
 
-def _diagnosis(block: _Block) -> str:
+def _diagnosis(block: _Block) -> Phrase:
     """Say what probably broke a text on its way, and which way of sending would have worked."""
     if block.way in {"entity", "opaque"}:
-        cause = "a server or mailing list on the way changed the signed part: a footer, other line ends or encoding"
+        cause = Phrase(
+            "a server or mailing list on the way changed the signed part: a footer, other line ends or encoding"
+        )
     elif block.way == "attached":
-        return "The signature does not fit the attached text: sign the file again, and attach both as they are."
+        return Phrase(
+            "The signature does not fit the attached text: sign the file again, and attach both as they are."
+        )
     else:
         text = block.text if isinstance(block.text, str) else ""
-        cause = next((cause for holds, cause in _causes(text, block.marks) if holds), "it was changed after signing")
-    advice = _ATTACH.format(_SUFFIX[block.format or "ssh"])
-    return f"The signature does not fit the text: {cause}. Sign it again, and send it unchanged. {advice}"
+        cause = next((cause for holds, cause in _causes(text, block.marks) if holds), _CHANGED)
+    advice = _ATTACH.given(suffix=_SUFFIX[block.format or "ssh"])
+    return Phrase(
+        "The signature does not fit the text: {cause}. Sign it again, and send it unchanged. {advice}",
+        cause=cause,
+        advice=advice,
+    )
 
 
-def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, str]]:
+def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, Phrase]]:
     lines = text.splitlines()
     return [
-        (any(line.lstrip().startswith(">") for line in lines), "the signed lines were quoted with `>`"),
-        ("\ufffd" in text or "\u00c3" in text, "its letters were re-encoded into another character set"),
-        (text.translate(_SMART) != text, "quotes, dashes or dots were replaced by typographic ones"),
-        (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), "a footer was added into it"),
-        ("flowed" in marks, "your program sends format=flowed, which moves line ends and blanks"),
-        (any(66 <= len(line) <= 79 for line in lines), "its lines were wrapped"),
-        ("html" in marks, "your program wrote it as HTML too, and changed blanks and line ends"),
+        (any(line.lstrip().startswith(">") for line in lines), Phrase("the signed lines were quoted with `>`")),
+        ("\ufffd" in text or "\u00c3" in text, Phrase("its letters were re-encoded into another character set")),
+        (text.translate(_SMART) != text, Phrase("quotes, dashes or dots were replaced by typographic ones")),
+        (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), Phrase("a footer was added into it")),
+        ("flowed" in marks, Phrase("your program sends format=flowed, which moves line ends and blanks")),
+        (any(66 <= len(line) <= 79 for line in lines), Phrase("its lines were wrapped")),
+        ("html" in marks, Phrase("your program wrote it as HTML too, and changed blanks and line ends")),
     ]
 
 
@@ -311,7 +340,9 @@ def _signed_entity(entity: Part) -> _Block:
     children = entity.children
     kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
     if kind is None:
-        return _Block(None, fault="This letter is signed in a way that is not understood, or was changed on its way.")
+        return _Block(
+            None, fault=Phrase("This letter is signed in a way that is not understood, or was changed on its way.")
+        )
     signature = children[1].content
     armor: bytes | str = signature
     if kind == "openpgp" and signature.lstrip()[:1] == b"-":
@@ -325,9 +356,12 @@ def _in_part(part: Part, parts: Sequence[Part], body: list[str]) -> Iterator[_Bl
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
     elif kind == "application/pgp-encrypted":
-        yield _Block("openpgp", fault="Letters must be signed and not encrypted.")
+        yield _Block("openpgp", fault=Phrase("Letters must be signed and not encrypted."))
     elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
-        taken = "The signed part of this S/MIME letter was taken apart on its way. " + _ATTACH.format("sig")
+        taken = Phrase(
+            "The signed part of this S/MIME letter was taken apart on its way. {advice}",
+            advice=_ATTACH.given(suffix="sig"),
+        )
         yield _Block("smime", fault=taken)
     elif name.endswith(_SUFFIXES) or kind == "application/pgp-signature":
         # The name and the armor decide: mutt calls every .sig file application/pgp-signature.
@@ -361,7 +395,7 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         yield from inline
     elif not (part.filename or "").lower().endswith(".asc"):
         yield _Block(
-            None, fault="This sort of signature file is not understood; `help signing` lists those that are."
+            None, fault=Phrase("This sort of signature file is not understood; `help signing` lists those that are.")
         )
 
 
@@ -371,17 +405,29 @@ def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | byte
     name = signature.rpartition(".")[0]
     named = [other for other in parts if name and other.filename == name]
     if len(named) != 1:
-        return _Block(kind, fault=f"{signature!a} must have exactly one attachment {name!a} beside it.")
+        return _Block(
+            kind,
+            fault=Phrase(
+                "{signature} must have exactly one attachment {name} beside it.",
+                signature=ascii(signature),
+                name=ascii(name),
+            ),
+        )
     return _Block(kind, armor, named[0].content, way="attached")
 
 
 def _inline(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
     for mark in _PASTED_CMS:
         for _ in _places(text, mark):
-            yield _Block("smime", fault="S/MIME signatures are read from S/MIME letters, not from pasted text.")
+            yield _Block(
+                "smime", fault=Phrase("S/MIME signatures are read from S/MIME letters, not from pasted text.")
+            )
     for _ in _places(text, openpgp.MESSAGE):
-        opaque = "An OpenPGP message that hides its text is not accepted: sign in the clear (`gpg --clearsign`). "
-        yield _Block("openpgp", fault=opaque + _ATTACH.format("asc"))
+        opaque = Phrase(
+            "An OpenPGP message that hides its text is not accepted: sign in the clear (`gpg --clearsign`). {advice}",
+            advice=_ATTACH.given(suffix="asc"),
+        )
+        yield _Block("openpgp", fault=opaque)
     yield from _inline_openpgp(text, marks)
     for at in _places(text, ssh.BEGIN):
         yield _Block("ssh", _until(text, at, ssh.END), text[:at], marks=marks)
@@ -408,7 +454,7 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
         signed = rest if not first.strip() else region
         yield _Block("openpgp", armor, signed.removesuffix("\n"), way="clear", marks=marks)
     for _ in starts[len(ends) :]:
-        yield _Block("openpgp", fault="The clear-signed text ends without its signature: send it whole.")
+        yield _Block("openpgp", fault=Phrase("The clear-signed text ends without its signature: send it whole."))
 
 
 def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:

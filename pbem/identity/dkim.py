@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from dkim.util import InvalidTagValueList, parse_tag_value
 
 from pbem.identity.verdict import Verdict
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +103,7 @@ class _Unfit(Exception):  # noqa: N818 - said of a signature, not of the program
 def signatures(letter: Received) -> tuple[list[Signature], Verdict]:
     """The signatures of a letter that may count, before any key is known, and the verdict when none does."""
     if letter.sender is None:
-        return [], Verdict("refused", "The letter does not have exactly one From with one address.", "dkim")
+        return [], Verdict("refused", Phrase("The letter does not have exactly one From with one address."), "dkim")
     verdict = Verdict("none", _NONE, "dkim")
     found: list[Signature] = []
     try:
@@ -133,17 +134,20 @@ def verify(letter: Received, signature: Signature, record: str | None, at: datet
     except _Unfit as unfit:
         return unfit.verdict
     except dkim.ValidationError as error:
-        changed = "the text was changed on its way" if "body hash" in str(error) else "it is malformed"
-        return _bad(signature, changed)
+        if "body hash" in str(error):
+            return _bad(signature, Phrase("the text was changed on its way"))
+        return _bad(signature, Phrase("it is malformed"))
     except Exception:  # dkimpy raises of many kinds on hostile headers, and all mean the same here
-        return _bad(signature, "it cannot be read")
+        return _bad(signature, Phrase("it cannot be read"))
     if not held:
-        return _bad(signature, "a signed header was changed on its way, or another key made it")
-    reason = f"{signature.domain} vouches for this letter, with the key {signature.name}."
+        return _bad(signature, Phrase("a signed header was changed on its way, or another key made it"))
+    reason = Phrase(
+        "{domain} vouches for this letter, with the key {name}.", domain=signature.domain, name=signature.name
+    )
     return Verdict("valid", reason, "dkim", f"dkim:{signature.name}", letter.raw, entity=True)
 
 
-_NONE = (
+_NONE = Phrase(
     "The letter has no DKIM signature of your mail provider for the address it comes from. Most providers make one by"
     " themselves when you send with their own programs or servers."
 )
@@ -151,7 +155,7 @@ _NONE = (
 
 def _message(letter: Received) -> Any:
     """Dkimpy's reading of the letter, once it is ours, too: what is verified must be what is read."""
-    refused = Verdict("refused", "The headers of the letter are malformed.", "dkim")
+    refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
     try:
         message = dkim.DKIM(letter.raw)
     except (dkim.DKIMException, IndexError) as error:
@@ -163,7 +167,7 @@ def _message(letter: Received) -> Any:
 
 
 def _signature(index: int, value: bytes, sender: str) -> Signature:
-    malformed = Verdict("bad", "The letter's DKIM signature is malformed.", "dkim")
+    malformed = Verdict("bad", Phrase("The letter's DKIM signature is malformed."), "dkim")
     if len(value) > HEADER:
         raise _Unfit(malformed)
     try:
@@ -179,21 +183,29 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
     if not DOMAIN.fullmatch(domain) or not SELECTOR.fullmatch(selector):
         raise _Unfit(malformed)
     if author != domain and not author.endswith(f".{domain}"):
-        other = f"The letter is signed (DKIM) by {domain}, and not by {author}, which stands in From."
+        other = Phrase(
+            "The letter is signed (DKIM) by {domain}, and not by {author}, which stands in From.",
+            domain=domain,
+            author=author,
+        )
         raise _Unfit(Verdict("none", other, "dkim"))
     if tags[b"a"] not in ALGORITHMS:
         raise _Unfit(_weak())
     if b"l" in tags:
-        partly = "The letter's DKIM signature covers only the beginning of the text (`l=`); such are not accepted."
+        partly = Phrase(
+            "The letter's DKIM signature covers only the beginning of the text (`l=`); such are not accepted."
+        )
         raise _Unfit(Verdict("refused", partly, "dkim"))
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
     if b"from" not in headers:
-        raise _Unfit(Verdict("refused", "The letter's DKIM signature does not cover From.", "dkim"))
+        raise _Unfit(Verdict("refused", Phrase("The letter's DKIM signature does not cover From."), "dkim"))
     return Signature(index, domain, selector, tags, headers)
 
 
 def _weak() -> Verdict:
-    return Verdict("refused", "The letter's DKIM signature is made with an algorithm that is not accepted.", "dkim")
+    return Verdict(
+        "refused", Phrase("The letter's DKIM signature is made with an algorithm that is not accepted."), "dkim"
+    )
 
 
 def _timely(signature: Signature, at: datetime) -> None:
@@ -202,24 +214,34 @@ def _timely(signature: Signature, at: datetime) -> None:
     for tag in (b"t", b"x"):
         value = signature.tags.get(tag)
         if value is not None and not _NUMBER.fullmatch(value):
-            raise _Unfit(_bad(signature, "it is malformed"))
+            raise _Unfit(_bad(signature, Phrase("it is malformed")))
         times[tag] = None if value is None else int(value)
     made, ends = times[b"t"], times[b"x"]
     now = at.timestamp()
     if ends is not None and (now > ends or (made is not None and ends < made)):
-        raise _Unfit(Verdict("expired", f"The DKIM signature of {signature.domain} had expired.", "dkim"))
+        raise _Unfit(
+            Verdict("expired", Phrase("The DKIM signature of {domain} had expired.", domain=signature.domain), "dkim")
+        )
     if made is not None and made > now + SLOP:
-        raise _Unfit(_bad(signature, "it is dated in the future"))
+        raise _Unfit(_bad(signature, Phrase("it is dated in the future")))
 
 
 def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
     """The kind, the key and its size, from a key record (RFC 6376 3.6.1)."""
     if record is None:
-        silent = f"The name server of {signature.domain} could not be asked for the key {signature.name}."
-        raise _Unfit(Verdict("unknown key", f"{silent} Send the letter again later.", "dkim"))
+        silent = Phrase(
+            "The name server of {domain} could not be asked for the key {name}. Send the letter again later.",
+            domain=signature.domain,
+            name=signature.name,
+        )
+        raise _Unfit(Verdict("unknown key", silent, "dkim"))
     if not record:
-        raise _Unfit(Verdict("unknown key", f"There is no DKIM key {signature.name} in the DNS.", "dkim"))
-    unfit = _Unfit(Verdict("refused", f"The DKIM key {signature.name} is not one that is accepted.", "dkim"))
+        raise _Unfit(
+            Verdict("unknown key", Phrase("There is no DKIM key {name} in the DNS.", name=signature.name), "dkim")
+        )
+    unfit = _Unfit(
+        Verdict("refused", Phrase("The DKIM key {name} is not one that is accepted.", name=signature.name), "dkim")
+    )
     if len(record) > RECORD or not (record.isascii() and record.isprintable()):
         raise unfit
     try:
@@ -228,7 +250,7 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
     except (InvalidTagValueList, KeyError, binascii.Error) as error:
         raise unfit from error
     if not public:
-        raise _Unfit(Verdict("revoked", f"The DKIM key {signature.name} is revoked.", "dkim"))
+        raise _Unfit(Verdict("revoked", Phrase("The DKIM key {name} is revoked.", name=signature.name), "dkim"))
     kind = tags.get(b"k", b"rsa")
     if (
         tags.get(b"v", b"DKIM1") != b"DKIM1"
@@ -240,7 +262,10 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
     flags = _words(tags.get(b"t", b""))
     if b"y" in flags:
         # RFC 6376 3.6.1: such letters must not be treated otherwise than unsigned ones.
-        tested = f"{signature.domain} says that it is only testing DKIM (`t=y`), so its signature counts for nothing."
+        tested = Phrase(
+            "{domain} says that it is only testing DKIM (`t=y`), so its signature counts for nothing.",
+            domain=signature.domain,
+        )
         raise _Unfit(Verdict("refused", tested, "dkim"))
     identity = signature.tags.get(b"i", b"@" + signature.domain.encode()).decode("ascii", "replace")
     if b"s" in flags and identity.rpartition("@")[2].lower() != signature.domain:
@@ -251,21 +276,26 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
 def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[Any, int]:
     if kind == b"ed25519":
         if len(public) != 32:
-            raise _Unfit(Verdict("refused", f"The DKIM key {signature.name} is malformed.", "dkim"))
+            raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
         return _Ed25519(Ed25519PublicKey.from_public_bytes(public)), 256
     try:
         key = load_der_public_key(public)
     except ValueError as error:
         raise _Unfit(
-            Verdict("refused", f"The DKIM key {signature.name} is malformed or too short.", "dkim")
+            Verdict("refused", Phrase("The DKIM key {name} is malformed or too short.", name=signature.name), "dkim")
         ) from error
     if not isinstance(key, RSAPublicKey) or key.key_size not in RSA_BITS:
-        size = f" of {key.key_size} bits" if isinstance(key, RSAPublicKey) else ""
-        unfit = f"The DKIM key {signature.name}{size} is not accepted: RSA with 1024 bits or more is."
+        unfit = Phrase("The DKIM key {name} is not accepted: RSA with 1024 bits or more is.", name=signature.name)
+        if isinstance(key, RSAPublicKey):
+            unfit = Phrase(
+                "The DKIM key {name} of {bits} bits is not accepted: RSA with 1024 bits or more is.",
+                name=signature.name,
+                bits=key.key_size,
+            )
         raise _Unfit(Verdict("refused", unfit, "dkim"))
     numbers = key.public_numbers()
     if numbers.e.bit_length() > 64:  # nobody has such a key, and it would take long
-        raise _Unfit(Verdict("refused", f"The DKIM key {signature.name} is malformed.", "dkim"))
+        raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
     return {"modulus": numbers.n, "publicExponent": numbers.e}, key.key_size
 
 
@@ -286,7 +316,7 @@ class _Ed25519:
 
 def _held(letter: Received, signature: Signature, kind: bytes, key: Any, bits: int) -> bool:
     if max(map(len, re.findall(rb"[ \t]+", letter.root.body)), default=0) > BLANKS:
-        raise _Unfit(_bad(signature, "the text has lines of hundreds of blanks"))
+        raise _Unfit(_bad(signature, Phrase("the text has lines of hundreds of blanks")))
     message = _message(letter)
     message.pk, message.keysize, message.ktag = key, bits, kind
     headers = [(name, value) for name, value in message.headers if name.lower() == b"dkim-signature"]
@@ -295,8 +325,12 @@ def _held(letter: Received, signature: Signature, kind: bytes, key: Any, bits: i
     return bool(held) and (not isinstance(key, _Ed25519) or key.held)
 
 
-def _bad(signature: Signature, why: str) -> Verdict:
-    return Verdict("bad", f"The DKIM signature of {signature.domain} does not hold: {why}.", "dkim")
+def _bad(signature: Signature, why: Phrase) -> Verdict:
+    return Verdict(
+        "bad",
+        Phrase("The DKIM signature of {domain} does not hold: {why}.", domain=signature.domain, why=why),
+        "dkim",
+    )
 
 
 def _words(value: bytes) -> set[bytes]:

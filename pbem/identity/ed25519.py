@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,10 +35,12 @@ def parse(data: str) -> Key:
         key = load_pem_public_key(data.strip().encode())
     except (ValueError, UnsupportedAlgorithm) as error:
         raise BadKey(
-            "This public key is damaged: send the whole block that `openssl pkey -pubout` prints."
+            Phrase("This public key is damaged: send the whole block that `openssl pkey -pubout` prints.")
         ) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise BadKey("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
+        raise BadKey(
+            Phrase("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
+        )
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     return Key("ed25519", key.public_bytes_raw().hex(), pem)
 
@@ -73,5 +76,5 @@ def read(data: bytes | str) -> Signature:
         except ValueError:
             data = b""
     if len(data) != 64:
-        raise BadSignature("The Ed25519 signature is damaged: it has 64 octets.", "bad")
+        raise BadSignature(Phrase("The Ed25519 signature is damaged: it has 64 octets."), "bad")
     return Signature(data)

@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,12 +42,14 @@ def parse(data: str) -> Key:
         comment = lines.pop(0).removeprefix(COMMENT).strip()[:80]
     public = "".join(lines)
     if "secret key" in comment or "encrypted" in comment or len(public) > 100:
-        raise BadKey("This is no public key of minisign: send your minisign.pub, and keep minisign.key to yourself.")
+        raise BadKey(
+            Phrase("This is no public key of minisign: send your minisign.pub, and keep minisign.key to yourself.")
+        )
     if not PUBLIC.fullmatch(public):
-        raise BadKey("This minisign key is damaged: send the two lines of your minisign.pub.")
+        raise BadKey(Phrase("This minisign key is damaged: send the two lines of your minisign.pub."))
     raw = base64.b64decode(public)
     if raw[:2] != b"Ed":
-        raise BadKey("Only the Ed25519 keys of minisign are known.")
+        raise BadKey(Phrase("Only the Ed25519 keys of minisign are known."))
     return Key("minisign", public, public, comment)
 
 
@@ -96,7 +99,7 @@ def _holds(public: Ed25519PublicKey, signature: bytes, data: bytes) -> bool:
 def read(text: str) -> Signature:
     """Take apart a signature; raises `BadSignature`."""
     match = IN_TEXT.match(text.strip() + "\n")
-    damaged = BadSignature("The minisign signature is damaged: paste or attach all its four lines.", "bad")
+    damaged = BadSignature(Phrase("The minisign signature is damaged: paste or attach all its four lines."), "bad")
     if match is None:
         raise damaged
     if text.strip()[match.end() :].strip():

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +101,7 @@ def _new_length(data: bytes, at: int) -> tuple[int, int]:
 
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read a public key block, or the bytes of one; raises `BadKey`."""
-    damaged = BadKey("This OpenPGP key is damaged: send the whole block that `gpg --export --armor` prints.")
+    damaged = BadKey(Phrase("This OpenPGP key is damaged: send the whole block that `gpg --export --armor` prints."))
     if isinstance(data, bytes) and data[:1] < b"\x80":
         data = data.decode("utf-8", "replace").lstrip("\ufeff")
     try:
@@ -109,12 +110,14 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     except (ValueError, binascii.Error) as error:
         raise damaged from error
     if _SECRET & {*tags}:
-        raise BadKey("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")
+        raise BadKey(
+            Phrase("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")
+        )
     if tags.count(6) != 1 or tags[0] != 6 or not _OF_A_KEY.issuperset(tags):
-        raise BadKey("Send one OpenPGP key, and nothing beside it.")
+        raise BadKey(Phrase("Send one OpenPGP key, and nothing beside it."))
     if len(raw) > _KEY_BYTES:
         raise BadKey(
-            "This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough."
+            Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
         )
     try:
         return _key(raw, at)
@@ -234,7 +237,7 @@ def canonical(message: bytes) -> bytes:
 
 def read(data: bytes | str) -> Signature:
     """Take one signature, armored or not; raises `BadSignature`."""
-    damaged = BadSignature("The OpenPGP signature is damaged: paste or attach it whole.", "bad")
+    damaged = BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
     try:
         raw = _unarmored(data.strip(), SIGNATURE) if isinstance(data, str) else data
         tags = [tag for tag, _ in _packets(raw)]
@@ -242,7 +245,7 @@ def read(data: bytes | str) -> Signature:
         raise damaged from error
     if tags != [2]:
         if tags and {*tags} == {2}:
-            raise BadSignature("A letter may bear one signature; this OpenPGP signature holds more.")
+            raise BadSignature(Phrase("A letter may bear one signature; this OpenPGP signature holds more."))
         raise damaged
     import pysequoia  # noqa: PLC0415 - see above
 
@@ -272,18 +275,20 @@ def _checked(sig: Sig) -> Signature:
         PublicKeyAlgorithm.Ed448,
     )
     if sig.version not in _VERSIONS:
-        raise BadSignature("This version of OpenPGP signatures is not accepted.")
+        raise BadSignature(Phrase("This version of OpenPGP signatures is not accepted."))
     if _sequoia(lambda: sig.hash_algorithm) not in hashes:
         raise BadSignature(
-            "The OpenPGP signature is made over a weak digest such as SHA-1: put `personal-digest-preferences SHA512`"
-            " and `cert-digest-algo SHA512` into gpg.conf, and sign again."
+            Phrase(
+                "The OpenPGP signature is made over a weak digest such as SHA-1: put"
+                " `personal-digest-preferences SHA512` and `cert-digest-algo SHA512` into gpg.conf, and sign again."
+            )
         )
     if _sequoia(lambda: sig.key_algorithm) not in algorithms:
-        raise BadSignature("OpenPGP signatures are accepted by RSA, ECDSA and EdDSA keys.")
+        raise BadSignature(Phrase("OpenPGP signatures are accepted by RSA, ECDSA and EdDSA keys."))
     kind = _sequoia(lambda: sig.signature_type)
     if kind not in (SignatureType.Binary, SignatureType.Text):
-        raise BadSignature("This OpenPGP signature is not one over a document.")
+        raise BadSignature(Phrase("This OpenPGP signature is not one over a document."))
     issuer = sig.issuer_fingerprint or sig.issuer_key_id
     if not issuer:
-        raise BadSignature("The OpenPGP signature does not say which key made it.")
+        raise BadSignature(Phrase("The OpenPGP signature does not say which key made it."))
     return Signature(sig, issuer.lower(), kind == SignatureType.Text)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -42,17 +43,17 @@ _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, Overflow
 
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read one certificate, PEM or DER; raises `BadKey`."""
-    damaged = BadKey("This certificate is damaged: send it whole, as .pem or .crt.")
+    damaged = BadKey(Phrase("This certificate is damaged: send it whole, as .pem or .crt."))
     try:
         text = data if isinstance(data, str) else data.decode("ascii")
     except UnicodeDecodeError:
         der = bytes(data)  # type: ignore[arg-type]
     else:
         if "PRIVATE KEY-----" in text:
-            raise BadKey("This holds a private key: keep it to yourself, and send the certificate alone.")
+            raise BadKey(Phrase("This holds a private key: keep it to yourself, and send the certificate alone."))
         found = _CERTIFICATE.findall(text)
         if len(found) != 1:
-            raise BadKey("Send one certificate, your own, without those of its authorities.")
+            raise BadKey(Phrase("Send one certificate, your own, without those of its authorities."))
         try:
             der = base64.b64decode("".join(found[0].split()), validate=True)
         except ValueError as error:
@@ -66,7 +67,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         raise damaged from error
     _check_key(public)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
-        raise BadKey("This certificate is not made for signatures.")
+        raise BadKey(Phrase("This certificate is not made for signatures."))
     digest = hashlib.sha256(der).hexdigest().upper()
     fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
     pem = certificate.public_bytes(Encoding.PEM).decode()
@@ -84,13 +85,18 @@ def _check_key(public: object) -> None:
     if isinstance(public, rsa.RSAPublicKey):
         if public.key_size not in _RSA_BITS:
             raise BadKey(
-                f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {public.key_size}."
+                Phrase(
+                    "RSA keys must have {least} to {most} bits, this one has {key_size}.",
+                    least=_RSA_BITS[0],
+                    most=_RSA_BITS[-1],
+                    key_size=public.key_size,
+                )
             )
     elif isinstance(public, ec.EllipticCurvePublicKey):
         if public.curve.name not in _CURVES:
-            raise BadKey("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted.")
+            raise BadKey(Phrase("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted."))
     elif not isinstance(public, ed25519.Ed25519PublicKey):
-        raise BadKey("Certificates are accepted with RSA, ECDSA and Ed25519 keys.")
+        raise BadKey(Phrase("Certificates are accepted with RSA, ECDSA and Ed25519 keys."))
 
 
 def _standing(certificate: x509.Certificate, at: datetime | None) -> State:
@@ -185,29 +191,38 @@ def read(data: bytes) -> Signature:
         info = cms.ContentInfo.load(data)
         kind = info["content_type"].native
         if kind != "signed_data":
-            raise BadSignature(f"An S/MIME letter must be signed and not encrypted; this is {str(kind)[:40]!a}.")
+            raise BadSignature(
+                Phrase(
+                    "An S/MIME letter must be signed and not encrypted; this is {kind}.", kind=ascii(str(kind)[:40])
+                )
+            )
         return _taken_apart(info["content"])
     except BadSignature:
         raise
     except _BROKEN as error:
-        raise BadSignature("The S/MIME signature is damaged.", "bad") from error
+        raise BadSignature(Phrase("The S/MIME signature is damaged."), "bad") from error
 
 
 def _taken_apart(signed: Any) -> Signature:
     if signed["encap_content_info"]["content_type"].native != "data":
-        raise BadSignature("The S/MIME signature is not one over a letter.")
+        raise BadSignature(Phrase("The S/MIME signature is not one over a letter."))
     encapsulated = signed["encap_content_info"]["content"]
     content = None if encapsulated.native is None else bytes(encapsulated.native)
     signers = signed["signer_infos"]
     if len(signers) != 1:
-        raise BadSignature(f"An S/MIME letter must have one signer; this has {len(signers)}.")
+        raise BadSignature(Phrase("An S/MIME letter must have one signer; this has {count}.", count=len(signers)))
     signer = signers[0]
     digest = signer["digest_algorithm"]["algorithm"].native
     if digest not in _DIGESTS:
-        raise BadSignature(f"S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512, not {digest!a}.")
+        raise BadSignature(
+            Phrase(
+                "S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512, not {digest}.",
+                digest=ascii(digest),
+            )
+        )
     values = _attributes(signer["signed_attrs"])
     if values["content_type"].native != "data":
-        raise BadSignature("The S/MIME signature is not one over a letter.")
+        raise BadSignature(Phrase("The S/MIME signature is not one over a letter."))
     _check_algorithm(signer["signature_algorithm"])
     # RFC 5652 5.4: what is signed has the tag of a SET OF, not that of the field.
     attributes = b"\x31" + signer["signed_attrs"].dump()[1:]
@@ -231,22 +246,26 @@ def _check_algorithm(algorithm: Any) -> None:
     name = algorithm["algorithm"].native
     digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
     if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
-        raise BadSignature(f"S/MIME signatures of the sort {str(name)[:40]!a} are not accepted.")
+        raise BadSignature(
+            Phrase("S/MIME signatures of the sort {name} are not accepted.", name=ascii(str(name)[:40]))
+        )
     if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
-        raise BadSignature("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512.")
+        raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
 
 
 def _attributes(attributes: Any) -> dict[str, Any]:
     """Content type and message digest, each there once with one value (RFC 5652 11.1 and 11.2)."""
     if attributes.native is None or not len(attributes):
-        raise BadSignature("The S/MIME signature has no signed attributes: sign with them (openssl: not -noattr).")
+        raise BadSignature(
+            Phrase("The S/MIME signature has no signed attributes: sign with them (openssl: not -noattr).")
+        )
     values: dict[str, Any] = {}
     for attribute in attributes:
         name = attribute["type"].native
         if name in {"content_type", "message_digest"}:
             if name in values or len(attribute["values"]) != 1:
-                raise BadSignature("The S/MIME signature holds an attribute twice.")
+                raise BadSignature(Phrase("The S/MIME signature holds an attribute twice."))
             values[name] = attribute["values"][0]
     if len(values) != 2:
-        raise BadSignature("The S/MIME signature lacks its content type or message digest.")
+        raise BadSignature(Phrase("The S/MIME signature lacks its content type or message digest."))
     return values

@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pbem.identity.verdict import BadKey, BadSignature, Key
+from pbem.phrase import Phrase
 
 __all__ = [
     "BEGIN",
@@ -131,12 +132,12 @@ def parse(line: str) -> Key:
     """
     words = line.split(None, 2)
     if len(words) < 2:
-        raise BadKey("A public key is one line: its type, the key itself, a comment.")
+        raise BadKey(Phrase("A public key is one line: its type, the key itself, a comment."))
     kind, text = words[:2]
     _check_type(kind)
     blob = _decode(text)
     if blob is None or blob[:4] + blob[4 : 4 + len(kind)] != _string(kind.encode()):
-        raise BadKey("This public key is damaged: send the line of your .pub file whole.")
+        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole."))
     _public(blob, kind)
     comment = re.sub(r"[^\x20-\x7e]", "", words[2]).strip()[:64] if len(words) > 2 else ""
     return Key("ssh", fingerprint(blob), f"{kind} {text}", comment)
@@ -144,12 +145,14 @@ def parse(line: str) -> Key:
 
 def _check_type(kind: str) -> None:
     if "-cert-v" in kind:
-        raise BadKey("Certificates are not accepted: send the plain public key.")
+        raise BadKey(Phrase("Certificates are not accepted: send the plain public key."))
     if kind.startswith("sk-"):
-        raise BadKey("Keys held in security keys (sk-…) are not accepted: make one with ssh-keygen -t ed25519.")
+        raise BadKey(
+            Phrase("Keys held in security keys (sk-…) are not accepted: make one with ssh-keygen -t ed25519.")
+        )
     if kind not in _ALGORITHMS:
         known = ", ".join(_ALGORITHMS)
-        raise BadKey(f"A public key line begins with its type, one of {known}.")
+        raise BadKey(Phrase("A public key line begins with its type, one of {known}.", known=known))
 
 
 def _decode(text: str) -> bytes | None:
@@ -166,11 +169,18 @@ def _public(blob: bytes, kind: str) -> PublicKey:
         key = load_ssh_public_key(line)
         again = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadKey("This public key is damaged: send the line of your .pub file whole.") from error
+        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole.")) from error
     if again != line or not isinstance(key, PublicKey):
-        raise BadKey("This public key is damaged: send the line of your .pub file whole.")
+        raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole."))
     if isinstance(key, rsa.RSAPublicKey) and key.key_size not in _RSA_BITS:
-        raise BadKey(f"RSA keys must have {_RSA_BITS[0]} to {_RSA_BITS[-1]} bits, this one has {key.key_size}.")
+        raise BadKey(
+            Phrase(
+                "RSA keys must have {least} to {most} bits, this one has {key_size}.",
+                least=_RSA_BITS[0],
+                most=_RSA_BITS[-1],
+                key_size=key.key_size,
+            )
+        )
     return key
 
 
@@ -180,7 +190,9 @@ def read(armor: str) -> Signature:
     Raises BadSignature, of kind "bad" when it is damaged and "refused" when it is of a sort never accepted.
     """
     body = armor.strip()
-    damaged = BadSignature("The SSH signature is damaged: paste it whole, with its first and last line.", "bad")
+    damaged = BadSignature(
+        Phrase("The SSH signature is damaged: paste it whole, with its first and last line."), "bad"
+    )
     if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
         raise damaged
     blob = _decode("".join(body[len(BEGIN) : -len(END)].split()))
@@ -197,7 +209,7 @@ def _taken_apart(blob: bytes) -> Signature:
     if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
         raise _DamagedError
     if int.from_bytes(blob[len(_MAGIC) : head], "big") != _VERSION:
-        raise BadSignature("This version of SSH signatures is not known.")
+        raise BadSignature(Phrase("This version of SSH signatures is not known."))
     publickey, rest = _take(blob[head:])
     namespace, rest = _take_name(rest)
     reserved, rest = _take(rest)
@@ -218,11 +230,17 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
         _check_type(kind)
         _public(publickey, kind)
     except BadKey as error:
-        raise BadSignature(str(error)) from error
+        raise BadSignature(error.reason) from error
     if algorithm not in _ALGORITHMS[kind]:
-        raise BadSignature(f"Signatures of the sort {algorithm!a} are not accepted for a {kind} key.")
+        raise BadSignature(
+            Phrase(
+                "Signatures of the sort {algorithm} are not accepted for a {kind} key.",
+                algorithm=ascii(algorithm),
+                kind=kind,
+            )
+        )
     if hash_algorithm not in _HASHES:
-        raise BadSignature("SSH signatures are accepted over SHA-256 and SHA-512 only.")
+        raise BadSignature(Phrase("SSH signatures are accepted over SHA-256 and SHA-512 only."))
 
 
 def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:

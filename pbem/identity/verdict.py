@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from pbem.phrase import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -21,6 +23,8 @@ signatures, a certificate, another namespace, a weak algorithm, a format that is
 Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
 """`dkim` is never the format of a player's key: it is what a verdict at level `mailbox` says."""
 State = Literal["pinned", "expired", "revoked"]
+STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phrase("revoked")}
+"""How a sentence calls the states in which a key does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Verdict:
     """Who signed this letter, and which bytes; anything but `valid` has signed nothing."""
 
     kind: Kind
-    reason: str
+    reason: Phrase
     """A sentence for the player."""
     format: Format | None = None
     key: str | None = None
@@ -55,14 +59,19 @@ class Verdict:
 
 
 class BadKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
-    """What was sent is no public key that can be pinned; the message is a sentence for the player."""
+    """What was sent is no public key that can be pinned; `reason` is a sentence for the player."""
+
+    def __init__(self, reason: Phrase) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class BadSignature(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
-    """A signature is refused before any key is tried; the message is a sentence for the player."""
+    """A signature is refused before any key is tried; `reason` is a sentence for the player."""
 
-    def __init__(self, message: str, kind: Literal["bad", "refused"] = "refused") -> None:
-        super().__init__(message)
+    def __init__(self, reason: Phrase, kind: Literal["bad", "refused"] = "refused") -> None:
+        super().__init__(reason)
+        self.reason = reason
         self.kind: Literal["bad", "refused"] = kind
 
 

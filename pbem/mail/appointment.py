@@ -20,20 +20,23 @@ __all__ = ["appointment"]
 
 
 def appointment(  # noqa: PLR0913, PLR0917 - an event has as many properties
-    name: str, uid: str, summary: str, time: datetime, now: datetime, sequence: int, address: str
+    name: str, uid: str, texts: tuple[str, str], time: datetime, now: datetime, sequence: int
 ) -> Attachment:
-    """The calendar file of a deadline; `sequence` grows with each change of the same event (RFC 5545 3.8.7.4)."""
+    """The calendar file of a deadline: its summary and description are `texts`.
+
+    `sequence` grows with each change of the same event (RFC 5545 3.8.7.4).
+    """
     event = Event()
     event.add("uid", uid)
     event.add("dtstamp", now.astimezone(UTC).replace(microsecond=0))
     event.add("sequence", sequence)
     event.add("dtstart", time.astimezone(UTC).replace(microsecond=0))
-    event.add("summary", summary)
-    event.add("description", f"To be sent to {address}")
+    event.add("summary", texts[0])
+    event.add("description", texts[1])
     event.add("transp", "TRANSPARENT")
     alarm = Alarm()
     alarm.add("action", "DISPLAY")
-    alarm.add("description", summary)
+    alarm.add("description", texts[0])
     alarm.add("trigger", timedelta(days=-1))
     event.add_component(alarm)
     calendar = Calendar()

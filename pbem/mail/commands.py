@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pbem.games import Fault
+from pbem.mail.language import LANGUAGES
+from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_Wrong = tuple[str | None, str]
+_Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
 __all__ = ["COMMANDS", "SETTINGS", "Arguments", "Command", "Form", "Reading", "clean", "masked", "parse"]
@@ -33,6 +35,7 @@ FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof"
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "format": ("both", "pictures", "text"),
+    "language": LANGUAGES,
     "mail": ("each", "digest"),
     "timezone": ("UTC",),
 }
@@ -242,15 +245,15 @@ class _Words:
         return self._numbers[at - 1] if self._numbers else 1
 
 
-def _match(words: _Words, given: Arguments) -> str | None:
+def _match(words: _Words, given: Arguments) -> Phrase | None:
     if not _MATCH.fullmatch(words.bare()):
-        return "name the match, such as m17"
+        return Phrase("name the match, such as m17")
     given["match"] = words.bare().lower()
     words.take()
     return None
 
 
-def _match_or_none(words: _Words, given: Arguments) -> str | None:
+def _match_or_none(words: _Words, given: Arguments) -> Phrase | None:
     return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
 
 
@@ -262,15 +265,15 @@ def _number(words: _Words, keyword: str) -> int | None:
     return number
 
 
-def _turn(words: _Words, given: Arguments) -> str | None:
+def _turn(words: _Words, given: Arguments) -> Phrase | None:
     number = _number(words, "turn")
     if number is None:
-        return "name the turn, such as turn 5"
+        return Phrase("name the turn, such as turn 5")
     given["turn"] = number
     return None
 
 
-def _turn_or_default(words: _Words, given: Arguments) -> str | None:
+def _turn_or_default(words: _Words, given: Arguments) -> Phrase | None:
     if words.bare().lower() == "default":
         given["default"] = True
         words.take()
@@ -278,11 +281,11 @@ def _turn_or_default(words: _Words, given: Arguments) -> str | None:
     return _turn(words, given)
 
 
-def _what_stands(words: _Words, given: Arguments) -> str | None:
+def _what_stands(words: _Words, given: Arguments) -> Phrase | None:
     return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
-def _whole(words: _Words, given: Arguments) -> str | None:
+def _whole(words: _Words, given: Arguments) -> Phrase | None:
     if words.bare().lower() == "match":
         given["whole"] = True
         words.take()
@@ -290,7 +293,7 @@ def _whole(words: _Words, given: Arguments) -> str | None:
     return _game(words, given)
 
 
-def _turn_or_all(words: _Words, given: Arguments) -> str | None:
+def _turn_or_all(words: _Words, given: Arguments) -> Phrase | None:
     at_all = 1 if words.low() == "turn" else 0
     if words.bare(at_all).lower() == "all":
         given["all"] = True
@@ -299,66 +302,69 @@ def _turn_or_all(words: _Words, given: Arguments) -> str | None:
     return _turn(words, given) if words.low() == "turn" else None
 
 
-def _game(words: _Words, given: Arguments) -> str | None:
+def _game(words: _Words, given: Arguments) -> Phrase | None:
     if words.low() != "game":
         return None
     number = _number(words, "game")
     if number is None:
-        return "after game comes its number, such as game 2"
+        return Phrase("after game comes its number, such as game 2")
     given["game"] = number
     return None
 
 
-def _final(words: _Words, given: Arguments) -> str | None:
+def _final(words: _Words, given: Arguments) -> Phrase | None:
     if words.low() == "final":
         given["final"] = True
         words.take()
     return None
 
 
-def _setting(words: _Words, given: Arguments) -> str | None:
+def _setting(words: _Words, given: Arguments) -> Phrase | None:
     name, value = words.low(), words.bare(1)
     if name not in ANY_WORD or not value:
         value = value.lower()
         if value not in SETTINGS.get(name, ()):
-            return "write " + " or ".join(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name])
+            return Phrase(
+                "write {settings}",
+                settings=either(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name]),
+            )
     given["setting"] = (name, value)
     words.at += 2
     return None
 
 
-def _time(words: _Words, given: Arguments) -> str | None:
+def _time(words: _Words, given: Arguments) -> Phrase | None:
     found = _TIME.fullmatch(words.bare())
     if found is None:
-        return "say how long, such as 3d or 12h"
+        return Phrase("say how long, such as 3d or 12h")
     given["time"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
     words.take()
     return None
 
 
-def _word(words: _Words, given: Arguments) -> str | None:
+def _word(words: _Words, given: Arguments) -> Phrase | None:
     word = words.bare().lower()
     if word not in {"offer", "accept", "decline"}:
-        return "say offer, accept or decline"
+        return Phrase("say offer, accept or decline")
     given["word"] = word
     words.take()
     return None
 
 
-def _days(words: _Words, given: Arguments) -> str | None:
+def _days(words: _Words, given: Arguments) -> Phrase | None:
     if words.bare().lower() == "off":
         given["off"] = True
         words.take()
         return None
     first, last = words.bare(), words.bare(2)
     if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
-        return "write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`"
+        return Phrase("write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`")
     given["first"], given["last"] = first, last
     words.at += 3
     return None
 
 
-def _public(words: _Words, given: Arguments) -> str | None:
+def _public(words: _Words, given: Arguments) -> Phrase | None:
     # Alone on the line of the command: what a player writes to the opponent may begin with any word.
     if words.low() == "public" and words.same_line():
         words.take()
@@ -369,35 +375,35 @@ def _public(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _rules(words: _Words, given: Arguments) -> str | None:
+def _rules(words: _Words, given: Arguments) -> Phrase | None:
     if not _NAME.fullmatch(words.bare()):
-        return "name the game; `games` lists them all"
+        return Phrase("name the game; `games` lists them all")
     given["rules"] = words.bare().lower()
     words.take()
     return None
 
 
-def _game_or_match(words: _Words, given: Arguments) -> str | None:
+def _game_or_match(words: _Words, given: Arguments) -> Phrase | None:
     return _match(words, given) and _rules(words, given)
 
 
-def _name(words: _Words, given: Arguments) -> str | None:
+def _name(words: _Words, given: Arguments) -> Phrase | None:
     if not _NAME.fullmatch(words.bare()) or words.bare().lower() in _RESERVED:
-        return "give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"
+        return Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
     given["name"] = words.bare().lower()
     words.take()
     return None
 
 
-def _leaver(words: _Words, given: Arguments) -> str | None:
+def _leaver(words: _Words, given: Arguments) -> Phrase | None:
     if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in _RESERVED:
-        return "say for whom: `substitute m17 carl for bob`"
+        return Phrase("say for whom: `substitute m17 carl for bob`")
     given["leaver"] = words.bare(1).lower()
     words.at += 2
     return None
 
 
-def _topic(words: _Words, given: Arguments) -> str | None:
+def _topic(words: _Words, given: Arguments) -> Phrase | None:
     # The one argument that must stand on the line of its command: any word could be a topic.
     if words.same_line():
         given["topic"] = words.bare().lower()
@@ -407,7 +413,7 @@ def _topic(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _which(words: _Words, given: Arguments) -> str | None:
+def _which(words: _Words, given: Arguments) -> Phrase | None:
     which = _WHICH.get(words.bare().lower())
     if which is not None:
         given["which"] = which
@@ -415,14 +421,14 @@ def _which(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _hash(words: _Words, given: Arguments) -> str | None:
+def _hash(words: _Words, given: Arguments) -> Phrase | None:
     if _HASH.fullmatch(words.bare()):
         given["hash"] = words.bare().lower()
         words.take()
     return None
 
 
-def _players(words: _Words, given: Arguments) -> str | None:
+def _players(words: _Words, given: Arguments) -> Phrase | None:
     if words.low() != "with":
         return None
     words.take()
@@ -430,10 +436,10 @@ def _players(words: _Words, given: Arguments) -> str | None:
     while words.more and not words.word().endswith(":") and not _END.fullmatch(words.bare()):
         players += [name for name in words.take().split(",") if name]
     given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
-    return None if players else "after with come the opponents' names, or their addresses"
+    return None if players else Phrase("after with come the opponents' names, or their addresses")
 
 
-def _key(words: _Words, given: Arguments) -> str | None:
+def _key(words: _Words, given: Arguments) -> Phrase | None:
     block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
     if block is not None:
         given["key"] = block[0]
@@ -477,9 +483,9 @@ def _is_whole(blob: str, strings: int) -> bool:
     return at == len(data)
 
 
-def _fingerprint(words: _Words, given: Arguments) -> str | None:
+def _fingerprint(words: _Words, given: Arguments) -> Phrase | None:
     if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in _RESERVED:
-        return "name the key by its fingerprint, or enough of its beginning; `whoami` lists yours"
+        return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists yours")
     parts = [words.bare()]
     words.take()
     while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints it in groups
@@ -489,7 +495,7 @@ def _fingerprint(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _key_or_fingerprint(words: _Words, given: Arguments) -> str | None:
+def _key_or_fingerprint(words: _Words, given: Arguments) -> Phrase | None:
     if _key(words, given) is None and "key" in given:
         return None
     if _WHOLE_FINGERPRINT.fullmatch(words.bare()) or (words.same_line() and _GROUP.fullmatch(words.bare())):
@@ -497,7 +503,7 @@ def _key_or_fingerprint(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _code(words: _Words, given: Arguments) -> str | None:
+def _code(words: _Words, given: Arguments) -> Phrase | None:
     # Whatever stands there is taken for the code, however it was mistyped: it is not to be shown as a line ignored.
     code = ""
     while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
@@ -509,10 +515,10 @@ def _code(words: _Words, given: Arguments) -> str | None:
     return None
 
 
-def _address(words: _Words, given: Arguments) -> str | None:
+def _address(words: _Words, given: Arguments) -> Phrase | None:
     address = words.bare().strip("<>")
     if not _MAILBOX.fullmatch(address):
-        return "give the address, such as anna@mail.example"
+        return Phrase("give the address, such as anna@mail.example")
     given["address"] = address
     words.take()
     return None
@@ -523,7 +529,7 @@ class Slot:
     """One argument of a command: how help writes it, and how it is read."""
 
     usage: str
-    read: Callable[[_Words, Arguments], str | None]
+    read: Callable[[_Words, Arguments], Phrase | None]
     """Take the argument from the words; return None, or what is missing."""
 
 
@@ -537,7 +543,7 @@ class Form:
     """One row of the table of commands."""
 
     name: str
-    help: str
+    help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
     body: Literal["text", "options", "press", "fields"] | None = None
@@ -580,99 +586,114 @@ _A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrus
 COMMANDS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("help", "Explain a command, or list them all.", (Slot("[topic]", _topic),), level="anyone"),
-        Form("games", "List the games that are played here.", level="anyone"),
-        Form("rules", "Mail the rules of a game.", (Slot("GAME", _rules),), level="anyone"),
+        Form("help", Phrase("Explain a command, or list them all."), (Slot("[topic]", _topic),), level="anyone"),
+        Form("games", Phrase("List the games that are played here."), level="anyone"),
+        Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone"),
         Form(
             "sheet",
-            "Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know.",
+            Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
             (Slot("GAME|m17", _game_or_match),),
             level="anyone",
         ),
         Form(
             "register",
-            "Open an account for your address; paste your SSH public key after it, and send back the answer signed.",
+            Phrase(
+                "Open an account for your address; paste your SSH public key after it, and send back the answer"
+                " signed."
+            ),
             (Slot("NAME", _name), Slot("[ssh-ed25519 AAAA…]", _key)),
             level="anyone",
         ),
         Form(
             "confirm",
-            "Prove that a key is yours: the form that an answer brought, signed with that key.",
+            Phrase("Prove that a key is yours: the form that an answer brought, signed with that key."),
             (Slot("NAME", _name),),
             body="fields",
             signed=True,
             level="key",
             opens=_A_CHALLENGE,
         ),
-        Form("whoami", "Show your account, its addresses and keys."),
+        Form("whoami", Phrase("Show your account, its addresses and keys.")),
         Form(
             "key add",
-            "Use one more key: signed with a key of yours here; its answer is to be signed with the new one.",
+            Phrase("Use one more key: signed with a key of yours here; its answer is to be signed with the new one."),
             (Slot("[ssh-ed25519 AAAA…|FINGERPRINT]", _key_or_fingerprint),),
             signed=True,
             level="key",
         ),
         Form(
             "key revoke",
-            "Never accept this key of yours again: named by its fingerprint, signed with any key of yours.",
+            Phrase("Never accept this key of yours again: named by its fingerprint, signed with any key of yours."),
             (Slot("FINGERPRINT", _fingerprint),),
             signed=True,
             level="key",
         ),
         Form(
             "key keep",
-            "You still have your key: stop a recovery that somebody asked for in your name.",
+            Phrase("You still have your key: stop a recovery that somebody asked for in your name."),
             signed=True,
             level="key",
         ),
         Form(
             "recover",
-            "You lost your keys: a new one takes their place, by your recovery code, or without it after a delay.",
+            Phrase(
+                "You lost your keys: a new one takes their place, by your recovery code, or without it after a delay."
+            ),
             (Slot("[CODE]", _code), Slot("[ssh-ed25519 AAAA…]", _key)),
             opens=_A_RECOVERY,
             secret=True,
         ),
         Form(
             "address add",
-            "Write from one more address: it is mailed a form that is to be sent back signed.",
+            Phrase("Write from one more address: it is mailed a form that is to be sent back signed."),
             (Slot("anna@mail.example", _address),),
             signed=True,
             level="key",
         ),
         Form(
             "set",
-            "Choose your time zone, a letter an event or one a day, and reports with HTML (both), pictures or text.",
-            (Slot("timezone Europe/Berlin|mail each|digest|format both|pictures|text", _setting),),
+            Phrase(
+                "Choose your time zone, language, a letter an event or one a day, and reports with HTML (both),"
+                " pictures or text."
+            ),
+            (Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting),),
             opens=_A_SETTING,
         ),
         Form(
             "vacation",
-            "Let your clocks stand from the first day to the last, in all your matches; off: you are back.",
+            Phrase("Let your clocks stand from the first day to the last, in all your matches; off: you are back."),
             (Slot("2026-12-20 to 2027-01-03|off", _days),),
             signed=True,
             opens=_A_VACATION,
         ),
         Form(
             "new",
-            "Propose a match to players, or to addresses that are then invited; without, to all in the open list.",
+            Phrase(
+                "Propose a match to players, or to addresses that are then invited; without, to all in the open list."
+            ),
             (Slot("GAME", _rules), Slot("[with PLAYER...]", _players)),
             body="options",
             signed=True,
             opens=_A_GAME,
         ),
-        Form("list", "List the open proposals, or your own matches.", (Slot("[open|mine]", _which),), level="anyone"),
+        Form(
+            "list",
+            Phrase("List the open proposals, or your own matches."),
+            (Slot("[open|mine]", _which),),
+            level="anyone",
+        ),
         Form(
             "accept",
-            "Agree to a proposed match; the hash is that of its agreed rules.",
+            Phrase("Agree to a proposed match; the hash is that of its agreed rules."),
             (_MATCH_SLOT, Slot("[hash]", _hash)),
             signed=True,
         ),
-        Form("decline", "Turn a proposed match down.", (_MATCH_SLOT,), signed=True),
-        Form("join", "Take a seat in a match of the open list.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
-        Form("withdraw", "Take back a proposal of yours.", (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
+        Form("decline", Phrase("Turn a proposed match down."), (_MATCH_SLOT,), signed=True),
+        Form("join", Phrase("Take a seat in a match of the open list."), (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
+        Form("withdraw", Phrase("Take back a proposal of yours."), (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
         Form(
             "setup",
-            "Hand in your secret setup of the next game, replacing an earlier one.",
+            Phrase("Hand in your secret setup of the next game, replacing an earlier one."),
             (_MATCH_SLOT, _GAME_SLOT),
             body="text",
             signed=True,
@@ -680,7 +701,9 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "orders",
-            "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones.",
+            Phrase(
+                "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones."
+            ),
             (_MATCH_SLOT, Slot("turn 5|default", _turn_or_default), Slot("[final]", _final)),
             body="text",
             signed=True,
@@ -688,81 +711,92 @@ COMMANDS: dict[str, Form] = {
         ),
         Form(
             "clear",
-            "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins.",
+            Phrase(
+                "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins."
+            ),
             (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
         ),
         Form(
             "status",
-            "Show what is stored and what is awaited in a match; without one, all of yours on one page.",
+            Phrase("Show what is stored and what is awaited in a match; without one, all of yours on one page."),
             (Slot("[m17]", _match_or_none),),
         ),
         Form(
             "preview",
-            "Judge orders without storing them.",
+            Phrase("Judge orders without storing them."),
             (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
             body="text",
             opens=_A_MATCH,
         ),
         Form(
             "report",
-            "Send reports again: the last one, one turn's, or all.",
+            Phrase("Send reports again: the last one, one turn's, or all."),
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
-        Form("diary", "What happened in a match, and when.", (_MATCH_SLOT,), opens=_A_MATCH),
-        Form("transcript", "Send the transcript of a match.", (_MATCH_SLOT,)),
+        Form("diary", Phrase("What happened in a match, and when."), (_MATCH_SLOT,), opens=_A_MATCH),
+        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,)),
         Form(
             "press",
-            "Send a message to the other players; with `public`, to those who watch, too.",
+            Phrase("Send a message to the other players; with `public`, to those who watch, too."),
             (_MATCH_SLOT, Slot("[public]", _public)),
             body="press",
             opens=_A_MATCH,
         ),
         Form(
             "observe",
-            "Watch a public match: what everybody may know of it.",
+            Phrase("Watch a public match: what everybody may know of it."),
             (_MATCH_SLOT,),
             opens=_A_MATCH,
         ),
-        Form("unobserve", "Watch it no longer.", (_MATCH_SLOT,), opens=_A_MATCH),
-        Form("standings", "Who has played how many matches, and the ratings.", level="anyone"),
+        Form("unobserve", Phrase("Watch it no longer."), (_MATCH_SLOT,), opens=_A_MATCH),
+        Form("standings", Phrase("Who has played how many matches, and the ratings."), level="anyone"),
         Form(
             "resign",
-            "Give the game up, or the whole match.",
+            Phrase("Give the game up, or the whole match."),
             (_MATCH_SLOT, Slot("game 2|match", _whole)),
             signed=True,
         ),
         Form(
             "draw",
-            "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is resolved.",
+            Phrase(
+                "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
+                " resolved."
+            ),
             (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "annul",
-            "Offer that the whole match be annulled and count for nothing, or answer such an offer.",
+            Phrase("Offer that the whole match be annulled and count for nothing, or answer such an offer."),
             (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "extend",
-            "Give your opponent more time for what is asked now.",
+            Phrase("Give your opponent more time for what is asked now."),
             (_MATCH_SLOT, Slot("3d", _time)),
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "claim",
-            "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else can.",
+            Phrase(
+                "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else"
+                " can."
+            ),
             (_MATCH_SLOT,),
             signed=True,
             opens=_A_MATCH,
         ),
         Form(
             "substitute",
-            "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with a hash.",
+            Phrase(
+                "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with"
+                " a hash."
+            ),
             (_MATCH_SLOT, Slot("CARL", _name), Slot("for BOB", _leaver), Slot("[hash]", _hash)),
             signed=True,
             opens=_A_MATCH,
@@ -855,7 +889,7 @@ def _read_slots(words: _Words, form: Form, given: Arguments) -> list[_Wrong]:
         token = words.word() if words.same_line() else None
         missing = slot.read(words, given)
         if missing is not None:
-            return [(token, f"`{form.name}`: {missing}.")]
+            return [(token, Phrase("`{command}`: {missing}.", command=form.name, missing=missing))]
     return []
 
 
@@ -874,13 +908,13 @@ def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong
         words.take()
         value = words.word() if name == "fingerprint" else words.low()
         if not value or value in FIELDS or _END.fullmatch(value):
-            wrong.append((name, f"`{name}` has no value."))
+            wrong.append((name, Phrase("`{name}` has no value.", name=name)))
             continue
         words.take()
         if name in fields:
-            wrong.append((name, f"`{name}` stands twice."))
+            wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
         elif name == "rev" and not _REV.fullmatch(value):
-            wrong.append((value, "`rev` is a number from 1."))
+            wrong.append((value, Phrase("`rev` is a number from 1.")))
         fields.setdefault(name, value)
 
 
@@ -896,7 +930,14 @@ def _take_block(words: _Words, form: Form, wrong: list[_Wrong]) -> str | None:
     if closing is None:
         words.move_to(len(words.text))
         # What follows may be meant as the block's text: obeying commands found there would be guessing.
-        wrong.append((None, f"`{form.name}` is not closed: write `end` after it. Nothing behind it was read."))
+        wrong.append(
+            (
+                None,
+                Phrase(
+                    "`{command}` is not closed: write `end` after it. Nothing behind it was read.", command=form.name
+                ),
+            )
+        )
         return None
     words.move_to(closing[1])
     return words.text[start : closing[0]].strip()
@@ -932,11 +973,17 @@ def _read_block(form: Form, block: str | None, fields: dict[str, str], wrong: li
         return _read_options(block, wrong)
     if form.body == "press" and _SECRET.search(block):
         # An `end` was forgotten, and the next command's secrets would go to the opponent.
-        wrong.append((None, "The message holds the beginning of another command: close it with a line `end`."))
+        wrong.append(
+            (None, Phrase("The message holds the beginning of another command: close it with a line `end`."))
+        )
     if form.body == "fields":
-        wrong.extend((None, f"`{name}` is missing.") for name in ("server", "challenge") if name not in fields)
+        wrong.extend(
+            (None, Phrase("`{name}` is missing.", name=name))
+            for name in ("server", "challenge")
+            if name not in fields
+        )
         if _COMMENT.sub("", block).strip():
-            wrong.append((block.split()[0], "Nothing but the lines of the form may stand here."))
+            wrong.append((block.split()[0], Phrase("Nothing but the lines of the form may stand here.")))
     return {}
 
 
@@ -948,11 +995,13 @@ def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:
         if word.endswith(":") and len(word) > 1:
             name = word[:-1].lower()
             if name in values:
-                wrong.append((word, f"`{name}` stands twice."))
+                wrong.append((word, Phrase("`{name}` stands twice.", name=name)))
             last = values.setdefault(name, [])
         elif last is not None:
             last.append(word)
         else:
-            wrong.append((word, "Options are written `option: value`."))
-    wrong.extend((f"{name}:", f"`{name}` has no value.") for name, value in values.items() if not value)
+            wrong.append((word, Phrase("Options are written `option: value`.")))
+    wrong.extend(
+        (f"{name}:", Phrase("`{name}` has no value.", name=name)) for name, value in values.items() if not value
+    )
     return {name: " ".join(value) for name, value in values.items()}

@@ -16,7 +16,7 @@ from base64 import encodebytes
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
@@ -25,6 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pbem.boards import table
 from pbem.games.squares import Square
+from pbem.mail.language import ENGLISH, phrases, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,8 +66,19 @@ class _Entity:
 class Templates:
     """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
 
-    def __init__(self, *folders: Path) -> None:
-        self.environment = _environment(folders or (template_folder(),))
+    def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
+        self.folders = folders or (template_folder(),)
+        self._language = language
+        self._known = phrases(self.folders, language)
+        self.environment = _environment(self.folders, language)
+
+    def of(self, language: str) -> Templates:
+        """The same letters in a language; what is not translated stays English."""
+        return self if language == self._language else Templates(*self.folders, language=language)
+
+    def say(self, phrase: str) -> str:
+        """A phrase of ours in this language; any other text as it is."""
+        return str(say(phrase, self._known))
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
@@ -74,9 +86,12 @@ class Templates:
 
 
 @cache  # compiling a letter's templates costs more than the letter
-def _environment(folders: tuple[Path, ...]) -> Environment:
+def _environment(folders: tuple[Path, ...], language: str) -> Environment:
+    translated = [] if language == ENGLISH else [folder / language for folder in folders]
+    in_words = partial(say, known=phrases(folders, language))
     environment = Environment(
-        loader=FileSystemLoader(folders),
+        loader=FileSystemLoader([*translated, *folders]),
+        finalize=in_words,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -85,7 +100,7 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
     # What the HTML parts draw boards with.
-    environment.filters |= {"rows": table.rows, "cell": table.markup}
+    environment.filters |= {"rows": table.rows, "cell": table.markup, "say": in_words}
     environment.globals |= {"square": Square}
     return environment
 

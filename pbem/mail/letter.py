@@ -19,6 +19,7 @@ from email.policy import compat32
 from typing import TYPE_CHECKING, Any
 
 from pbem.config import Limits
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ VACATION = re.compile(
 class Unreadable(Exception):  # noqa: N818 - said of a letter, not of the program
     """A letter beyond the limits; `letter` has its headers when at least those could be read."""
 
-    def __init__(self, reason: str, letter: Letter | None = None) -> None:
+    def __init__(self, reason: Phrase, letter: Letter | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.letter = letter
@@ -185,31 +186,31 @@ def decoded(data: bytes, charset: str) -> str:
 
 def _measure(raw: bytes, limits: Limits) -> None:
     if len(raw) > limits.message_bytes:
-        raise Unreadable(f"more than {limits.message_bytes} octets")
+        raise Unreadable(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
     if raw.count(b"\n") > limits.message_lines:
-        raise Unreadable(f"more than {limits.message_lines} lines")
+        raise Unreadable(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
     if max(map(len, raw.split(b"\n"))) > limits.line_bytes:
-        raise Unreadable(f"a line of more than {limits.line_bytes} octets")
+        raise Unreadable(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
     head = raw[: _body_start(raw)]
     if len(head) > limits.header_bytes:
-        raise Unreadable(f"more than {limits.header_bytes} octets of headers")
+        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
     if len(_fields(head)) > limits.headers:
-        raise Unreadable(f"more than {limits.headers} headers")
+        raise Unreadable(Phrase("more than {headers} headers", headers=limits.headers))
 
 
 def _tree(raw: bytes, limits: Limits, depth: int, count: list[int]) -> Part:
     """Cut an entity into its parts; `count` is the number of those cut so far."""
     count[0] += 1
     if count[0] > limits.parts:
-        raise Unreadable(f"more than {limits.parts} parts")
+        raise Unreadable(Phrase("more than {parts} parts", parts=limits.parts))
     part = _entity(raw)
     boundary = part.parameters.get("boundary", "").rstrip(" ")
     if not part.is_multipart or not boundary:
         return part
     if depth >= limits.depth:
-        raise Unreadable(f"parts nested deeper than {limits.depth}")
+        raise Unreadable(Phrase("parts nested deeper than {depth}", depth=limits.depth))
     if len(part.raw) - len(part.body) > limits.header_bytes:
-        raise Unreadable(f"more than {limits.header_bytes} octets of headers")
+        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
     pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
     children = tuple(_tree(piece, limits, depth + 1, count) for piece in pieces)
     return Part(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.life import RUNNING, Notice
 from pbem.match.pace import keep
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.match.life import Match, Signed, Step
@@ -57,14 +58,16 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
 def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
     """Refuse what makes no sense now."""
     if match.phase not in RUNNING:
-        raise Refused(Fault(what, match.id, "the match is not being played"))
+        raise Refused(Fault(what, match.id, Phrase("the match is not being played")))
     if what == DRAW and match.phase != "playing":
-        raise Refused(Fault(what, match.id, "no game has begun that could be drawn"))
+        raise Refused(Fault(what, match.id, Phrase("no game has begun that could be drawn")))
     if word not in WORDS:
-        raise Refused(Fault(what, word, f"one of: {', '.join(WORDS)}"))
+        raise Refused(Fault(what, word, Phrase("one of: {words}", words=", ".join(WORDS))))
     if seat not in _asked(match, what):
-        raise Refused(Fault(what, match.id, "you are out of this game, and the others play on"))
+        raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     if word != "offer" and not wanted:
-        raise Refused(Fault(what, word, "no such offer stands; it may have lapsed when the turn was resolved"))
+        raise Refused(
+            Fault(what, word, Phrase("no such offer stands; it may have lapsed when the turn was resolved"))
+        )
     if word != "decline" and seat in wanted:
-        raise Refused(Fault(what, word, "your own offer stands already; the others have yet to answer"))
+        raise Refused(Fault(what, word, Phrase("your own offer stands already; the others have yet to answer")))

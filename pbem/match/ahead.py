@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.papers import Receipt
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.games import Orders
@@ -34,22 +35,27 @@ class TakenUp:
     faults: tuple[Fault, ...] = ()
 
 
+_NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are played where it is `miss: default`")
+
+
 def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
     if match.phase != "playing" or match.position is None:
-        raise Refused(Fault("orders", None, "no turn is being played"))
+        raise Refused(Fault("orders", None, Phrase("no turn is being played")))
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
     faults = step.misplaced(form, seat, before, turn=turn)
     if turn > match.turn + FARTHEST:
-        faults.append(Fault("turn", f"turn {turn}", f"that is more than {FARTHEST} turns ahead"))
+        faults.append(
+            Fault("turn", f"turn {turn}", Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST))
+        )
     if turn == DEFAULT and match.terms.miss != "default":
-        agreed = f"you agreed on `miss: {match.terms.miss}`; default orders are played where it is `miss: default`"
+        agreed = _NOT_AGREED.given(miss=match.terms.miss)
         faults.append(Fault("default", None, agreed))
     if seat not in match.position.remaining:
-        faults.append(Fault("orders", None, "you are out of this game, and order nothing any more"))
+        faults.append(Fault("orders", None, Phrase("you are out of this game, and order nothing any more")))
     faults.extend(match.rules.ahead(match.position, seat, turn, form.text))
     if faults:
         raise Refused(*faults)
@@ -65,8 +71,10 @@ def withdraw(step: Step, seat: int, turn: int) -> Submission:
     match = step.match
     submission = match.stored.get((seat, turn))
     if submission is None or not submission.standing:
-        what = f"for turn {turn}" if turn != DEFAULT else "as default orders"
-        raise Refused(Fault("clear", None, f"nothing of yours is stored {what}"))
+        message = Phrase("nothing of yours is stored as default orders")
+        if turn != DEFAULT:
+            message = Phrase("nothing of yours is stored for turn {turn}", turn=turn)
+        raise Refused(Fault("clear", None, message))
     step.match = replace(match, stored={**match.stored, (seat, turn): replace(submission, standing=False)})
     return submission
 
@@ -81,10 +89,12 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
     position, receipt = match.position, Receipt.read(submission.paper)
     assert position is not None
     if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
-        why = "you have a key now" if receipt.level == "mailbox" else "the key that signed them is revoked"
-        raise Refused(Fault("keys", None, f"they count no longer: {why}"))
+        message = Phrase("they count no longer: the key that signed them is revoked")
+        if receipt.level == "mailbox":
+            message = Phrase("they count no longer: you have a key now")
+        raise Refused(Fault("keys", None, message))
     if position.due.get(seat, DEFAULT) is not None:
-        raise Refused(Fault("orders", None, f"turn {match.turn} does not ask for orders of yours"))
+        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
     return match.rules.order(position, seat, submission.text)
 
 

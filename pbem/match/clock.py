@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, available_timezones
 
+from pbem.phrase import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -44,10 +46,14 @@ REMINDERS = ("half", "day", "deadline")
 SLACK = timedelta(hours=3)
 """More than any change of a zone's clocks takes from the days between: see `floor`."""
 
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DAYS = (
+    *(Phrase("Monday"), Phrase("Tuesday"), Phrase("Wednesday"), Phrase("Thursday")),
+    *(Phrase("Friday"), Phrase("Saturday"), Phrase("Sunday")),
+)
 _MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
+    *(Phrase("January"), Phrase("February"), Phrase("March"), Phrase("April"), Phrase("May"), Phrase("June")),
+    *(Phrase("July"), Phrase("August"), Phrase("September"), Phrase("October")),
+    *(Phrase("November"), Phrase("December")),
 )
 
 
@@ -313,7 +319,7 @@ def floor(since: datetime, seconds: int) -> datetime:
     return since + timedelta(seconds=seconds) - SLACK
 
 
-def written(time: datetime, zone: str) -> str:
+def written(time: datetime, zone: str) -> Phrase:
     """The time on a wall of the zone, written out: `Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)`."""
     local = time.astimezone(_zone(zone))
     offset = local.utcoffset() or timedelta()
@@ -321,5 +327,12 @@ def written(time: datetime, zone: str) -> str:
     hours, rest = divmod(abs(minutes), 60)
     from_utc = f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02}' if rest else ''}" if minutes else "UTC"
     place = f"{zone} ({from_utc})" if zone != "UTC" else "UTC"
-    day = f"{_DAYS[local.weekday()]} {local.day} {_MONTHS[local.month - 1]} {local.year}"
-    return f"{day}, {local:%H:%M} {place}"
+    return Phrase(
+        "{weekday} {day} {month} {year}, {time} {place}",
+        weekday=_DAYS[local.weekday()],
+        day=local.day,
+        month=_MONTHS[local.month - 1],
+        year=local.year,
+        time=f"{local:%H:%M}",
+        place=place,
+    )

@@ -19,6 +19,7 @@ from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +44,17 @@ __all__ = [
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
+
+PHASES: Mapping[str, Phrase] = {
+    "proposed": Phrase("proposed"),
+    "open": Phrase("open"),
+    "setup": Phrase("setup"),
+    "playing": Phrase("playing"),
+    "closed": Phrase("closed"),
+    "declined": Phrase("declined"),
+    "withdrawn": Phrase("withdrawn"),
+}
+"""How a sentence calls each phase."""
 
 
 PAUSE = "pause"
@@ -333,7 +345,13 @@ class Step:
         """All players accepted: the transcript begins, and setups are asked for."""
         match = self.match
         if match.phase != "proposed":
-            raise Refused(Fault("accept", match.id, f"this match is {match.phase} and waits for no agreement"))
+            raise Refused(
+                Fault(
+                    "accept",
+                    match.id,
+                    Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
+                )
+            )
         self.match = replace(match, players=players)
         self.enter(
             "agreed",
@@ -355,7 +373,7 @@ class Step:
         self.demand_key(signed)
         faults = self.misplaced(form, seat, match.setups.get(seat), game=match.game)
         if match.phase != "setup" or match.options is None:
-            raise Refused(Fault("setup", None, "no setup is being asked for"))
+            raise Refused(Fault("setup", None, Phrase("no setup is being asked for")))
         try:
             setup = match.rules.setup(match.options, seat, form.text)
         except Refused as refused:
@@ -385,11 +403,13 @@ class Step:
         """A seat's whole set of orders of the turn that is due; replaces what stood before."""
         match = self.match
         if match.phase != "playing" or match.position is None:
-            raise Refused(Fault("orders", None, "no turn is being played"))
+            raise Refused(Fault("orders", None, Phrase("no turn is being played")))
         self.demand_key(signed)
         faults = self.misplaced(form, seat, match.orders.get(seat), turn=match.turn)
         if match.position.due.get(seat, 0) is not None:
-            raise Refused(Fault("orders", None, f"turn {match.turn} does not ask for orders of yours"))
+            raise Refused(
+                Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn))
+            )
         try:
             orders = match.rules.order(match.position, seat, form.text)
         except Refused as refused:
@@ -435,12 +455,12 @@ class Step:
         """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
         match = self.match
         if match.phase not in RUNNING:
-            raise Refused(Fault("clear", None, "nothing is being asked for"))
+            raise Refused(Fault("clear", None, Phrase("nothing is being asked for")))
         where = "setups" if match.phase == "setup" else "orders"
         submissions: Mapping[int, Submission] = getattr(match, where)
         submission = standing(submissions, seat)
         if submission is None:
-            raise Refused(Fault("clear", None, "nothing of yours stands"))
+            raise Refused(Fault("clear", None, Phrase("nothing of yours stands")))
         withdrawn = {**submissions, seat: replace(submission, standing=False)}
         self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
         self.answered(seat, None)
@@ -460,15 +480,19 @@ class Step:
         """
         match = self.match
         if match.phase not in RUNNING:
-            raise Refused(Fault("resign", None, "the match is not being played"))
+            raise Refused(Fault("resign", None, Phrase("the match is not being played")))
         if match.phase == "setup" and not whole_match:
             raise Refused(
-                Fault("resign", None, f"no game has begun; `resign {match.id} match` resigns the whole match")
+                Fault(
+                    "resign",
+                    None,
+                    Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id),
+                )
             )
         self.demand_key(signed)
         in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
         if seat not in in_game:
-            raise Refused(Fault("resign", None, "you are out of this game, and the others play on"))
+            raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
         winner = _alone(in_game, seat)
         body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
         if signed.evidence:
@@ -491,7 +515,7 @@ class Step:
         lost = sorted(seats)
         allowed = [seat for seat in match.seats if seat in self._lost()]
         if not lost or not set(lost) <= set(allowed):
-            raise Refused(Fault("forfeit", None, "nobody was silent for so long"))
+            raise Refused(Fault("forfeit", None, Phrase("nobody was silent for so long")))
         self.enter("forfeited", {"game": match.game, "seats": lost})
         self.lose(lost)
 
@@ -512,7 +536,7 @@ class Step:
         """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
         match = self.match
         if match.phase not in RUNNING:
-            raise Refused(Fault("keys", match.id, f"this match is {match.phase}"))
+            raise Refused(Fault("keys", match.id, Phrase("this match is {phase}", phase=PHASES[match.phase])))
         player = change.after(match.players[seat - 1], match.prev)
         self.papers += [
             Paper(change.path(match.seq + 1, seat, who), letter) for who, letter in sorted(change.letters.items())
@@ -599,9 +623,12 @@ class Step:
         """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
         match = self.match
         if match.phase not in RUNNING:
-            raise Refused(Fault(event, match.id, f"the match is {match.phase}, not under way"))
+            raise Refused(
+                Fault(event, match.id, Phrase("the match is {phase}, not under way", phase=PHASES[match.phase]))
+            )
         if paused is not None and bool(match.paused) != paused:
-            raise Refused(Fault(event, match.id, f"the match is {'not ' if paused else ''}paused"))
+            message = Phrase("the match is not paused") if paused else Phrase("the match is paused")
+            raise Refused(Fault(event, match.id, message))
 
     def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
         self.enter(kind, body)
@@ -614,7 +641,9 @@ class Step:
     def demand_key(self, signed: Signed) -> None:
         """Refuse a letter at level `mailbox` where the players agreed that keys are demanded."""
         if signed.level == "mailbox" and self.match.terms.keys == "demanded":
-            raise Refused(Fault("keys", None, "this match demands a signature by a key; `help signing` says how"))
+            raise Refused(
+                Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
+            )
 
     def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int) -> None:
         """Keep a player's letter, and what vouches for it where that is no signature."""
@@ -630,15 +659,17 @@ class Step:
         for key, value in wanted.items():
             given = getattr(form, key)
             if given is None:
-                faults.append(Fault(key, None, f"the form does not say `{key} {value}`"))
+                faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
             elif key == "prev" and "turn" in place and given in match.printed:
                 continue  # written before the last letters came: in advance
             elif given != value:
-                faults.append(Fault(key, f"{key} {given}", f"this is `{key} {value}`"))
+                faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
         if form.rev is None:
-            faults.append(Fault("rev", None, "the form does not say its revision, such as `rev 1`"))
+            faults.append(Fault("rev", None, Phrase("the form does not say its revision, such as `rev 1`")))
         elif before and form.rev < before.rev:
-            faults.append(Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before; use a higher one"))
+            faults.append(
+                Fault("rev", f"rev {form.rev}", Phrase("rev {rev} was here before; use a higher one", rev=before.rev))
+            )
         return faults
 
     @staticmethod
@@ -649,7 +680,11 @@ class Step:
         if before.standing and before.text == text and before.final == form.final:
             return before
         raise Refused(
-            Fault("rev", f"rev {form.rev}", f"rev {before.rev} was here before with other content; use a higher one")
+            Fault(
+                "rev",
+                f"rev {form.rev}",
+                Phrase("rev {rev} was here before with other content; use a higher one", rev=before.rev),
+            )
         )
 
     def enter(self, kind: str, body: dict[str, Any]) -> Entry:

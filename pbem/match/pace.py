@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.clock import VACATION, Clock, Stop
 from pbem.match.life import RUNNING, UNREACHABLE, Notice, standing
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,9 +108,9 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
     if not to:
-        raise Refused(Fault("extend", match.id, "no deadline of your opponent runs"))
+        raise Refused(Fault("extend", match.id, Phrase("no deadline of your opponent runs")))
     if not GIFT[0] <= seconds <= GIFT[1]:
-        raise Refused(Fault("extend", None, "a gift of time is 1h at least and 30d at most"))
+        raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
     mail = keep(step, "extend", seat, signed)
     step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **mail})
     clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
@@ -131,7 +132,7 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     """
     match = step.match
     if match.phase not in RUNNING:
-        raise Refused(Fault("claim", match.id, "the match is not being played"))
+        raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
     submissions = match.setups if match.phase == "setup" else match.orders
     answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
     silent = sorted(match.missed - answered - {seat})
@@ -141,11 +142,15 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     elif lost:
         claimed(step, seat, lost, signed)
     elif not match.terms.claimable:
-        raise Refused(Fault("claim", match.id, "nothing is to be claimed: the agreed rules say what a miss means"))
+        raise Refused(
+            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
+        )
     elif match.asked(seat):
-        raise Refused(Fault("claim", match.id, "the match waits for you, too: send what is asked of you first"))
+        raise Refused(
+            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
+        )
     else:
-        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
 
 
 def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
@@ -154,7 +159,7 @@ def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> No
     silent = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (silent or lost):
-        raise Refused(Fault("claim", match.id, "nobody's time and grace are over"))
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     mail = keep(step, "claim", seat, signed)
     step.enter("claimed", {"seat": seat, "against": list(against), **mail})
     if silent:

@@ -16,6 +16,7 @@ from pbem.games import Fault, Refused
 from pbem.match import ahead
 from pbem.match.life import RUNNING, Nomination, Notice, standing
 from pbem.match.pace import keep, out_of_reach
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -70,27 +71,32 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING:
-        raise Refused(Fault("substitute", match.id, "the match is not being played"))
+        raise Refused(Fault("substitute", match.id, Phrase("the match is not being played")))
     if name == NOBODY:
         if nomination is None:
-            raise Refused(Fault("substitute", name, f"nobody was named for the seat of {match.name(seat)}"))
+            raise Refused(
+                Fault("substitute", name, Phrase("nobody was named for the seat of {name}", name=match.name(seat)))
+            )
         return
     if match.seat_of(name):
-        raise Refused(Fault("substitute", name, f"{name} has a seat in this match already"))
+        raise Refused(Fault("substitute", name, Phrase("{name} has a seat in this match already", name=name)))
     if any(other != seat and found.name == name for other, found in match.nominated.items()):
-        raise Refused(Fault("substitute", name, f"{name} is named for another seat of this match"))
+        raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
     leaves = nomination is not None and seat in nomination.willing
     if by != seat and not leaves and not gone(match, seat, step.world.now):
         raise Refused(
             Fault(
                 "substitute",
                 match.name(seat),
-                f"{match.name(seat)} plays on: only who hands the seat over, has missed the time or cannot be reached"
-                " for long may be replaced",
+                Phrase(
+                    "{name} plays on: only who hands the seat over, has missed the time or cannot be reached for long"
+                    " may be replaced",
+                    name=match.name(seat),
+                ),
             )
         )
     if nomination and nomination.name == name and by in nomination.willing:
-        raise Refused(Fault("substitute", name, "you have said so already; others have yet to agree"))
+        raise Refused(Fault("substitute", name, Phrase("you have said so already; others have yet to agree")))
 
 
 def seated(match: Match, seat: int, player: Player) -> Match:
@@ -106,9 +112,11 @@ def take_over(step: Step, seat: int, player: Player, signed: Signed) -> None:
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING or nomination is None or nomination.name != player.name:
-        raise Refused(Fault("substitute", match.id, f"{player.name} was not asked to take this seat"))
+        raise Refused(
+            Fault("substitute", match.id, Phrase("{name} was not asked to take this seat", name=player.name))
+        )
     if not agreed(match, seat, step.world.now):
-        raise Refused(Fault("substitute", match.id, "not everybody agrees to it any more"))
+        raise Refused(Fault("substitute", match.id, Phrase("not everybody agrees to it any more")))
     mail = keep(step, "substituted", seat, signed)
     step.enter("substituted", {"seat": seat, "player": player.document(), **mail})
     left = match.name(seat)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
 from pbem.match.transcript import canonical, digest
+from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,24 +28,39 @@ WEEKENDS = ("count", "free")
 KEYS = ("optional", "demanded")
 PRIVACIES = ("public", "private")
 
-OPTIONS: Mapping[str, str] = {
-    "kind": "single (default), scored or continued: one game, several, or several in which survivors carry over",
-    "games": "how many games the match has; without it, it goes on to the target, or until one resigns the match",
-    "target": "the match ends after the game in which somebody's scores add up to this",
-    "victory": "sum of scores (default) or last game: who wins a scored or continued match",
-    "settle": "time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none",
-    "privacy": "public (default): others may watch what is open to all; or private",
-    "rules": "edition of the rulings; the newest by default",
-    "pace": "time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines",
-    "grace": "time after the deadline before anything happens (default 3d); 0 for none",
-    "miss": "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played, "
-    "and who is silent twice in a row loses; forfeit: the game is lost; default: the orders are played that the "
-    "player sent for this (`orders m17 default`), and where there are none that are legal, it is as with wait",
-    "weekends": "count (default) or free: on Saturdays and Sundays no clock runs",
-    "bank": "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default",
-    "keys": "optional (default) or demanded: whether every player must sign with a key, or a mailbox will do",
+OPTIONS: Mapping[str, Phrase] = {
+    "kind": Phrase(
+        "single (default), scored or continued: one game, several, or several in which survivors carry over"
+    ),
+    "games": Phrase(
+        "how many games the match has; without it, it goes on to the target, or until one resigns the match"
+    ),
+    "target": Phrase("the match ends after the game in which somebody's scores add up to this"),
+    "victory": Phrase("sum of scores (default) or last game: who wins a scored or continued match"),
+    "settle": Phrase("time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none"),
+    "privacy": Phrase("public (default): others may watch what is open to all; or private"),
+    "rules": Phrase("edition of the rulings; the newest by default"),
+    "pace": Phrase("time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines"),
+    "grace": Phrase("time after the deadline before anything happens (default 3d); 0 for none"),
+    "miss": Phrase(
+        "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
+        " and who is silent twice in a row loses; forfeit: the game is lost; default: the orders are played that the"
+        " player sent for this (`orders m17 default`), and where there are none that are legal, it is as with wait"
+    ),
+    "weekends": Phrase("count (default) or free: on Saturdays and Sundays no clock runs"),
+    "bank": Phrase(
+        "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default"
+    ),
+    "keys": Phrase("optional (default) or demanded: whether every player must sign with a key, or a mailbox will do"),
 }
 """The options of a match and what they mean: help and the parser both read this table."""
+
+_TIMES = {
+    (False, False): Phrase("{key} is a time such as 10m, 2h or 1d, {most}d at most or 0"),
+    (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, {least}h at least, {most}d at most"),
+    (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, {least}h at least, {most}d at most, or none"),
+}
+"""What is said of a time that is none, by whether there is a least one, and whether `none` will do."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
@@ -111,7 +127,7 @@ class Terms:
     def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:
         """The terms of a proposal's option lines; `settle` is the server's default; raises `Refused`."""
         if game not in GAMES:
-            raise Refused(Fault("new", game, f"no such game; there are: {', '.join(GAMES)}"))
+            raise Refused(Fault("new", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
         return _Proposal(game, dict(lines), tuple(players), settle).judge()
 
 
@@ -127,15 +143,21 @@ class _Proposal:
 
     def judge(self) -> Terms:
         if len(self.players) not in self.rules.seats:
-            wanted = " or ".join(map(str, self.rules.seats))
-            self.faults.append(Fault("new", None, f"{self.rules.title} is for {wanted} players, you included"))
+            wanted = either(self.rules.seats)
+            self.faults.append(
+                Fault(
+                    "new",
+                    None,
+                    Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted),
+                )
+            )
         if len(set(self.players)) != len(self.players):
-            self.faults.append(Fault("new", None, "the same player twice"))
+            self.faults.append(Fault("new", None, Phrase("the same player twice")))
         kind = self.choice("kind", KINDS)
         games = self.number("games")
         target = self.number("target")
         if kind == "single" and (target or games not in (None, 1)):
-            self.faults.append(Fault("games", None, "a single game has no number of games and no target"))
+            self.faults.append(Fault("games", None, Phrase("a single game has no number of games and no target")))
         terms = {
             "game": self.rules.name,
             "edition": self.number("rules") or self.rules.editions[-1],
@@ -154,10 +176,14 @@ class _Proposal:
         }
         if terms["miss"] == "pass" and not self.rules.empty_orders:
             self.faults.append(
-                Fault("miss", "pass", f"{self.rules.title} has no empty order: wait, forfeit or default")
+                Fault(
+                    "miss",
+                    "pass",
+                    Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title),
+                )
             )
         if terms["edition"] not in self.rules.editions:
-            self.faults.append(Fault("rules", str(terms["edition"]), "no such edition of the rulings"))
+            self.faults.append(Fault("rules", str(terms["edition"]), Phrase("no such edition of the rulings")))
         options = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
         if self.faults:
             raise Refused(*self.faults)
@@ -166,7 +192,7 @@ class _Proposal:
     def choice(self, key: str, words: tuple[str, ...]) -> str:
         text = " ".join(self.lines.get(key, words[0]).lower().split())
         if text not in words:
-            self.faults.append(Fault(key, text, f"{key} is one of: {', '.join(words)}"))
+            self.faults.append(Fault(key, text, Phrase("{key} is one of: {words}", key=key, words=", ".join(words))))
         return text
 
     def number(self, key: str) -> int | None:
@@ -174,7 +200,7 @@ class _Proposal:
         if text is None:
             return None
         if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-            self.faults.append(Fault(key, text, f"{key} is a number from 1 to 9999"))
+            self.faults.append(Fault(key, text, Phrase("{key} is a number from 1 to 9999", key=key)))
             return None
         return int(text)
 
@@ -187,9 +213,7 @@ class _Proposal:
         seconds = duration(text)
         least, most = bounds
         if seconds is None or not least <= seconds <= most:
-            among = " or 0" if not least else ", or none" if none else ""
-            days = f"{least // 3600}h at least, " if least else ""
-            says = f"{key} is a time such as 10m, 2h or 1d, {days}{most // 86400}d at most{among}"
+            says = _TIMES[bool(least), none].given(key=key, least=least // 3600, most=most // 86400)
             self.faults.append(Fault(key, text, says))
             return default
         return seconds

@@ -154,7 +154,7 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
     referee.now = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
     referee.alive()
     if crash != "never":
-        name = "render" if crash == "before" else "send"
+        name = "write" if crash == "before" else "send"
         clerk = referee.desk._clerk
         real = getattr(type(clerk), name)
 

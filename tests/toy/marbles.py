@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pbem.games import Fault, Refused, Result, faults
 from pbem.games.audience import EVERYBODY, Shown, audience, cut
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,7 +75,9 @@ class Marbles:
     def options(self, raw: Mapping[str, Any], seats: int) -> Options:
         most = raw.get("most", 9)
         if seats != 2 or set(raw) - {"most"} or type(most) is not int or most < 1:
-            raise Refused(Fault("most", None, "two players; `most` is the greatest number, and the only option"))
+            raise Refused(
+                Fault("most", None, Phrase("two players; `most` is the greatest number, and the only option"))
+            )
         return Options(most)
 
     def setup(self, options: games.Options, seat: int, text: str) -> Words:  # noqa: ARG002 - alike for both
@@ -94,7 +97,8 @@ class Marbles:
     def _number(self, options: Options, text: str, verb: str) -> Words:
         found = re.fullmatch(rf"\s*{verb}\s+([1-9][0-9]{{0,3}})\s*", text)
         if not found or int(found[1]) > options.most:
-            raise Refused(Fault("1", text.strip(), f"say `{verb}` and a number from 1 to {options.most}"))
+            message = Phrase("say `{verb}` and a number from 1 to {most}", verb=verb, most=options.most)
+            raise Refused(Fault("1", text.strip(), message))
         return Words(f"{verb} {found[1]}", int(found[1]))
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:

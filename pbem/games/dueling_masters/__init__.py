@@ -12,6 +12,7 @@ from pbem.games import Fault, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,9 +55,15 @@ class DuelingMasters:
         position = cast("State", state)
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         if turn and transit.moves(turn) != seat:
-            found.append(Fault("8", f"turn {turn}", "seats alternate, and that turn is your opponent's"))
+            found.append(Fault("8", f"turn {turn}", Phrase("seats alternate, and that turn is your opponent's")))
         if turn > position.options.max_turns:
-            found.append(Fault("28", f"turn {turn}", f"the game has {position.options.max_turns} turns at the most"))
+            found.append(
+                Fault(
+                    "28",
+                    f"turn {turn}",
+                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                )
+            )
         return tuple(found)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:

@@ -27,6 +27,7 @@ from pbem.games.dueling_masters.board import (
     names,
     pieces,
 )
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -68,16 +69,16 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, "Dueling Masters is a game for two"))
+        faults.append(Fault("seats", None, Phrase("Dueling Masters is a game for two")))
     agreed: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in _READERS:
-            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
             continue
         try:
             agreed[name] = _READERS[name](value)
         except ValueError as error:
-            faults.append(Fault(name, name, f"option {name}: {error}"))
+            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
     if faults:
         raise Refused(*faults)
     return Options(**agreed)
@@ -85,19 +86,19 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
 
 def _homes(value: Any) -> int:
     if type(value) is not int or value not in (1, 3):
-        raise ValueError("1 or 3")
+        raise ValueError(Phrase("1 or 3"))
     return value
 
 
 def _mobile_home(value: Any) -> bool:
     if type(value) is not bool:
-        raise ValueError("true or false")
+        raise ValueError(Phrase("true or false"))
     return value
 
 
 def _max_turns(value: Any) -> int:
     if type(value) is not int or not 1 <= value <= _MOST_TURNS:  # bool is an int to Python, not to the players
-        raise ValueError(f"a whole number from 1 to {_MOST_TURNS}")
+        raise ValueError(Phrase("a whole number from 1 to {most}", most=_MOST_TURNS))
     return value
 
 
@@ -163,7 +164,7 @@ class _Reading:
             elif word in SQUARES and piece:
                 self._put(word, at, piece, left)
             elif word in SQUARES:
-                self._blame("34", word, f"{word} stands before the first piece", at)
+                self._blame("34", word, Phrase("{word} stands before the first piece", word=word), at)
             else:
                 rule, message = self._why_no_word(word)
                 self._blame(rule, word, message, at)
@@ -174,7 +175,7 @@ class _Reading:
             raise Refused(*(fault for _, fault in sorted(self.faults, key=lambda placed: placed[0])))
         return setup_of(self.names, self.asteroids, tuple(self.squares))
 
-    def _blame(self, rule: str, token: str | None, message: str, at: int) -> None:
+    def _blame(self, rule: str, token: str | None, message: Phrase, at: int) -> None:
         self.faults.append((at, Fault(rule, token, message, bisect_right(self.line_ends, at) + 1)))
 
     def _claim(self, word: str, at: int) -> list[int] | None:
@@ -182,7 +183,7 @@ class _Reading:
         slots = list(self.slots.get(word, ()))
         for slot in slots:
             if self.names[slot] in self.placed:
-                self._blame("34", word, f"{self.names[slot]} is placed twice", at)
+                self._blame("34", word, Phrase("{name} is placed twice", name=self.names[slot]), at)
                 return None
         self.placed.update(self.names[slot] for slot in slots)
         return slots
@@ -192,40 +193,50 @@ class _Reading:
         start = self.line_ends[place - 1] if place else 0
         return not self.text[start:at].strip(" \t,;")
 
-    def _why_no_word(self, word: str) -> tuple[str, str]:
+    def _why_no_word(self, word: str) -> tuple[str, Phrase]:
         if word in self.slots:
-            return "35", f"{word} is read as a piece at the start of a line only"
+            return "35", Phrase("{word} is read as a piece at the start of a line only", word=word)
         if _NUMBERED.fullmatch(word):
-            return "36", f"there is no piece {word}"
-        return "34", f"`{word}` is neither a piece nor a square"
+            return "36", Phrase("there is no piece {word}", word=word)
+        return "34", Phrase("`{word}` is neither a piece nor a square", word=word)
 
     def _put(self, word: str, at: int, piece: str, left: list[int] | None) -> None:
         square = SQUARES[word]
         bit = 1 << square
         alone = piece[0] in (ASTEROID, HOME)
         if not bit & HALVES[self.seat - 1]:
-            self._blame("2", word, f"{word} is no square of your half", at)
+            self._blame("2", word, Phrase("{word} is no square of your half", word=word), at)
         elif bit & self.taken[0 if alone else 1]:
-            self._blame("3", word, f"{word}: asteroids and home planets stand alone", at)
+            self._blame("3", word, Phrase("{word}: asteroids and home planets stand alone", word=word), at)
         self.taken[0] |= bit
         self.taken[1] |= bit if alone else 0
         if piece == ASTEROID:
             self.asteroids |= bit
             if self.asteroids.bit_count() == ASTEROIDS + 1:
-                self._blame("2", word, f"{word}: there are but {ASTEROIDS} asteroids", at)
+                self._blame(
+                    "2",
+                    word,
+                    Phrase("{word}: there are but {asteroids} asteroids", word=word, asteroids=ASTEROIDS),
+                    at,
+                )
         elif left:
             self.squares[left.pop(0)] = square
         elif left is not None:
-            self._blame("2", word, f"{word} is one square too many for {piece}", at)
+            self._blame("2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at)
 
     def _missing(self) -> Iterator[Placed]:
         behind = len(self.text) + 1
         count = self.asteroids.bit_count()
         if count < ASTEROIDS:
-            yield behind, Fault("2", None, f"{ASTEROIDS} asteroids are due, not {count}")
+            yield (
+                behind,
+                Fault(
+                    "2", None, Phrase("{asteroids} asteroids are due, not {count}", asteroids=ASTEROIDS, count=count)
+                ),
+            )
         for name, square in zip(self.names, self.squares, strict=True):
             if square < 0:
-                yield behind, Fault("2", None, f"{name} is not placed")
+                yield behind, Fault("2", None, Phrase("{name} is not placed", name=name))
 
 
 def _slots(names_: tuple[str, ...]) -> dict[str, list[int]]:
@@ -299,7 +310,7 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
     order = (_COMMENT.sub(" ", text) if "#" in text else text).strip(_EDGES)
     if not order:
         if standing.can_move(agreed):
-            raise Refused(Fault("25", None, "a player with a legal move may not pass"))
+            raise Refused(Fault("25", None, Phrase("a player with a legal move may not pass")))
         return PASS
     found = _ORDER.fullmatch(order)
     if not found:
@@ -308,42 +319,42 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
     slot = _SLOTS[agreed.homes].get(word, -1)
     named = agreed.pieces
     if word == ASTEROID:
-        raise Refused(Fault("4", order, "asteroids do not move"))
+        raise Refused(Fault("4", order, Phrase("asteroids do not move")))
     if slot < 0 or len(word) < len(named[slot]):
-        raise Refused(Fault("36", order, f"there is no piece `{word}`"))
+        raise Refused(Fault("36", order, Phrase("there is no piece `{word}`", word=word)))
     faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, standing, slot, start, end))
     if faults:
         raise Refused(*faults)
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
 
 
-def _why_no_order(order: str) -> tuple[str, str, str]:
+def _why_no_order(order: str) -> tuple[str, str, Phrase]:
     words = len(_WORDS.findall(order))
     if words > 2 and _ORDER.match(order):
-        return "8", order, "a turn is one order"
-    return "37", order, f"`{order}` is no order such as Z2 A1-C3"
+        return "8", order, Phrase("a turn is one order")
+    return "37", order, Phrase("`{order}` is no order such as Z2 A1-C3", order=order)
 
 
-def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, str]]:
+def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
     name = agreed.pieces[slot]
     stands = standing.squares[slot]
     if stands < 0:
-        yield "10", f"{name} is destroyed"
+        yield "10", Phrase("{name} is destroyed", name=name)
         return
     if SQUARES[start] != stands:
-        yield "9", f"{name} does not stand on {start}"
+        yield "9", Phrase("{name} does not stand on {square}", name=name, square=start)
     if slot >= FIRST_HOME and not agreed.mobile_home:
-        yield "4", f"{name} does not move"
+        yield "4", Phrase("{name} does not move", name=name)
         return
     path = PATHS[name[0]].get((SQUARES[start], SQUARES[end]))
     if path is None:
-        yield "4", f"{name} does not move from {start} to {end}"
+        yield "4", Phrase("{name} does not move from {start} to {end}", name=name, start=start, end=end)
         return
     for square in path:
         if standing.homes >> square & 1:
-            yield "5", f"{NAMES[square]}: no move passes over or ends on an own home planet"
+            yield "5", Phrase("{square}: no move passes over or ends on an own home planet", square=NAMES[square])
         if standing.asteroids >> square & 1:
             if square != path[-1]:
-                yield "6", f"{NAMES[square]}: no move passes over an own asteroid"
+                yield "6", Phrase("{square}: no move passes over an own asteroid", square=NAMES[square])
             elif slot >= FIRST_HOME:
-                yield "32", f"{NAMES[square]}: a home planet never rams"
+                yield "32", Phrase("{square}: a home planet never rams", square=NAMES[square])

@@ -13,6 +13,7 @@ from pbem.games.shoot_em_up import action, board, knowledge, notation
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import SEATS, Options
 from pbem.games.shoot_em_up.notation import Orders, Setup
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,13 @@ class ShootEmUp:
         position = cast("State", state)
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         if turn > position.options.max_turns:
-            found.append(Fault("26", f"turn {turn}", f"the game has {position.options.max_turns} turns at the most"))
+            found.append(
+                Fault(
+                    "26",
+                    f"turn {turn}",
+                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                )
+            )
         return tuple(found)
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Refused
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -120,17 +121,17 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats not in SEATS:
-        faults.append(Fault("seats", None, "Shoot 'em up Spaceships is a game for two, three or four"))
+        faults.append(Fault("seats", None, Phrase("Shoot 'em up Spaceships is a game for two, three or four")))
     agreed: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in _READERS:
-            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
             continue
         field, read = _READERS[name]
         try:
             agreed[field] = read(value)
         except ValueError as error:
-            faults.append(Fault(name, name, f"option {name}: {error}"))
+            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
     if faults:
         raise Refused(*faults)
     return Options(seats, **agreed)
@@ -140,13 +141,13 @@ def _size(value: Any) -> tuple[int, int]:
     found = _BOARD.fullmatch(value) if isinstance(value, str) else None
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(_SMALLEST <= length <= _LARGEST for length in size):
-        raise ValueError('columns x rows, 5 to 26 each, such as "9x9"')
+        raise ValueError(Phrase('columns x rows, 5 to 26 each, such as "9x9"'))
     return size
 
 
 def _max_turns(value: Any) -> int:
     if type(value) is not int or value < 1:  # bool is an int to Python, not to the players
-        raise ValueError("a whole number from 1")
+        raise ValueError(Phrase("a whole number from 1"))
     return value
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
 _ORDERED: Final = re.compile(r"([A-L])(?:\s*+:\s*+|\s++)([LRFMS]{3})")
 _LETTER: Final = {letter: number for number, letter in enumerate(LETTERS)}
-_HOMES: Final = ("south", "north", "west", "east")
+_HOMES: Final = (Phrase("south"), Phrase("north"), Phrase("west"), Phrase("east"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ def letters_of(seat: int) -> range:
 
 def _listed(ships: Sequence[int]) -> str:
     names = [LETTERS[ship] for ship in ships]
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    if len(names) == 1:
+        return names[0]
+    return Phrase("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
 
 
 # Setups
@@ -78,25 +81,46 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
         found = _PLACED.fullmatch(line)
         if not found:
             faults.append(
-                Fault("4", line, "not a ship, a square and a facing, such as `A c1 N`, on a line of its own", number)
+                Fault(
+                    "4",
+                    line,
+                    Phrase("not a ship, a square and a facing, such as `A c1 N`, on a line of its own"),
+                    number,
+                )
             )
             named.update(_meant(line, own))
             continue
         ship, square = _LETTER[found[1]], board.squares.get(found[2], -1)
         if ship not in own:
-            faults.append(Fault("3", line, f"{found[1]} is no ship of yours: you have {_listed(own)}", number))
+            faults.append(
+                Fault(
+                    "3",
+                    line,
+                    Phrase("{ship} is no ship of yours: you have {ships}", ship=found[1], ships=_listed(own)),
+                    number,
+                )
+            )
             continue
         if ship in named:
-            faults.append(Fault("4", line, f"{found[1]} has a line already", number))
+            faults.append(Fault("4", line, Phrase("{ship} has a line already", ship=found[1]), number))
             continue
         named.add(ship)
         if square not in board.homes[seat - 1]:
             faults.append(Fault(*_not_at_home(board, seat, line, found[2]), number))
         elif square in taken:
-            faults.append(Fault("5", line, f"{LETTERS[taken[square]]} starts on {found[2]} already", number))
+            faults.append(
+                Fault(
+                    "5",
+                    line,
+                    Phrase("{ship} starts on {square} already", ship=LETTERS[taken[square]], square=found[2]),
+                    number,
+                )
+            )
         taken.setdefault(square, ship)
         placed[ship] = Ship(ship, square, FACINGS.index(found[3]))
-    faults.extend(Fault("4", None, f"{LETTERS[ship]} has no line") for ship in own if ship not in named)
+    faults.extend(
+        Fault("4", None, Phrase("{ship} has no line", ship=LETTERS[ship])) for ship in own if ship not in named
+    )
     if faults:
         raise Refused(*faults)
     ships = tuple(placed[ship] for ship in own)
@@ -104,11 +128,15 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     return Setup("\n".join(lines), ships)
 
 
-def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, str, str]:
+def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, str, Phrase]:
     if square not in board.squares:
-        return "1", line, f"there is no {square} on a board of {board.columns}x{board.rows}"
+        size = f"{board.columns}x{board.rows}"
+        return "1", line, Phrase("there is no {square} on a board of {size}", square=square, size=size)
     edge = _HOMES[seat - 1]
-    return "2", line, f"{square} is not in your home zone, the {edge} edge without its corners"
+    message = Phrase(
+        "{square} is not in your home zone, the {edge} edge without its corners", square=square, edge=edge
+    )
+    return "2", line, message
 
 
 # Orders
@@ -152,21 +180,37 @@ def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
         found = _ORDERED.fullmatch(line)
         if not found:
             faults.append(
-                Fault("7", line, "not a ship and three of L R F M S, such as `A: FMS`, on a line of its own", number)
+                Fault(
+                    "7",
+                    line,
+                    Phrase("not a ship and three of L R F M S, such as `A: FMS`, on a line of its own"),
+                    number,
+                )
             )
             named.update(_meant(line, living))
         elif _LETTER[found[1]] not in living:
-            faults.append(Fault("8", line, f"{found[1]} is {_why_not(_LETTER[found[1]], seat)}", number))
+            faults.append(
+                Fault(
+                    "8",
+                    line,
+                    _why_not(_LETTER[found[1]], seat),
+                    number,
+                )
+            )
         elif _LETTER[found[1]] in named:
-            faults.append(Fault("8", line, f"{found[1]} has a line already", number))
+            faults.append(Fault("8", line, Phrase("{ship} has a line already", ship=found[1]), number))
         else:
             named.add(_LETTER[found[1]])
-    faults.extend(Fault("8", None, f"{LETTERS[ship]} has no line") for ship in living if ship not in named)
+    faults.extend(
+        Fault("8", None, Phrase("{ship} has no line", ship=LETTERS[ship])) for ship in living if ship not in named
+    )
     return faults
 
 
-def _why_not(ship: int, seat: int) -> str:
-    return "destroyed" if ship in letters_of(seat) else "no ship of yours"
+def _why_not(ship: int, seat: int) -> Phrase:
+    if ship in letters_of(seat):
+        return Phrase("{ship} is destroyed", ship=LETTERS[ship])
+    return Phrase("{ship} is no ship of yours", ship=LETTERS[ship])
 
 
 def _meant(line: str, ships: Sequence[int]) -> set[int]:

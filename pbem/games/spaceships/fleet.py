@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pbem.games import Fault, Refused
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -80,18 +81,18 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats != SEATS:
-        faults.append(Fault("seats", None, "Spaceships is a game for two"))
+        faults.append(Fault("seats", None, Phrase("Spaceships is a game for two")))
     agreed: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in _READERS:
-            faults.append(Fault(str(name), str(name), f"there is no option {name}"))
+            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
             continue
         try:
             agreed[name] = _READERS[name](value)
         except ValueError as error:
-            faults.append(Fault(name, name, f"option {name}: {error}"))
+            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
     if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
-        faults.append(Fault("allowed", "allowed", "option allowed goes with a cost fleet only"))
+        faults.append(Fault("allowed", "allowed", Phrase("option allowed goes with a cost fleet only")))
     if faults:
         raise Refused(*faults)
     return Options(**agreed)
@@ -99,30 +100,30 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
 
 def _fleet(value: Any) -> str:
     if not isinstance(value, str) or not (value == "standard" or _COST_FLEET.fullmatch(value)):
-        raise ValueError('"standard" or "cost:" and a number')
+        raise ValueError(Phrase('"standard" or "cost:" and a number'))
     return value
 
 
 def _first(value: Any) -> str:
     if not isinstance(value, str) or value not in FIRST:
-        raise ValueError('"alternate", "1" or "2"')
+        raise ValueError(Phrase('"alternate", "1" or "2"'))
     return value
 
 
 def _additional(value: Any) -> tuple[int, ...]:
     if not isinstance(value, (list, tuple)) or len(value) != SEATS or not all(map(_is_count, value)):
-        raise ValueError("two numbers, one for each seat")
+        raise ValueError(Phrase("two numbers, one for each seat"))
     return tuple(value)
 
 
 def _allowed(value: Any) -> Allowed:
     if not isinstance(value, dict):
-        raise ValueError("a table of types and their greatest numbers")
+        raise ValueError(Phrase("a table of types and their greatest numbers"))
     for code, most in value.items():
         if code not in TYPES:
-            raise ValueError(f"there is no type {code}")
+            raise ValueError(Phrase("there is no type {code}", code=code))
         if not _is_count(most):
-            raise ValueError(f"the greatest number of {code} is a whole number")
+            raise ValueError(Phrase("the greatest number of {code} is a whole number", code=code))
     return tuple((code, value[code]) for code in TYPES if code in value)
 
 

@@ -19,6 +19,7 @@ from pbem.games import Fault, Refused
 from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ class Text:
         self.text = _COMMENT.sub("", text) if "#" in text else text
         self._line_ends: list[int] | None = None
 
-    def fault(self, rule: str, token: str | None, message: str, at: int | None = None) -> Placed:
+    def fault(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> Placed:
         """A fault at a place of the text, or behind it all."""
         if at is None:
             return len(self.text) + 1, Fault(rule, token, message)
@@ -132,20 +133,26 @@ def _read_list(read: Text) -> _Draft:
             ship = _Named(token, code, int(number) if number else None, at)
             draft.ships.append(ship)
         elif unknown and _LIKE_A_SHIP.fullmatch(unknown):
-            draft.faults.append(read.fault("10", token, f"`{token}` is no ship", at))
+            draft.faults.append(read.fault("10", token, Phrase("`{token}` is no ship", token=token), at))
             draft.whole = False
             ship = _Named(token, "", None, at, broken=True)
         elif unknown:
-            draft.faults.append(read.fault("10", token, f"`{token}` is neither a ship nor a cell", at))
+            draft.faults.append(
+                read.fault("10", token, Phrase("`{token}` is neither a ship nor a cell", token=token), at)
+            )
             if ship:
                 ship.broken = True
         elif ship is None:
-            draft.faults.append(read.fault("10", token, f"{token} stands before the first ship", at))
+            draft.faults.append(
+                read.fault("10", token, Phrase("{token} stands before the first ship", token=token), at)
+            )
             ship = _Named(token, "", None, at, broken=True)
         else:
             cells = box(first, last) if last else 1 << CELLS[first]
             if cells & taken:
-                draft.faults.append(read.fault("10", token, f"{token}: a cell is named twice", at))
+                draft.faults.append(
+                    read.fault("10", token, Phrase("{token}: a cell is named twice", token=token), at)
+                )
             taken |= cells
             ship.mask |= cells
     return draft
@@ -161,14 +168,14 @@ def _read_grids(read: Text) -> _Draft:
         rows += len(words) // 5
         if len(words) % 5:
             row = line[0].strip()
-            draft.faults.append(read.fault("12", row, "a row of a grid has five words", line.start()))
+            draft.faults.append(read.fault("12", row, Phrase("a row of a grid has five words"), line.start()))
             draft.whole = False
         for word in words:
             _put(read, draft, ships, word, 1 << cell if cell < len(CELLS) else 0)
             cell += 1
     draft.ships.extend(ships.values())
     if draft.whole and rows != 25:
-        draft.faults.append(read.fault("12", None, f"five grids have 25 rows, not {rows}"))
+        draft.faults.append(read.fault("12", None, Phrase("five grids have 25 rows, not {rows}", rows=rows)))
         draft.whole = False
     if not draft.whole:  # cells cannot be trusted when rows are not what they should be
         for ship in draft.ships:
@@ -183,7 +190,7 @@ def _put(read: Text, draft: _Draft, ships: dict[str, _Named], word: re.Match[str
         number = int(found[2]) if found[2] else None
         ships.setdefault(token, _Named(token, found[1], number, at)).mask |= cell
     elif token != _EMPTY:
-        draft.faults.append(read.fault("12", token, f"`{token}` is neither `.` nor a ship", at))
+        draft.faults.append(read.fault("12", token, Phrase("`{token}` is neither `.` nor a ship", token=token), at))
         draft.whole = False
 
 
@@ -194,11 +201,21 @@ def _numbering(read: Text, ships: list[_Named]) -> Iterator[Placed]:
     for ship in ships:
         code, number, most = ship.code, ship.number, several[ship.code]
         if number is None and most > 1:
-            yield read.fault("6", ship.token, f"there are {most} {code}: number them from {code}1", ship.at)
+            yield read.fault(
+                "6",
+                ship.token,
+                Phrase("there are {most} {code}: number them from {code}1", most=most, code=code),
+                ship.at,
+            )
         elif number is not None and number > most:
-            yield read.fault("6", ship.token, f"{ship.token}: the numbers of {code} go up to {most}", ship.at)
+            yield read.fault(
+                "6",
+                ship.token,
+                Phrase("{token}: the numbers of {code} go up to {most}", token=ship.token, code=code, most=most),
+                ship.at,
+            )
         elif number is not None and (code, number) in seen:
-            yield read.fault("6", ship.token, f"there are two {ship.token}", ship.at)
+            yield read.fault("6", ship.token, Phrase("there are two {token}", token=ship.token), ship.at)
         seen.add((code, number))
 
 
@@ -208,23 +225,36 @@ def _shapes(read: Text, ships: list[_Named]) -> Iterator[Placed]:
             continue
         kind, count = TYPES[ship.code], ship.mask.bit_count()
         if count != kind.size:
-            message = f"{ship.token} has {count} cells; a {kind.title} has {kind.size}"
+            message = Phrase(
+                "{token} has {count} cells; a {kind} has {size}",
+                token=ship.token,
+                count=count,
+                kind=kind.title,
+                size=kind.size,
+            )
         else:
-            message = f"the cells of {ship.token} have not the shape of a {kind.title}"
+            message = Phrase("the cells of {token} have not the shape of a {kind}", token=ship.token, kind=kind.title)
         yield read.fault("5" if ship.code == "DS" and count == kind.size else "4", ship.token, message, ship.at)
 
 
 def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) -> Placed:
     free = options.unrestricted
     if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
-        return read.fault("9", None, "these ships are more of a type than was agreed")
+        return read.fault("9", None, Phrase("these ships are more of a type than was agreed"))
     extra = options.additional[seat - 1]
-    base = "the standard fleet" if options.cost is None else f"a fleet of cost {options.cost}"
+    base = Phrase("the standard fleet")
+    if options.cost is not None:
+        base = Phrase("a fleet of cost {cost}", cost=options.cost)
     total = sum(TYPES[ship.code].cost for ship in ships)
     if extra:
-        message = f"these ships, of cost {total}, are not {base} and additional ships of cost {extra}"
+        message = Phrase(
+            "these ships, of cost {total}, are not {base} and additional ships of cost {extra}",
+            total=total,
+            base=base,
+            extra=extra,
+        )
         return read.fault("8", None, message)
-    return read.fault("7", None, f"these ships, of cost {total}, are not {base}")
+    return read.fault("7", None, Phrase("these ships, of cost {total}, are not {base}", total=total, base=base))
 
 
 def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
@@ -316,12 +346,12 @@ class _Reading:
                 strikes.append(CELLS[word])
                 conventional += 1
                 if conventional == allowed.conventional + 1:
-                    self._blame(found, "14", f"{_due(allowed.conventional, 'conventional strike')}")
+                    self._blame(found, "14", _strikes(allowed.conventional))
             elif kind == _SCAN:
                 scans.append(CELLS[found[2]])
                 word = "s" + found[2]
                 if len(scans) == allowed.scans + 1:
-                    self._blame(found, "18", f"{_due(allowed.scans, 'scan')}")
+                    self._blame(found, "18", _scans(allowed.scans))
             elif kind == _MISSILE:
                 strikes.append(CELLS[found[7]])
                 self._missile(found, found[6])
@@ -334,29 +364,33 @@ class _Reading:
                 word = self._beam(found)
             else:
                 word = found[0]
-                self._blame(found, "36", f"`{word}` is no order")
+                self._blame(found, "36", Phrase("`{word}` is no order", word=word))
             words.append(word)
         if self.faults:
             raise _refuse(self.faults)
         launches = tuple(self.launches)
         return Orders(" ".join(words), tuple(self.beams), tuple(strikes), tuple(scans), launches, self.fired)
 
-    def _blame(self, found: re.Match[str], rule: str, message: str) -> None:
+    def _blame(self, found: re.Match[str], rule: str, message: Phrase) -> None:
         self.faults.append(self.read.fault(rule, found[0], message, found.start()))
 
     def _missile(self, found: re.Match[str], part: str) -> None:
         if not part:
-            self._blame(found, "37", "which missile? The part is never empty, even when one is left")
+            self._blame(found, "37", Phrase("which missile? The part is never empty, even when one is left"))
             return
         matching = PARTS[part] & self.entitled.missiles
         if not matching:
-            self._blame(found, "37", f"no unfired missile of yours is at {part}")
+            self._blame(found, "37", Phrase("no unfired missile of yours is at {part}", part=part))
         elif matching & (matching - 1):
-            self._blame(found, "37", f"{matching.bit_count()} of your unfired missiles match {part}")
+            self._blame(
+                found,
+                "37",
+                Phrase("{count} of your unfired missiles match {part}", count=matching.bit_count(), part=part),
+            )
         else:
             ship = self.setup.owner[matching.bit_length() - 1]
             if self.firing >> ship & 1:
-                self._blame(found, "19", f"{self._name(ship)} gives one missile strike a turn")
+                self._blame(found, "19", Phrase("{name} gives one missile strike a turn", name=self._name(ship)))
             self.firing |= 1 << ship
             self.fired |= matching
 
@@ -366,26 +400,30 @@ class _Reading:
             return
         ship = self.setup.owner[launch]
         if self.launching >> ship & 1:
-            self._blame(found, "19", f"{self._name(ship)} gives one kamikaze strike a turn")
+            self._blame(found, "19", Phrase("{name} gives one kamikaze strike a turn", name=self._name(ship)))
         self.launching |= 1 << ship
         self.launches.append(launch)
 
-    def _why_no_kamikaze(self, cell: str, launch: int) -> str:
+    def _why_no_kamikaze(self, cell: str, launch: int) -> Phrase:
         owner = self.setup.owner[launch]
         if owner < 0:
-            return f"you have no ship at {cell}"
+            return Phrase("you have no ship at {cell}", cell=cell)
         ship = self.setup.ships[owner]
         if ship.code in ("DS", "LS"):
-            return f"a {TYPES[ship.code].title} never gives a kamikaze strike"
+            return Phrase("a {kind} never gives a kamikaze strike", kind=TYPES[ship.code].title)
         if self.entitled.kamikazes & ship.mask:
-            return f"{cell} is destroyed"
-        return f"{ship.name} gives no kamikaze strike this turn"
+            return Phrase("{cell} is destroyed", cell=cell)
+        return Phrase("{name} gives no kamikaze strike this turn", name=ship.name)
 
     def _beam(self, found: re.Match[str]) -> str:
         first, last, name = found[3], found[4], found[5]
         line = LINES.get(first + last)
         if line is None:
-            self._blame(found, "3", f"{first} and {last} are not the ends of a line of three cells")
+            self._blame(
+                found,
+                "3",
+                Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last),
+            )
             return found[0]
         targets, direction = line
         able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
@@ -397,7 +435,7 @@ class _Reading:
             return found[0]
         ship = able[0]
         if self.burning >> ship & 1:
-            self._blame(found, "19", f"{self._name(ship)} fires its beam once a turn")
+            self._blame(found, "19", Phrase("{name} fires its beam once a turn", name=self._name(ship)))
         self.burning |= 1 << ship
         self.beams.append((targets, ship))
         return f"b{first}{last}({self._name(ship)})" if needed else f"b{first}{last}"
@@ -409,15 +447,27 @@ class _Reading:
         return self.setup.ships[ship].name
 
 
-def _why_no_beam(able: list[int], name: str | None) -> tuple[str, str]:
+def _why_no_beam(able: list[int], name: str | None) -> tuple[str, Phrase]:
     if able:
-        return "38", f"{len(able)} of your death stars could fire along this line: name one"
+        return "38", Phrase("{count} of your death stars could fire along this line: name one", count=len(able))
     if name:
-        return "38", f"no {name} of yours can fire along this line"
-    return "17", "no death star of yours can fire along this line"
+        return "38", Phrase("no {name} of yours can fire along this line", name=name)
+    return "17", Phrase("no death star of yours can fire along this line")
 
 
-def _due(number: int, what: str) -> str:
+def _strikes(number: int) -> Phrase:
     if not number:
-        return f"no {what} is due this turn"
-    return f"one {what} is due this turn" if number == 1 else f"{number} {what}s are due this turn"
+        return Phrase("no conventional strike is due this turn")
+    if number == 1:
+        return Phrase("one conventional strike is due this turn")
+    return Phrase("{number} conventional strikes are due this turn", number=number)
+
+
+def _scans(number: int) -> Phrase:
+    if not number:
+        return Phrase("no scan is due this turn")
+    return (
+        Phrase("one scan is due this turn")
+        if number == 1
+        else Phrase("{number} scans are due this turn", number=number)
+    )

@@ -1,0 +1,148 @@
+"""Each reader's letters are in the language of that reader. Golden texts: letters/golden/de."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from golden import reads_like
+from referee import attachment, body, form_in
+
+from pbem.desk.kept import kept
+from pbem.identity import ssh
+
+if TYPE_CHECKING:
+    from referee import Mailbox, Referee
+
+SMALL = "fleet: cost:3\nsettle: 0\npace: 2d\ngrace: 1d\nmiss: wait"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+
+
+@pytest.fixture
+def pair(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    """Ann, who reads German, and Bob, who reads English, in a match: their setups are asked for."""
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "set language de\nset timezone Europe/Berlin\n")
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    return ann, bob
+
+
+def test_it_is_chosen_and_shown(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "set language fr\n")
+    assert "write `set format both` or" in ann.text
+    referee.send(ann, "set language de\nwhoami\n")
+    assert "Briefe an dich sind auf Deutsch." in ann.text
+    assert "  language de\n" in ann.text
+    referee.send(ann, "set language en\nwhoami\n")
+    assert "Letters come to you in English." in ann.text
+    assert "  language en\n" in ann.text
+
+
+def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
+    ann, bob = pair
+    reads_like(ann.last, "de/letters/setup")
+    assert bob.find("your setup is asked for")
+    referee.send(ann, ann.filled("setup", SETUPS[0]))
+    reads_like(ann.last, "de/letters/setup-answer")
+    referee.send(bob, bob.filled("setup", SETUPS[1]))
+    reads_like(ann.find("beginnt"), "de/letters/begin")
+    calendar = attachment(ann.find("beginnt"), ".ics").decode().replace("\r\n ", "")
+    assert "SUMMARY:Spaceships m1\\, Spiel 1\\, Zug 1" in calendar
+    assert "DESCRIPTION:Zu schicken an pbem+m1." in calendar
+    referee.send(ann, ann.filled("orders", "Rv1 Rv9 sRv3"))
+    reads_like(ann.last, "de/letters/refused")
+    referee.send(ann, ann.filled("orders", "Rv1"))
+    reads_like(ann.last, "de/letters/orders-answer")
+    referee.send(bob, bob.filled("orders", "final\n"))
+    referee.wait(timedelta(0))
+    reads_like(ann.find("Zug 1"), "de/letters/turn")
+    assert bob.find("turn 1")
+    referee.send(ann, "status m1\n")
+    reads_like(ann.last, "de/letters/status")
+    referee.wait(timedelta(days=1, hours=1))
+    reads_like(ann.find("Erinnerung"), "de/letters/reminder")
+    referee.send(bob, "extend m1 3d\n")
+    reads_like(ann.find("mehr Zeit"), "de/letters/extended")
+    referee.send(ann, "vacation 2026-03-10 to 2026-03-12\n")
+    reads_like(ann.last, "de/letters/vacation-answer")
+    referee.send(bob, "press m1\nHallo!\nend\n")
+    reads_like(ann.last, "de/letters/press")
+    referee.send(bob, "draw m1 offer\n")
+    reads_like(ann.find("Remis?"), "de/letters/draw")
+    referee.send(ann, form_in(ann.text, "draw"))
+    reads_like(ann.find("das Ende"), "de/letters/ended")
+    reads_like(ann.find("abgeschlossen"), "de/letters/closed")
+    assert "The game is a draw" in body(bob.find("the end"))
+    assert all("Spiel" not in str(letter["Subject"]) for letter in bob.letters)
+
+
+def test_html_and_text_are_in_one_language(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
+    ann, bob = pair
+    for person, setup in zip((ann, bob), SETUPS, strict=True):
+        referee.send(person, person.filled("setup", setup))
+    page = ann.find("beginnt").get_body(("html",))
+    assert page is not None
+    assert '<html lang="de">' in page.get_content()
+    assert "Dein Raum: 3 heile Zellen" in page.get_content()
+
+
+def test_a_stranger_is_answered_in_the_language_of_the_letter(referee: Referee) -> None:
+    cy = referee.person("cy")
+    for header in ("Accept-Language: de-AT, en;q=0.5\n", "Content-Language: de\n"):
+        referee.deliver(referee.raw(cy, "help\n", headers=header), cy.address)
+        assert "Schreib Befehle untereinander" in cy.text
+    reads_like(cy.last, "de/letters/help")
+    referee.deliver(referee.raw(cy, "help new\n", headers="Accept-Language: fr\n"), cy.address)
+    assert "Options of every match" in cy.text
+
+
+def test_who_registers_in_german_goes_on_in_german(referee: Referee) -> None:
+    cy = referee.person("cy")
+    german = "Content-Language: de-DE\n"
+    referee.deliver(referee.raw(cy, "register cy\n", headers=german), cy.address)
+    reads_like(cy.last, "de/letters/register-mailbox")
+    referee.deliver(referee.raw(cy, f"register cy\n{ssh.public(cy.key)}\n", headers=german), cy.address)
+    reads_like(cy.last, "de/letters/register")
+    form = referee.signed(cy, form_in(cy.text, "confirm"))
+    referee.deliver(referee.raw(cy, form, headers=german), cy.address)
+    reads_like(cy.last, "de/letters/confirm")
+    referee.send(cy, "whoami\n")  # this letter names no language
+    assert "  language de\n" in cy.text
+
+
+def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) -> None:
+    referee.config = msgspec.structs.replace(referee.config, language="de")
+    referee.open_desk()
+    cy = referee.person("cy")
+    referee.send(cy, "help\n", sign=False)
+    assert "Schreib Befehle untereinander" in cy.text
+    referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n"), cy.address)
+    assert "Write commands one beneath the other" in cy.text
+    referee.send(cy, "new chess\nend\n", sign=False)
+    assert "deine Adresse ist hier nicht angemeldet" in cy.text
+
+
+def test_what_only_looks_like_a_letter_is_told_from_it_and_umlauts_are_left_alone(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "set language de\n")
+    referee.send(ann, "new spaceships with b\u043eb\nend\n")
+    assert "niemand heißt hier b\\u043eb" in ann.text
+
+
+def test_a_kept_german_letter_proves_as_much(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
+    ann, bob = pair
+    referee.send(ann, ann.filled("setup", SETUPS[0]))
+    answer = kept("answer", bytes(ann.last))
+    assert [head.match for head in answer.heads] == []
+    assert (len(answer.papers), answer.revision) == (1, 1)
+    referee.send(bob, bob.filled("setup", SETUPS[1]))
+    begun = kept("begin", bytes(ann.find("beginnt")))
+    assert [set(found) for found in begun.commitments] == [{"ann", "bob"}]
+    assert begun.prevs
+    english = kept("begin", bytes(bob.find("begins")))
+    assert (begun.heads, begun.commitments, begun.faults) == (english.heads, english.commitments, ())
+    assert len(begun.heads) == 1

@@ -1,0 +1,27 @@
+"""What a German letter must have in common with its English twin."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["WIDTH", "is_twin"]
+
+WIDTH = 78
+
+_SIGNED = re.compile(
+    r"(?:orders|setup) m\d+ (?:turn|game) \d+|server \S+|player \S+|prev [0-9a-f]{64}|rev \d+|final|end|key keep"
+    r"|confirm \S+|challenge \S+|fingerprint \S+|proof \S+|accept m\d+ [0-9a-f]{64}|claim m\d+|register \S+"
+    r"|(?:draw|annul) m\d+ accept"
+)
+_TYPED = re.compile(r" {4}((?:ssh-keygen|gpg|minisign|openssl|pbem|status|register) .*?)(?: {3}.*)?")
+
+
+def is_twin(english: str, german: str, *, plain: bool = True) -> None:
+    """Check that it has the same forms and commands, and that its lines fit where the English ones do."""
+    assert [*filter(_SIGNED.fullmatch, german.split("\n"))] == [*filter(_SIGNED.fullmatch, english.split("\n"))]
+    typed = [[found[1] for found in map(_TYPED.fullmatch, text.split("\n")) if found] for text in (german, english)]
+    assert typed[0] == typed[1]
+    widest = max(WIDTH, *map(len, english.split("\n")))
+    wide = [line for line in german.split("\n") if plain and len(line) > widest]
+    assert not wide, wide
+    # TEMPORARY

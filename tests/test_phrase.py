@@ -1,0 +1,69 @@
+"""Phrases: English sentences that can be said in other languages."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from pbem.mail.language import asked_for, say
+from pbem.mail.letter import read
+from pbem.phrase import Phrase, either
+
+KNOWN = {
+    "no player is called {name}": "niemand heißt {name}",
+    "{first} or {last}": "{first} oder {last}",
+    "this match is {phase}": "diese Partie ist {phase}",
+    "open": "offen",
+}
+
+
+def test_a_phrase_is_its_english_text():
+    phrase = Phrase("no player is called {name}", name="zoe")
+    assert phrase == "no player is called zoe"
+    assert (phrase.template, phrase.facts) == ("no player is called {name}", {"name": "zoe"})
+
+
+def test_facts_are_never_read_as_templates():
+    phrase = Phrase("no player is called {name}", name="{name} {name.__class__} {0}")
+    assert phrase == "no player is called {name} {name.__class__} {0}"
+    assert say(phrase, KNOWN) == "niemand heißt {name} {name.__class__} {0}"
+
+
+def test_a_catalogue_says_it_and_the_phrases_in_it():
+    assert say(Phrase("this match is {phase}", phase=Phrase("open")), KNOWN) == "diese Partie ist offen"
+    assert say(either([2, 3, 4]), KNOWN) == "2 oder 3 oder 4"
+    assert either([2]) == "2"
+
+
+def test_what_a_catalogue_lacks_is_said_in_english_and_what_is_no_phrase_as_it_is():
+    assert say(Phrase("{name} joins", name=Phrase("open")), KNOWN) == "offen joins"
+    assert say("open", KNOWN) == "open"
+    assert say(None, KNOWN) is None
+
+
+def test_it_goes_from_process_to_process_whole():
+    phrase = Phrase("{first} or {last}", first=Phrase("open"), last=3)
+    assert say(Phrase.read(phrase.document), KNOWN) == "offen oder 3"
+    assert say(pickle.loads(pickle.dumps(phrase)), KNOWN) == "offen oder 3"
+    with pytest.raises(ValueError, match="no phrase"):
+        Phrase.read("open")
+
+
+@pytest.mark.parametrize(
+    ("headers", "language"),
+    [
+        ("Accept-Language: de-CH, en;q=0.5", "de"),
+        ("Accept-Language: en;q=0.3, DE ; q=0.7", "de"),
+        ("Accept-Language: de;q=0, en", "en"),
+        ("Accept-Language: fr, tlh", None),
+        ("Accept-Language: *, fr\r\nContent-Language: de-AT", "de"),
+        ("Accept-Language: en\r\nContent-Language: de", "en"),
+        ("Content-Language: de, en", "de"),
+        ("Content-Language: deutsch", None),
+        ("Content-Language: =?utf-8?q?de?= ,;q=9,,q", None),
+        ("X-Other: de", None),
+    ],
+)
+def test_the_language_that_a_letter_asks_for(headers: str, language: str | None):
+    assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language
