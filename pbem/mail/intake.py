@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, Self, cast
 import structlog
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.proxy_protocol import get_proxy
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
 from pbem.points import Points, passing
 from pbem.store.database import BusyError, FullError
@@ -315,6 +315,7 @@ class _Session(SMTP):
             "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
         }
         self._called: Counter[str] = Counter()
+        self._unknown = 0
         self._active = 0.0
         self._introducing = False
         self._intake = intake
@@ -415,7 +416,9 @@ class _Session(SMTP):
 
     def _timeout_cb(self) -> None:
         left = self._active + self._timeout_duration - self.loop.time()
-        if left > 0 and not self._introducing:
+        if self._introducing:
+            cast("asyncio.Transport", self.transport).close()  # a proxy is told nothing
+        elif left > 0:
             super()._reset_timeout(left)
         else:
             self.dismiss("421 4.4.2 idle too long")
@@ -457,11 +460,10 @@ class _Session(SMTP):
             await self.push(COMMAND_TOO_LONG)
             return
         word, _, rest = line.rstrip(b"\r\n").partition(b" ")
-        try:
-            command, argument = word.decode("ascii").upper(), rest.strip().decode("ascii") or None
-        except UnicodeDecodeError:
-            await self.push("500 5.5.2 not ASCII")
+        if not (word and line.isascii()):
+            await self.push("500 Error: strict ASCII mode" if word.isascii() and word else "500 Error: bad syntax")
             return
+        command, argument = word.decode("ascii").upper(), rest.strip().decode("ascii") or None
         if len(line) > self.command_size_limits[command] + len(b"\r\n"):
             await self.push(COMMAND_TOO_LONG)
             return
@@ -470,7 +472,10 @@ class _Session(SMTP):
             self._hang_up(f"421 4.7.0 {command} sent too many times")
         method = self._smtp_methods.get(command)
         if method is None:
-            await self.push("500 5.5.2 command not recognized")
+            self._unknown += 1
+            if self._unknown == BOGUS_LIMIT:
+                self._hang_up("502 5.5.1 Too many unrecognized commands, goodbye.")
+            await self.push(f'500 Error: command "{command}" not recognized')
             return
         try:
             await method(argument)
@@ -553,7 +558,7 @@ class _Session(SMTP):
             await super().smtp_MAIL(arg)
             return
         envelope.mail_from = plain[1]
-        await self.push("250 2.1.0 OK")
+        await self.push("250 OK")
 
     async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
         """RCPT; a plain path is taken as it is, and `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
