@@ -38,9 +38,10 @@ test-browser: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
 	$(BIN)/pytest -m browser
 
+# A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
-	$(BIN)/python bench/rules.py
-	$(BIN)/python bench/verification.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	$(BIN)/python -m bench $(PARTS)
 
 # For maintainers: makes requirements.lock anew (needs uv).
 lock:
@@ -48,6 +49,8 @@ lock:
 		--group dev pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group browser -o requirements-browser.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--group bench -o requirements-bench.lock
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench import load, servers
 from bench.measure import Part, alternate, ratio_goal
 from bench.table import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LETTERS = 800
 MATCHES = 8
@@ -22,7 +24,7 @@ def measure(rounds: int) -> list[Part]:
     """New revisions of a player's orders, 2 KiB each, until all of them are answered."""
     with ExitStack() as stack:
         stock = stack.enter_context(servers.stock())
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent)))
+        folder = stack.enter_context(servers.folder())
         table = Table(folder, MATCHES)
         table.referee.close()
         port = servers.free_port()

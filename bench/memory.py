@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def measure(_rounds: int) -> list[Part]:
     """The daemon's resident memory, and the shares of a connection and of letters in it."""
     part = Part("Memory of the daemon", "MiB resident")
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent)))
+        folder = stack.enter_context(servers.folder())
         Table(folder).referee.close()
         port = servers.free_port()
         command = [sys.executable, "-m", "bench.servers.whole", str(folder), str(port)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import smtplib
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -60,7 +59,7 @@ async def _ours(port: int, raw: bytes) -> float:
     now = datetime.now(UTC)
     sent = asyncio.Event()
     with (
-        tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder,
+        servers.folder() as folder,
         ThreadPoolExecutor(1) as thread,
         Database(Path(folder) / "store.sqlite") as database,
     ):

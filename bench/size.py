@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import servers
@@ -34,7 +32,7 @@ def _stores(rounds: int) -> Part:
     with ExitStack() as stack:
         contestants = {}
         for matches in (FEW, MANY):
-            table = Table(Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent))))
+            table = Table(stack.enter_context(servers.folder()))
             _fill(table, matches)
             contestants[f"{matches:,} matches"] = _revisions(table)
         part.figures = alternate(contestants, rounds)
@@ -78,7 +76,7 @@ def _turns(rounds: int) -> Part:
     with ExitStack() as stack:
         contestants = {}
         for turns in (EARLY, LATE):
-            table = Table(Path(stack.enter_context(tempfile.TemporaryDirectory(dir=servers.HERE.parent))))
+            table = Table(stack.enter_context(servers.folder()))
             for _ in range(turns - 1):
                 table.turn()
             contestants[f"turn {turns:,}, warm"] = _resolving(table)

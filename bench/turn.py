@@ -7,7 +7,6 @@ parsing, resolving, rendering, building MIME, and as many commits of as many oct
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ WHOLE = "a whole turn"
 def measure(rounds: int) -> list[Part]:
     """Milliseconds a turn, and of each part alone."""
     part = Part("A whole turn of Spaceships, from two signed letters to both reports", "milliseconds a turn")
-    with tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder:
+    with servers.folder() as folder:
         bench = _Bench(Path(folder))
         contestants: dict[str, Callable[[], float]] = {WHOLE: bench.whole}
         contestants |= {name: lambda call=call: _milliseconds(call) for name, call in bench.parts().items()}

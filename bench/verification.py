@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,7 +127,7 @@ def _a_second(call: Callable[[], None]) -> float:
 
 
 def _bundle(rounds: int) -> Part:
-    with tempfile.TemporaryDirectory(dir=servers.HERE.parent) as folder:
+    with servers.folder() as folder:
         table = Table(Path(folder))
         for _ in range(TURNS):
             table.turn()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CONTESTANTS", "absent", "free_port", "postfix", "running", "sink"]
+__all__ = ["CONTESTANTS", "absent", "folder", "free_port", "postfix", "running", "sink"]
 
 HERE = Path(__file__).parent
 SBIN = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
@@ -67,6 +67,13 @@ scache unix - - n - 1 scache
 pickup unix n - n 60 1 pickup
 postlog unix-dgram n - n - 1 postlogd
 """
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """An empty folder beside the benches, on the disk that they are on, while the block lasts."""
+    with tempfile.TemporaryDirectory(prefix=".run-", dir=HERE.parent) as name:
+        yield Path(name)
 
 
 def free_port() -> int:
@@ -125,8 +132,8 @@ def stock() -> Iterator[int]:
 def maildir() -> Iterator[int]:
     """aiosmtpd with its handler that writes to a maildir, without fsync."""
     port = free_port()
-    with tempfile.TemporaryDirectory(dir=HERE.parent) as folder:
-        handler = ["-c", "aiosmtpd.handlers.Mailbox", f"{folder}/box"]
+    with folder() as kept:
+        handler = ["-c", "aiosmtpd.handlers.Mailbox", f"{kept}/box"]
         command = [sys.executable, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{port}", *handler]
         with running(command, port):
             yield port
@@ -148,8 +155,8 @@ def pbem() -> Iterator[int]:
     """Our intake and store, 250 after fsync, with a desk that leaves the letters alone."""
     port = free_port()
     with (
-        tempfile.TemporaryDirectory(dir=HERE.parent) as folder,
-        running([sys.executable, "-m", "bench.servers.intake", folder, str(port)], port),
+        folder() as kept,
+        running([sys.executable, "-m", "bench.servers.intake", str(kept), str(port)], port),
     ):
         yield port
 
@@ -159,21 +166,20 @@ def postfix() -> Iterator[int]:
     """Postfix to a maildir on the same disk."""
     port = free_port()
     mailer = pwd.getpwnam("postfix")
-    with tempfile.TemporaryDirectory(dir=HERE.parent) as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        config = folder / "etc"
-        for made in (config, folder / "queue", folder / "data", folder / "mail"):
+    with folder() as kept:
+        kept.chmod(0o755)
+        config = kept / "etc"
+        for made in (config, kept / "queue", kept / "data", kept / "mail"):
             made.mkdir()
-        os.chown(folder / "data", mailer.pw_uid, -1)
-        os.chown(folder / "mail", mailer.pw_uid, mailer.pw_gid)
+        os.chown(kept / "data", mailer.pw_uid, -1)
+        os.chown(kept / "mail", mailer.pw_uid, mailer.pw_gid)
         daemons = subprocess.run(
             [shutil.which("postconf", path=SBIN) or "postconf", "-h", "daemon_directory"],
             capture_output=True,
             text=True,
             check=True,
         ).stdout.strip()
-        facts = {"folder": folder, "daemons": daemons, "port": port, "uid": mailer.pw_uid, "gid": mailer.pw_gid}
+        facts = {"folder": kept, "daemons": daemons, "port": port, "uid": mailer.pw_uid, "gid": mailer.pw_gid}
         (config / "main.cf").write_text(POSTFIX.format(**facts))
         (config / "master.cf").write_text(SERVICES.format(**facts))
         program = shutil.which("postfix", path=SBIN) or "postfix"

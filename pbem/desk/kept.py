@@ -108,8 +108,9 @@ def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[s
             servers |= inner[2]
         elif part.filename:
             attachments.append(Attached(part.filename, tuple(_ways(part.content))))
-        elif part.content_type == "text/html" and not has_plain:
-            texts.append(_text_of_html(part))
+        elif part.content_type == "text/html":
+            if not has_plain:
+                texts.append(_text_of_html(part))
         elif part.content_type.startswith("text/"):
             texts.append(part.text)
     return texts, attachments, servers

@@ -16,8 +16,9 @@ import re
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, cast
+from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, Self, cast
 
 import structlog
 from aiosmtpd.lmtp import LMTP
@@ -126,10 +127,10 @@ class Intake:
         """
         kind = _LmtpSession if protocol == "lmtp" else _SmtpSession
         loop = asyncio.get_running_loop()
-        tls = _tls(listener)
+        first = kind(self, loop, _tls(listener), proxy=listener.proxy)
 
         def door() -> asyncio.Protocol:
-            return _Door(self, lambda: kind(self, loop, tls, proxy=listener.proxy))
+            return _Door(self, first.another)
 
         place = listener.listen
         if place.systemd:
@@ -325,6 +326,17 @@ class _Session(SMTP):
         self._deadline: asyncio.TimerHandle | None = None
         self.address = ""
         self.ended: asyncio.Future[None] = loop.create_future()
+
+    def another(self) -> Self:
+        """A session like this one, for the next connection: aiosmtpd looks through all its members to make one."""
+        made = copy(self)
+        reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
+        connected = made._cb_client_connected  # noqa: SLF001 - ours
+        asyncio.StreamReaderProtocol.__init__(made, reader, client_connected_cb=connected, loop=self.loop)
+        made._smtp_methods = {name: getattr(made, f"smtp_{name}") for name in self._smtp_methods}  # noqa: SLF001 - ours
+        made._called = Counter()  # noqa: SLF001 - ours
+        made.ended = self.loop.create_future()
+        return made
 
     @property
     def offers_tls(self) -> bool:

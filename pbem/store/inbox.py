@@ -185,7 +185,7 @@ class Inbox:
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
         rows = self._database.rows(
-            "SELECT id, sender, recipients, size, received FROM inbox"
+            "SELECT id, sender, recipients, size, received FROM inbox INDEXED BY inbox_waiting"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
             (ATTEMPTS,),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import Referee, attachment, body
 
-import pbem
+from pbem import games
 from pbem.desk.forms import Letters
 from pbem.games import GAMES
 from pbem.mail.compose import Templates, template_folder
@@ -80,7 +80,7 @@ def test_its_refusals_help_and_record(referee: Referee) -> None:
 
 def test_nobody_else_knows_a_game_by_name() -> None:
     """Outside `games/` and a game's own templates no line names a game."""
-    package = Path(pbem.__file__).parent
+    package = Path(games.__file__).parents[1]
     places = [path for path in package.rglob("*.py") if "games" not in path.parts[len(package.parts) :]]
     places += [path for room in ("letters", "answers") for path in (template_folder() / room).iterdir()]
     assert len(places) > 50

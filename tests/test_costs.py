@@ -1,0 +1,119 @@
+"""What a letter may cost, counted and not timed: statements, commits and reads, so that speed cannot rot unseen."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING
+
+from referee import Referee
+
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
+STATEMENTS = 50
+"""Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
+
+
+def begun(folder: Path, turns: int = 2) -> Referee:
+    referee = Referee(folder)
+    people = referee.begun()
+    for _ in range(turns):
+        referee.turn(*((person, ORDERS) for person in people))
+    return referee
+
+
+def letters(referee: Referee, count: int) -> Iterator[bytes]:
+    """New revisions of Ann's orders."""
+    ann = referee.people["ann@mail.example"]
+    for rev in range(1, count + 1):
+        yield referee.raw(ann, referee.signed(ann, ann.filled("orders", ORDERS, rev)))
+
+
+def watched(referee: Referee, count: int) -> list[str]:
+    """The statements that the desk runs for so many letters which wait."""
+    for raw in letters(referee, count):
+        referee.inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), raw, referee.now)
+    heard: list[str] = []
+    connection = referee.database.utils.conn
+    connection.set_trace_callback(heard.append)
+    while referee.desk.handle_next(referee.now):
+        pass
+    connection.set_trace_callback(None)
+    return heard
+
+
+def test_statements_and_commits_of_a_letter(tmp_path: Path) -> None:
+    heard = watched(begun(tmp_path), 1)
+    assert heard.count("COMMIT") == 3  # the lease, the effects, and the lease that finds nothing
+    assert len(heard) <= STATEMENTS, "\n".join(heard)
+
+
+def test_letters_that_wait_together_share_their_commits(tmp_path: Path) -> None:
+    heard = watched(begun(tmp_path), 8)
+    assert heard.count("COMMIT") == 3
+    assert len(heard) <= 8 * STATEMENTS
+
+
+def test_letters_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
+    referee = begun(tmp_path)
+    heard: list[str] = []
+    referee.database.utils.conn.set_trace_callback(heard.append)
+    envelope = Envelope("ann@mail.example", ("pbem@play.example",))
+    referee.inbox.put_all([(envelope, raw) for raw in letters(referee, 8)], referee.now, 100)
+    assert heard.count("COMMIT") == 1
+
+
+def test_no_letter_reads_more_the_longer_the_match(tmp_path: Path) -> None:
+    """As many rows are read of a warm match, and as much is told, after two turns as after twelve."""
+    lengths = []
+    for turns in (2, 12):
+        (tmp_path / str(turns)).mkdir()
+        referee = begun(tmp_path / str(turns), turns)
+        heard = watched(referee, 1)
+        assert not [
+            statement for statement in heard if re.search(r"FROM (entries|submissions)\b(?!.*seq =)", statement)
+        ]
+        lengths.append(len(heard))
+    assert lengths[0] == lengths[1]
+
+
+def test_a_view_goes_on_from_the_turn_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a turn told is cut and folded once, however many turns follow; and nothing else comes of it."""
+    referee = begun(tmp_path, 6)
+    loaded = referee.desk._archive.load(1)
+    assert loaded is not None
+    match, _ = loaded
+    rules = match.rules
+    for seat in (1, 2, None):
+        anew = rules.view(match.position, seat, [list(reports) for reports in match.shown(seat)])
+        assert match.view(seat) == anew
+    cut: list[object] = []
+    show = type(rules).show
+    monkeypatch.setattr(
+        type(rules), "show", lambda self, report, seat: cut.append(report) or show(self, report, seat)
+    )
+    referee.turn(*((person, ORDERS) for person in referee.people.values()))
+    assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
+
+
+def test_hot_queries_use_indexes(tmp_path: Path) -> None:
+    """No statement of a letter walks through a table that grows."""
+    referee = begun(tmp_path)
+    heard = watched(referee, 1)
+    connection = referee.database.utils.conn
+    walks = set()
+    for statement in heard:
+        if statement.startswith(("SELECT", "UPDATE", "DELETE")):
+            try:
+                plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+            except sqlite3.OperationalError:  # the trace cuts long blobs short
+                continue
+            walks |= {step[3] for step in plan if step[3].startswith("SCAN") and "INDEX" not in step[3]}
+    assert walks <= {"SCAN outages", "SCAN CONSTANT ROW"}
