@@ -129,6 +129,7 @@ class Referee:
         self.people: dict[str, Mailbox] = {}
         self.away: set[str] = set()
         """Addresses whose server asks to come again."""
+        self.retry = timedelta(minutes=10)
         self.sent = itertools.count(1)
         self.open_desk()
 
@@ -220,7 +221,7 @@ class Referee:
         while row := self.outbox.lease(self.now):
             if row.recipient in self.away:
                 with self.database.transaction():
-                    self.outbox.failed(row.id, "451 4.7.1 greylisted", self.now, self.now + timedelta(minutes=10))
+                    self.outbox.failed(row.id, "451 4.7.1 greylisted", self.now, self.now + self.retry)
                 continue
             letter = email.message_from_bytes(row.raw, policy=email.policy.default)
             if row.recipient in self.people:

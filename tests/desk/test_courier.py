@@ -112,6 +112,7 @@ def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee
     if crash:
         referee.open_desk()
     assert types(referee)[-3:] == ["halted", "halted", "moved"]
+    referee.retry = 6 * HOUR
     referee.wait(30 * DAY)
     assert types(referee).count("missed") == 1, "that is Ann: who cannot be reached misses nothing"
     referee.away.clear()
