@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST = 10
+MOST = 4
 """So many letters of a template are looked at in one test."""
 
 
