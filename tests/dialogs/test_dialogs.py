@@ -111,6 +111,11 @@ async def heard(client: Client) -> str:
     return line.decode("ascii").removesuffix("\r\n") if line else "(closed)"
 
 
+@pytest.fixture(autouse=True)
+def a_proxy_has_one_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.mail.intake.PROXY_SECONDS", 1.0)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_dialog(path: Path, tmp_path: Path) -> None:
     Dialog(path, tmp_path).play()

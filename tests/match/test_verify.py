@@ -195,6 +195,7 @@ class TestPapers:
             fails(with_papers(match, {path: content[:-1]}), entry)
             fails(with_papers(match, {path: content.replace(b"\n", b"\r\n", 1) + b" "}), entry)
 
+    @pytest.mark.long
     def test_each_paper_swapped_with_another_is_found(self, match: Bundle) -> None:
         """With the other seat's, the next turn's, the other game's, and any of its kind."""
         for one, other in itertools.combinations(match.papers, 2):
@@ -686,6 +687,7 @@ class TestHostileBundles:
     def test_first_entries(self, match: Bundle, change: Callable[[dict[str, Any]], object]) -> None:
         fails(signed_again(with_entry(match, 0, change)))
 
+    @pytest.mark.long
     def test_values_of_every_kind_everywhere(self, match: Bundle) -> None:
         for at, entry in enumerate(match.entries):
             for key in entry.body:
