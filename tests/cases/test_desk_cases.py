@@ -241,7 +241,7 @@ def test_case_23_replay(referee: Referee) -> None:
     higher = text.replace("rev 1", "rev 3").replace("Rv4", "Rv3")
     referee.send(ann, higher)
     stands = status(referee, ann)
-    referee.send(ann, text.replace("rev 1", "rev 2").replace("Rv4", "Rv2"))
+    referee.send(ann, text.replace("\nrev 1", "\nrev 2").replace("Rv4", "Rv2"))
     assert "Refused; nothing was changed." in ann.text
     assert status(referee, ann) == stands
 

@@ -274,7 +274,7 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     receipt = bob.text
     # The very same letter again: answered, and nothing changes.
     post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
-    changed = form.replace("rev 1", "rev 2").replace("end", "Gx3\nend")
+    changed = form.replace("\nrev 1", "\nrev 2").replace("end", "Gx3\nend")
     post.reply(bob, changed, to=asked)
     assert "good for one letter, which came on 2026-03-01" in " ".join(bob.text.split())
     assert post.standing(2) == "bOy3Oy5"

@@ -228,7 +228,7 @@ FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nrev 1\n{}\nend\n"
         (FORM.format("Rv1") + "press m1\nBetween us.\nend\n", False),
         (FORM.format("Rv1") + "-- \nann, 12 Some Street\n", False),
         ("> ann@mail.example wrote\n" + FORM.format("Rv1"), False),
-        (FORM.format("Rv1") + FORM.format("Rv1").replace("rev 1", "rev 2"), False),
+        (FORM.format("Rv1") + FORM.format("Rv1").replace("\nrev 1", "\nrev 2"), False),
         ("register ann\n", False),
         ("whoami\n", False),
     ],
