@@ -189,7 +189,8 @@ class Daemon:
         turn = threading.Lock()
         post_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         _check_key(post_base, vault)
-        self._inbox = Inbox(post_base, vault)
+        # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
+        self._inbox = Inbox(stack.enter_context(Database(config.store, points=self._points, turn=turn)), vault)
         self._post_base = post_base
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.

@@ -26,7 +26,7 @@ from pbem.reader import InProcess, Reader, ReaderError, Worker
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
 ROOMY = Limits(message_bytes=40_000_000, message_lines=1_000_000, reading_bytes=60_000_000)
@@ -226,3 +226,32 @@ def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
         monkeypatch.undo()
         assert referee.desk.handle_next(referee.now)
         assert referee.inbox.count("done") == 1
+
+
+class Faint(InProcess):
+    """A reader that goes away once the letters are in hand."""
+
+    well = False
+
+    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
+        if not self.well:
+            raise ReaderError("the reader cannot be started")
+        return super().read_all(raws)
+
+
+def test_letters_in_hand_are_given_back_when_the_reader_goes_away(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    with closing(referee):
+        reader = Faint(Limits())
+        composer = Composer("play.example", "pbem", Templates())
+        referee.desk = Desk(
+            referee.config, referee.database, referee.vault, referee.signing_key, composer, referee.die, reader
+        )
+        for name in "xyz":
+            referee.inbox.put(Envelope(f"{name}@mail.example", ("pbem@play.example",)), SMALL, referee.now)
+        for _ in range(5):
+            with pytest.raises(ReaderError):
+                referee.desk.handle_next(referee.now)
+        reader.well = True
+        assert referee.desk.handle_next(referee.now) == 3
+        assert referee.inbox.count("done") == 3

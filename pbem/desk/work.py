@@ -222,18 +222,18 @@ class Desk:
             self._set_aside(now)
             return 0
         self._points("letter leased")
-        # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
-        letters = self._reader.read_all([row.raw for row in rows])
-        self._judge_ahead(rows, letters)
-        self._points("letter read")
         outcomes = {}
         try:
+            # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
+            letters = self._reader.read_all([row.raw for row in rows])
+            self._judge_ahead(rows, letters)
+            self._points("letter read")
             with self._database.transaction():
                 for row, letter in zip(rows, letters, strict=True):
                     outcomes[row.id] = self._handle_one(row, letter, now)
-        except StoreError:
+        except (StoreError, ReaderError):
             self._archive.forget()
-            self._interrupted = [row.id for row in rows]  # given back once the store can be written again
+            self._interrupted = [row.id for row in rows]  # given back once there is a store, and a reader, again
             raise
         self._points("effects committed")
         for row_id, outcome in outcomes.items():

@@ -140,8 +140,12 @@ class Smarthost:
         else:
             return line
         line = _Line(self._client())
-        await line.client.connect()
-        await line.client.mail(sender)
+        try:
+            await line.client.connect()
+            await line.client.mail(sender)
+        except BaseException:
+            line.client.close()
+            raise
         return line
 
     def _client(self) -> aiosmtplib.SMTP:

@@ -14,7 +14,7 @@ import threading
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlite_utils
 
@@ -141,18 +141,16 @@ class Database:
         """One transaction: committed and on disk at the block's end, rolled back when the block raises.
 
         Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
-        `wait` the store is busy when any other thread of this process writes.
+        `wait` the store is busy when anybody else writes.
         """
-        if not self._thread.acquire(blocking=wait):
-            raise BusyError("another thread has this connection")
-        with _held(self._thread):
+        with self._thread:
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
             if not self._turn.acquire(timeout=BUSY_SECONDS if wait else 0):
                 raise BusyError("another connection writes")
             self.begun += 1
             with _held(self._turn), _translated():
-                self.utils.conn.execute("BEGIN IMMEDIATE")
+                self._begin(wait=wait)
                 try:
                     yield self
                     self._points("transaction written")
@@ -163,6 +161,16 @@ class Database:
                     if self.utils.conn.in_transaction:
                         self.utils.conn.execute("ROLLBACK")
                     raise
+
+    def _begin(self, *, wait: bool) -> None:
+        if wait:
+            self.utils.conn.execute("BEGIN IMMEDIATE")
+            return
+        self.utils.conn.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.utils.conn.execute("BEGIN IMMEDIATE")
+        finally:
+            self.utils.conn.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -335,15 +343,8 @@ BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
 
-class _Turn(Protocol):
-    """A lock of any kind that somebody holds."""
-
-    def release(self) -> None:
-        """Give it to the next one."""
-
-
 @contextmanager
-def _held(turn: _Turn) -> Iterator[None]:
+def _held(turn: threading.Lock) -> Iterator[None]:
     """Give the turn to the next one when the block is over."""
     try:
         yield

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.store.database import Database
+from pbem.store.database import BusyError, Database
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
@@ -261,3 +261,14 @@ def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, ou
         ("carl@example.org", 1),
     ]
     assert outbox.count("leased") == 3
+
+
+def test_who_does_not_wait_is_told_at_once_that_another_writes(
+    tmp_path: Path, database: Database, inbox: Inbox
+) -> None:
+    letters = [(ENVELOPE, SECRET)]
+    with Database(tmp_path / "store.db") as other:
+        with other.transaction(), pytest.raises(BusyError):
+            inbox.put_all(letters, NOW, wait=False)
+        assert inbox.put_all(letters, NOW, wait=False) == [1]
+    assert database.scalar("PRAGMA busy_timeout") == 5000
