@@ -324,8 +324,10 @@ class Desk:
 
     def _see_to_late_letters(self, now: datetime) -> datetime | None:
         """Let clocks stand for letters that are late; when the next one will be."""
-        with self._database.transaction():
-            due, following = self._courier.due(now)
+        in_time, due, following = self._courier.due(now)
+        if in_time:
+            with self._database.transaction():
+                self._courier.forget(in_time)
         for found in due:
             try:
                 with self._database.transaction():

@@ -132,6 +132,11 @@ class Database:
         return self.utils.conn.in_transaction
 
     @property
+    def changes(self) -> int:
+        """How many rows this connection has written since it was opened."""
+        return self.utils.conn.total_changes
+
+    @property
     def version(self) -> int:
         """The number of migrations that this store has seen."""
         return int(self.scalar("PRAGMA user_version"))

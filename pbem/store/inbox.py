@@ -25,6 +25,12 @@ __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 SENDERS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 
+WAITING = (
+    "FROM inbox WHERE state = 'waiting' AND attempts < ?"
+    " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+)
+"""The letters that can be worked on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
@@ -142,13 +148,10 @@ class Inbox:
         that one bad letter holds up no other. A letter that waits for what the DNS says (`Lookups`) is not given
         either.
         """
+        if self._database.scalar(f"SELECT 1 {WAITING} LIMIT 1", (ATTEMPTS,)) is None:
+            return []  # who only looks keeps no writer waiting
         with self._database.transaction():
-            rows = self._database.rows(
-                "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ?"
-                " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
-                " ORDER BY attempts, id LIMIT ?",
-                (ATTEMPTS, most),
-            )
+            rows = self._database.rows(f"SELECT * {WAITING} ORDER BY attempts, id LIMIT ?", (ATTEMPTS, most))
             taken = [row for row in rows if row["attempts"] == 0] or rows[:1]
             for row in taken:
                 self._database.write(
