@@ -49,16 +49,16 @@ class Snapshot:
     turns: int
     """How many turns of the game were played."""
     latest: Played | None
-    """The last of them, with what its readers know by then; None where the match is over."""
+    """The last of them, with what its readers know by then."""
 
 
 @cache
 def fingerprint() -> str:
     """What stands for the code that a snapshot is made by and of: the rooms `match` and `games`, and Python."""
     root = Path(pbem.__file__).parent
-    files = [Path(__file__), root / "phrase.py", *root.glob("match/**/*.py"), *root.glob("games/**/*.py")]
+    parts = ("desk/snapshots.py", "phrase.py", "match/**/*.py", "games/**/*.py")
     made = hashlib.sha256(sys.version.encode())
-    for file in sorted(files):
+    for file in sorted(file for part in parts for file in root.glob(part)):
         made.update(f"\n{file.relative_to(root)}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
     return made.hexdigest()
 
@@ -78,13 +78,15 @@ class Snapshots:
         """
         try:
             content = self._rows.read(number, head, self._code)
-            found = pickle.loads(content) if content else None  # noqa: S301 - see above
+            if content is None:
+                return None
+            found = pickle.loads(content)  # noqa: S301 - see above
+            if not isinstance(found, Snapshot):
+                raise TypeError("no snapshot")
         except StoreError:
             raise
         except Exception as error:  # whatever is wrong with it, the transcript tells
             self._unusable(number, error)
-            return None
-        if not isinstance(found, Snapshot):
             return None
         late = (found.latest,) if found.latest else ()
         past = self._past(number, found.match, found.turns - len(late), retraced)
@@ -124,14 +126,17 @@ class Snapshots:
 
         The same match, to be kept in memory, with no more turns at hand than a few.
         """
-        over = match.phase == "closed"
         kept = Snapshot(
             replace(match, setups={}, orders={}, stored={}, turns=Turns(), clocks={}, banks={}, resolve_at=None),
             tuple(match.setups),
             len(match.turns),
-            None if over or not match.turns else _with_views(match),
+            _with_views(match) if match.turns else None,
         )
-        content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+        try:
+            content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # without a snapshot nothing is lost but time
+            self._unusable(number, error)
+            return match
         goes_on = self._rows.move(number, before.head, match.head, self._code, content)
         if not goes_on:
             self._rows.begin(number, match.head, self._code, content)

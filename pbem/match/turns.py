@@ -54,7 +54,7 @@ class Past:
     def turns(self) -> tuple[Played, ...]:
         """All of them."""
         if self._turns is None:
-            self._turns = tuple(self._fetch())
+            self._turns = tuple(self._fetch()) if self.count else ()
             assert len(self._turns) == self.count, "these are not the turns that were played"
         return self._turns
 
