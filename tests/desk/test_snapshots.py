@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from referee import Die, Referee, attachment, body
+from referee import Die, Referee, attachment, body, known
 
 import pbem
 from pbem.desk import archive, snapshots
@@ -83,6 +83,8 @@ def test_a_cold_letter_neither_retraces_nor_fetches(referee: Referee, monkeypatc
     for command in ("status m1\n", "list mine\n", "report m1\n"):
         referee.open_desk()
         referee.send(ann, command, sign=False)
+    referee.open_desk()
+    assert all(known(referee.match(), reader) for reader in (1, 2, None))
     assert (walked.times, fetched.times) == (0, 0)
     referee.read_three_ways()
 
@@ -108,6 +110,8 @@ def test_nor_in_the_other_games(referee: Referee, monkeypatch: pytest.MonkeyPatc
             referee.open_desk()
             referee.send(person, person.filled("orders", f"final\n{move}"))
     assert referee.match().turn > 3
+    referee.open_desk()
+    assert all(known(referee.match(), reader) for reader in (*referee.match().seats, None))
     assert (walked.times, fetched.times) == (0, 0)
     referee.read_three_ways()
 
@@ -132,6 +136,16 @@ def test_turns_are_fetched_where_they_are_asked_for(referee: Referee, monkeypatc
     referee.send(bob, "status m1\n", sign=False)
     assert walked.times == 0
     referee.read_three_ways()
+
+
+def test_before_the_second_turn_nothing_is_to_be_fetched(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = begun(referee)
+    walked, fetched = walks(monkeypatch), fetches(monkeypatch)
+    for turns in (0, 1):
+        referee.open_desk()
+        assert len(list(referee.match().turns)) == turns
+        play(referee, people, 1)
+    assert (walked.times, fetched.times) == (0, 0)
 
 
 def rows(referee: Referee, table: str) -> int:
