@@ -258,6 +258,7 @@ class Worker:
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
+        self._received = bytearray()
         self._started = False
         self._start()
 
@@ -361,6 +362,7 @@ class Worker:
                 ours.close()
                 raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
         self._socket, self._started = ours, False
+        self._received.clear()
 
     def _end(self, reason: str) -> None:
         """Leave nothing running; what a worker held is forgotten."""
@@ -436,14 +438,15 @@ class Worker:
 
     def _octets(self, count: int, end: float) -> bytes:
         assert self._socket is not None
-        data = bytearray()
-        while len(data) < count:
+        while len(self._received) < count:
             self._socket.settimeout(max(end - time.monotonic(), 0.001))
-            piece = self._socket.recv(count - len(data))
+            piece = self._socket.recv(max(count - len(self._received), AHEAD))
             if not piece:
                 raise ConnectionResetError
-            data += piece
-        return bytes(data)
+            self._received += piece
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
 
     def _failed(self, what: str) -> ReaderError:
         """End the worker, begin another for the letters to come, and say what happened to this one."""

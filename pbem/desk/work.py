@@ -8,6 +8,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +204,7 @@ class Desk:
             self._version,
             self._server_key,
             calendar=lambda player: self._time.calendar(player, now),
-            outages=self._time.outages,
+            outages=cache(self._time.outages),
         )
 
     def handle_next(self, now: datetime) -> int:
