@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 50
+STATEMENTS = 44
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 

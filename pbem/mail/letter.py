@@ -105,7 +105,8 @@ class Part:
 
     def values(self, name: str) -> list[str]:
         """The values of all headers of this name, unfolded, encoded words left as they are."""
-        return [value for key, value in self.headers if key == name.lower()]
+        name = name.lower()
+        return [value for key, value in self.headers if key == name]
 
 
 @dataclass(frozen=True, slots=True)
