@@ -7,7 +7,8 @@ import email.policy
 import functools
 import hashlib
 import itertools
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config import Config
 from pbem.desk import Desk
+from pbem.desk.archive import Archive
 from pbem.identity import ssh
 from pbem.mail.compose import Composer, Templates
+from pbem.match.transcript import BEFORE
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from email.message import EmailMessage
     from pathlib import Path
+
+    from pbem.match.life import Match
 
 SERVER = "play.example"
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -108,6 +113,11 @@ def attachment(letter: EmailMessage, suffix: str) -> bytes:
     raise AssertionError(f"nothing ends in {suffix}")
 
 
+def known(match: Match, seat: int | None) -> str:
+    """All that a seat knows of a position, in the order in which templates find it."""
+    return json.dumps(match.view(seat))
+
+
 class Referee:
     """The desk of play.example on a store of its own."""
 
@@ -137,6 +147,36 @@ class Referee:
         """The desk, as after a restart: nothing of it is remembered but the store."""
         composer = Composer(SERVER, "pbem", self.templates)
         self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die)
+
+    def read_three_ways(self, number: int = 1) -> Match:
+        """A match as the desk has it, from its snapshot, and retraced by one who believes none: it is the same.
+
+        Afterwards the desk is as after a restart.
+        """
+        warm = self.match(number)
+        self.open_desk()
+        archive = self.desk._archive
+        row = archive.matches.row(number)
+        assert row is not None
+        assert (archive._from_snapshot(row) is None) == (row.head == BEFORE)
+        cold = self.match(number)
+        doubter = Archive(archive.matches, archive._people, SERVER, archive._sign, archive.key)
+        loaded = doubter.load(number)
+        assert loaded is not None
+        for other in (warm, loaded[0]):
+            assert [known(cold, seat) for seat in (*cold.seats, None)] == [
+                known(other, seat) for seat in (*other.seats, None)
+            ]
+            for part in fields(cold):
+                assert getattr(cold, part.name) == getattr(other, part.name), part.name
+            assert cold == other
+        return cold
+
+    def match(self, number: int = 1) -> Match:
+        """The match as the desk has it."""
+        loaded = self.desk._archive.load(number)
+        assert loaded is not None
+        return loaded[0]
 
     def close(self) -> None:
         self.database.close()

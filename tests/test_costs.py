@@ -104,6 +104,34 @@ def test_no_letter_reads_more_the_longer_the_match(tmp_path: Path) -> None:
     assert lengths[0] == lengths[1]
 
 
+def test_no_cold_letter_does_either(tmp_path: Path) -> None:
+    """A match that is not in memory is read from its snapshot, in a few rows, and nobody walks through it again."""
+    lengths = []
+    for turns in (2, 12):
+        (tmp_path / str(turns)).mkdir()
+        referee = begun(tmp_path / str(turns), turns)
+        warm = len(watched(referee, 1))
+        referee.desk._archive.forget()
+        heard = watched(referee, 1)
+        assert not [statement for statement in heard if re.search(r"FROM (entries|papers)\b(?!.*seq =)", statement)]
+        lengths.append(len(heard))
+        assert len(heard) <= warm + 2  # its snapshot, and the submissions that wait
+    assert lengths[0] == lengths[1]
+
+
+def test_snapshots_cost_two_statements_where_a_turn_is_resolved(tmp_path: Path) -> None:
+    """And none where orders are sent."""
+    referee = begun(tmp_path)
+    assert not [statement for statement in watched(referee, 1) if "snapshot" in statement]
+    ann, bob = referee.people.values()
+    heard: list[str] = []
+    referee.send(ann, ann.filled("orders", f"final\n{ORDERS}", 5))
+    referee.database.utils.conn.set_trace_callback(heard.append)
+    referee.send(bob, bob.filled("orders", f"final\n{ORDERS}"))
+    found = [statement.split()[0] for statement in heard if "snapshot" in statement]
+    assert found == ["UPDATE", "INSERT"]
+
+
 def test_a_view_goes_on_from_the_turn_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a turn told is cut and folded once, however many turns follow; and nothing else comes of it."""
     referee = begun(tmp_path, 6)
@@ -127,6 +155,8 @@ def test_hot_queries_use_indexes(tmp_path: Path) -> None:
     """No statement of a letter walks through a table that grows."""
     referee = begun(tmp_path)
     heard = watched(referee, 1)
+    referee.desk._archive.forget()
+    heard += watched(referee, 1)
     connection = referee.database.utils.conn
     walks = set()
     for statement in heard:

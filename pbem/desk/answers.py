@@ -212,7 +212,7 @@ class Answers(Tables):
                 Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
             )
         facts = self._facts(seated)
-        mine = [orders.get(seated.seat, "").split("\n") for orders in match.played]
+        mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
         title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
         draft = self._clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
         content = sheet(title, boards.boards(view), self._clerk.write(draft, caller.language))
@@ -407,9 +407,9 @@ class Answers(Tables):
     def _report(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         match = seated.match
-        latest = match.game if match.played else len(match.games)
+        latest = match.game if match.turns else len(match.games)
         game = command.arguments.get("game", latest)
-        last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.played)
+        last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.turns)
         wanted = [command.arguments.get("turn", last)]
         if command.arguments.get("all"):
             wanted = list(range(1, last + 1))

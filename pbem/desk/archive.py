@@ -1,7 +1,8 @@
-"""Matches from the store and back: a cold match is retraced from its transcript, a warm one is kept by its head.
+"""Matches from the store and back: a warm one is kept by its head, a cold one comes from a snapshot of that head.
 
-Here is known how a `Match` lies in rows. Every call is part of the desk's transaction; after one that failed, the
-desk forgets what was warm. Implements design.md, "The rules interface": only orders are stored, never states.
+Where there is no such snapshot it is retraced from its transcript. Here is known how a `Match` lies in rows. Every
+call is part of the desk's transaction; after one that failed, the desk forgets what was warm. Implements design.md,
+"The rules interface": only orders are stored, never states; a snapshot is a note of their replay.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pbem.desk.snapshots import Snapshots
     from pbem.match.keys import KeyChange
     from pbem.match.papers import Opening
     from pbem.store.matches import Matches, MatchRow
@@ -32,20 +34,30 @@ if TYPE_CHECKING:
 __all__ = ["Archive"]
 
 WARM = 256
-"""How many matches are kept as they stand; the others are retraced when a letter comes."""
+"""How many matches are kept in memory as they stand; the others are read when a letter comes."""
 
 
 class Archive:
-    """The matches of a server; `sign` makes the server's signature of a statement, which `key` (in hex) verifies."""
+    """The matches of a server; `sign` makes the server's signature of a statement, which `key` (in hex) verifies.
 
-    def __init__(
-        self, matches: Matches, people: People, server: str, sign: Callable[[bytes], bytes], key: str
+    Without `snapshots` every match is retraced: for those who write nothing, or who believe nothing but transcripts.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that a match is made of
+        self,
+        matches: Matches,
+        people: People,
+        server: str,
+        sign: Callable[[bytes], bytes],
+        key: str,
+        snapshots: Snapshots | None = None,
     ) -> None:
         self.matches = matches
         self.key = key
         self._people = people
         self._server = server
         self._sign = sign
+        self._snapshots = snapshots
         self._warm: OrderedDict[int, Match] = OrderedDict()
 
     def forget(self) -> None:
@@ -76,9 +88,7 @@ class Archive:
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
             return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
-        entries = [Entry.read(entry.entry) for entry in self.matches.entries(row.number)]
-        rows = self.matches.submissions(row.number)
-        match = retrace(entries, _Rows(row.number, self.matches, {(r.game, r.turn, r.seat): r for r in rows}))
+        match, rows = self._from_snapshot(row) or self._retraced(row.number)
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
         if match.phase == "setup":
             match = replace(match, setups=waiting)
@@ -92,6 +102,32 @@ class Archive:
             clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
             banks={int(seat): left for seat, left in clock["banks"].items()},
         )
+
+    def _from_snapshot(self, row: MatchRow) -> tuple[Match, list[SubmissionRow]] | None:
+        """The match, and its submissions that may matter still; None where no snapshot tells how it stood."""
+        if self._snapshots is None:
+            return None
+        found = self._snapshots.read(row.number, row.head, self._walk(row.number))
+        if found is None:
+            return None
+        rows = self.matches.waiting(row.number, found.match.game, found.match.turn)
+        setups = {r.seat: _submission(r) for r in rows if not r.turn and r.seat in found.setups}
+        return replace(found.match, setups=setups), rows
+
+    def _retraced(self, number: int, seq: int | None = None) -> tuple[Match, list[SubmissionRow]]:
+        """The match after so many entries of its transcript, or all of them, and all of its submissions."""
+        entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)][:seq]
+        rows = self.matches.submissions(number)
+        return retrace(entries, _Rows(number, self.matches, {(r.game, r.turn, r.seat): r for r in rows})), rows
+
+    def _walk(self, number: int) -> Callable[[int], Match]:
+        """What gives the match after so many entries."""
+        return lambda seq: self._retraced(number, seq)[0]
+
+    def remember(self, number: int, before: Match, step: Step) -> None:
+        """Keep a snapshot of what a step led to, once everybody was told of it."""
+        if step.entries and self._snapshots is not None:
+            self._keep(number, self._snapshots.write(number, before, step.match, self._walk(number)))
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write what a step led to: entries with the server's signatures, papers, the row."""

@@ -210,7 +210,7 @@ class Clerk:
         match, facts = notice.match, dict[str, Any]()
         if notice.kind == "turn":
             turn = notice.facts["turn"]
-            facts = {"turn": turn, "reports": match.show(None, match.reports[turn - 1])}
+            facts = {"turn": turn, "reports": match.show(None, match.turns[turn - 1].reports)}
         elif notice.kind == "ended":
             ended = notice.facts["ended"]
             setups = {seat: submission.text for seat, submission in sorted(match.setups.items())}

@@ -142,9 +142,10 @@ def _stood(form: Form, match: Match, seat: int, paper: Opening | Receipt | None)
 
     Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
     """
-    heads = match.printed if isinstance(paper, Receipt) else (match.prev,)
-    if paper is None or (form.server, form.player) != (match.server, match.name(seat)) or form.prev not in heads:
+    if paper is None or (form.server, form.player) != (match.server, match.name(seat)) or form.prev is None:
         return paper is None
+    if not (match.printed(form.prev) if isinstance(paper, Receipt) else form.prev == match.prev):
+        return False
     try:
         if isinstance(paper, Receipt):
             assert match.position is not None

@@ -153,6 +153,7 @@ class Postmaster:
                 pace.lose(step, seat, since)
             if step.entries:
                 self._archive.save(number, match, step)
+                self._archive.remember(number, match, step)
 
     def _write(
         self, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: Any

@@ -49,6 +49,7 @@ def commit(archive: Archive, clerk: Clerk, match: Match, row: MatchRow, step: St
     """Write what a step led to from this match, and tell everybody."""
     archive.save(row.number, match, step)
     clerk.tell(step.notices, step.match, row, step.world.now)
+    archive.remember(row.number, match, step)
 
 
 class Tables:

@@ -27,6 +27,7 @@ from pbem.desk.keys import KeyLife
 from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.postmaster import Postmaster
+from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.table import commit
 from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
@@ -48,6 +49,7 @@ from pbem.store.matches import Matches
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
+from pbem.store.snapshots import SnapshotRows
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -143,7 +145,12 @@ class Desk:
         self._people = People(database)
         self._server_key = signing_key.public_key().public_bytes_raw().hex()
         self._archive = Archive(
-            Matches(database, vault), self._people, config.server, signing_key.sign, self._server_key
+            Matches(database, vault),
+            self._people,
+            config.server,
+            signing_key.sign,
+            self._server_key,
+            Snapshots(SnapshotRows(database, vault), fingerprint()),
         )
         self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._outbox = Outbox(database, vault)

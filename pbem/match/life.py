@@ -8,9 +8,10 @@ to keep, notices to the seats. Who may act was decided before (identity); how a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, overload
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, Told, rules
 from pbem.match import ahead
@@ -19,10 +20,11 @@ from pbem.match.keys import KeyChange, Player
 from pbem.match.papers import Opening, Receipt
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.transcript import BEFORE, Entry, canonical, digest
+from pbem.match.turns import Played, Reports, Turns
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.match.terms import Terms
 
@@ -172,18 +174,6 @@ class Ended:
     turns: int
 
 
-class Reports(tuple[Report, ...]):
-    """The reports of one turn; what each reader may read of them is found once."""
-
-    shown: dict[int | None, Told]
-
-    def __new__(cls, reports: Iterable[Report]) -> Self:
-        """The reports in their order."""
-        made = super().__new__(cls, reports)
-        made.shown = {}
-        return made
-
-
 @dataclass(frozen=True, slots=True)
 class Nomination:
     """Who is to take a seat, by name, and the seats that want it so."""
@@ -203,8 +193,6 @@ class Match:
     seq: int = 0
     head: str = BEFORE
     prev: str = BEFORE
-    printed: tuple[str, ...] = ()
-    """All heads that letters of this game printed, `prev` the last of them: orders in advance cite an earlier one."""
     players: tuple[Player, ...] = ()
     game: int = 0
     options: Options | None = None
@@ -213,8 +201,8 @@ class Match:
     stored: Mapping[tuple[int, int], Submission] = field(default_factory=dict)
     """By seat and turn: orders for later turns, and default orders at the turn `ahead.DEFAULT`; not judged yet."""
     position: State | None = None
-    played: tuple[Mapping[int, str], ...] = ()
-    reports: tuple[Reports, ...] = ()
+    turns: Turns = field(default_factory=Turns)
+    """Those of this game."""
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None
@@ -298,9 +286,13 @@ class Match:
         ]
         return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
-    def shown(self, seat: int | None) -> list[Told]:
+    def printed(self, head: str) -> bool:
+        """Whether letters of this game printed this head: orders in advance may cite an earlier one than `prev`."""
+        return head == self.prev or any(turn.prev == head for turn in reversed(self.turns))
+
+    def shown(self, seat: int | None) -> Sequence[Told]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
-        return [self.show(seat, reports) for reports in self.reports]
+        return _Shown(self, seat)
 
     def show(self, seat: int | None, reports: Reports) -> Told:
         """The reports of a turn as the seat may read them; what the game does not show is not there."""
@@ -313,6 +305,28 @@ class Match:
     def view(self, seat: int | None) -> dict[str, Any] | None:
         """All that the seat knows of the position; None before the game begins."""
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
+
+
+class _Shown(Sequence[Told]):
+    """What a seat may read of each turn, cut when it is read: a view begins with the latest."""
+
+    def __init__(self, match: Match, seat: int | None) -> None:
+        self._match = match
+        self._seat = seat
+
+    def __len__(self) -> int:
+        return len(self._match.turns)
+
+    @overload
+    def __getitem__(self, at: int) -> Told: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Told]: ...
+
+    def __getitem__(self, at: int | slice) -> Told | list[Told]:
+        if isinstance(at, slice):
+            return [self._match.show(self._seat, turn.reports) for turn in self._match.turns[at]]
+        return self._match.show(self._seat, self._match.turns[at].reports)
 
 
 def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
@@ -660,7 +674,7 @@ class Step:
             given = getattr(form, key)
             if given is None:
                 faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
-            elif key == "prev" and "turn" in place and given in match.printed:
+            elif key == "prev" and "turn" in place and match.printed(given):
                 continue  # written before the last letters came: in advance
             elif given != value:
                 faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
@@ -706,13 +720,11 @@ class Step:
             prev=match.head,
             game=match.game + 1,
             options=options,
-            printed=(),
             setups={},
             orders={},
             stored={},
             position=None,
-            played=(),
-            reports=(),
+            turns=Turns(),
             resolve_at=None,
             banks=self._banks(),
             missed=frozenset(),
@@ -779,7 +791,7 @@ class Step:
         setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
         position = match.rules.begin(match.options, setups)
         head = self.match.head
-        self.match = replace(self.match, phase="playing", prev=head, printed=(head,), position=position, silent={})
+        self.match = replace(self.match, phase="playing", prev=head, position=position, silent={})
         self._ask_for_orders(position)
         self.tell("begin")
         self._go_on()
@@ -818,12 +830,10 @@ class Step:
         self.match = replace(
             self.match,
             position=position,
-            played=(*match.played, texts),
-            reports=(*match.reports, told),
+            turns=match.turns.and_(Played(match.prev, texts, told)),
             orders={},
             resolve_at=None,
             prev=self.match.head,
-            printed=(*match.printed, self.match.head),
             silent={seat: times for seat, times in match.silent.items() if seat not in sent},
         )
         self._ask_for_orders(position)
@@ -882,7 +892,7 @@ class Step:
         """The game is over: what was secret is laid open, and the match goes on or closes."""
         match = self.match
         assert match.position is not None
-        turns = len(match.played)
+        turns = len(match.turns)
         ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
         record = write(self._record(result)).encode()
         path = f"records/game-{match.game}.pbem.toml"
@@ -933,7 +943,7 @@ class Step:
             previous=match.previous,
             options=dict(match.options.changed),
             seats=tuple((match.name(seat), match.setups[seat].text) for seat in match.seats),
-            turns=tuple(Turn(dict(orders)) for orders in match.played),
+            turns=tuple(Turn(dict(turn.orders)) for turn in match.turns),
             result=RecordedResult(result.winner, tuple(result.scores), result.reason),
         )
 

@@ -308,8 +308,19 @@ class Matches:
     def submissions(self, number: int) -> list[SubmissionRow]:
         """All submissions of the match, those of finished turns included."""
         query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? ORDER BY game, turn, seat"
+        return self._submissions(number, query, (number,))
+
+    def waiting(self, number: int, game: int, turn: int) -> list[SubmissionRow]:
+        """Of a game, the setups, and while a turn is due (0: none is) what is there for it, for later, by default."""
+        query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? AND game = ? AND turn "
+        if not turn:
+            return self._submissions(number, f"{query} = 0 ORDER BY seat", (number, game))
+        both = f"{query} <= 0 UNION ALL {query} >= ? ORDER BY turn, seat"
+        return self._submissions(number, both, (number, game, number, game, turn))
+
+    def _submissions(self, number: int, query: str, parameters: tuple[int, ...]) -> list[SubmissionRow]:
         rows = []
-        for game, turn, seat, sealed, letter in self._database.execute(query, (number,)):
+        for game, turn, seat, sealed, letter in self._database.execute(query, parameters):
             context = f"submission {number} {game} {turn} {seat}"
             content = json.loads(self._vault.open(sealed, context))
             rows.append(SubmissionRow(game, turn, seat, content, self._vault.open(letter, context)))

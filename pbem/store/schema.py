@@ -341,6 +341,21 @@ CREATE INDEX held_of_a_player ON held(player, match);
 CREATE INDEX held_due ON held(due);
 """
 
+SNAPSHOTS = """
+CREATE TABLE snapshots (
+    match INTEGER PRIMARY KEY REFERENCES matches(number),
+    head TEXT NOT NULL,
+    code TEXT NOT NULL,
+    sealed BLOB NOT NULL
+) STRICT;
+CREATE TABLE snapshot_turns (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    first INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, first)
+) STRICT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -357,5 +372,6 @@ MIGRATIONS: tuple[str, ...] = (
     RELIABILITY,
     PRESS_TIMES,
     DIGESTS,
+    SNAPSHOTS,
 )
 """The scripts in their order."""

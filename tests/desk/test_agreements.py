@@ -75,7 +75,7 @@ class TestDraws:
         referee.send(bob, "draw m1 accept\n")
         assert "no such offer stands" in bob.text
         referee.send(ann, "draw m1 offer # again\n")
-        referee.open_desk()
+        referee.read_three_ways()
         referee.send(bob, "draw m1 accept # now\n")
         assert types(referee)[-1] == "closed"
         proved(referee, bob)

@@ -43,7 +43,7 @@ def test_three_play_to_the_reveal_and_one_is_out_early(referee: Referee) -> None
     assert "Nothing is asked of you in turn 2." in body(cem.find("turn 1"))
     assert "orders m1" not in body(cem.find("turn 1"))
     for number, turn in enumerate(TURNS[1:], start=2):
-        referee.open_desk()
+        referee.read_three_ways()
         play(referee, people, turn)
         for person in people:
             report = person.find(f"turn {number}")

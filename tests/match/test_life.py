@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -451,13 +451,7 @@ class Story:
         return loaded[0]
 
     def compare(self) -> None:
-        warm = self.loaded()
-        self.referee.open_desk()
-        cold = self.loaded()
-        assert warm is not cold
-        for part in fields(Match):
-            assert getattr(cold, part.name) == getattr(warm, part.name), part.name
-        assert cold == warm
+        self.referee.read_three_ways()
 
     def text(self, person: Mailbox) -> str:
         rng, match = self.rng, self.loaded()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pbem.games.audience import EVERYBODY, Audience, audience, cut
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS
+from pbem.games.memory import remember, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +68,12 @@ class _Picture:
         self.empty: dict[str, int] = {}
         """The last turn in which a check proved a square empty of this seat's pieces."""
 
+    def copy(self) -> _Picture:
+        """The same picture, to be gone on with."""
+        made = _Picture()
+        made.pieces, made.asteroids, made.empty = dict(self.pieces), dict(self.asteroids), dict(self.empty)
+        return made
+
     def heard(self, piece: str, what: str, square: str, turn: int) -> None:
         if piece == ASTEROID:
             self.asteroids[square] = turn
@@ -91,8 +98,9 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
 
 
 def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    pictures = {1: _Picture(), 2: _Picture()}
-    for turn, reports in enumerate(turns, start=1):
+    done, known = remembered(turns)
+    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
+    for turn, reports in enumerate(turns[done:], start=done + 1):
         checks = [report for report in reports if report["kind"] == "check"]
         collisions = [report for report in reports if report["kind"] == "collision"]
         _meet(pictures, checks, collisions, turn)
@@ -101,7 +109,12 @@ def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
         for report in reports:
             if report["kind"] == "departure":
                 pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
+    remember(turns, done, _copies(pictures))
     return pictures
+
+
+def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
+    return {seat: picture.copy() for seat, picture in pictures.items()}
 
 
 def _meet(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pbem.games.audience import ANY, EVERYBODY, audience, cut
+from pbem.games.memory import remember, remembered
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS
 
 if TYPE_CHECKING:
@@ -85,14 +86,27 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> d
 
 
 def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[dict[str, Any]]:
-    for turn, reports in enumerate(turns, start=1):
-        for report in reports:
-            if report["kind"] == "hit" and report["destroyed"]:
-                yield {
-                    "ship": report["ship"],
-                    "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
-                    "turn": turn,
-                    "action": report["action"],
-                    "where": report["where"],
-                    "by": list(report["by"]),
-                }
+    done, known = remembered(turns)
+    ends: list[tuple[int, Report]] = [
+        *(known or ()),
+        *(
+            (turn, hit)
+            for turn, reports in enumerate(turns[done:], start=done + 1)
+            for hit in reports
+            if _is_end(hit)
+        ),
+    ]
+    remember(turns, done, tuple(ends))
+    for turn, report in ends:
+        yield {
+            "ship": report["ship"],
+            "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
+            "turn": turn,
+            "action": report["action"],
+            "where": report["where"],
+            "by": list(report["by"]),
+        }
+
+
+def _is_end(report: Report) -> bool:
+    return report["kind"] == "hit" and bool(report["destroyed"])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.games import Told
 from pbem.games.audience import EVERYBODY, audience, cut
+from pbem.games.memory import remember, remembered
 from pbem.games.spaceships.fleet import SEATS
 from pbem.games.spaceships.ships import strikes
 from pbem.games.spaceships.space import CELLS, names
@@ -139,9 +139,8 @@ def _sorted(wanted: Any) -> list[str]:
 
 
 def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
-    done = next((count for count in range(len(turns), 0, -1) if _memory(turns[count - 1])), 0)
-    remembered = _memory(turns[done - 1]) if done else None
-    pictures = {seat: picture.copy() for seat, picture in (remembered or {1: _Picture(), 2: _Picture()}).items()}
+    done, known = remembered(turns)
+    pictures = _copies(known or {1: _Picture(), 2: _Picture()})
     for reports in turns[done:]:
         for picture in pictures.values():
             picture.forget_what_is_fresh()
@@ -158,17 +157,12 @@ def _pictures(turns: Sequence[Sequence[Report]]) -> dict[int, _Picture]:
             if "destroyed" in report:
                 other.lost(report["destroyed"])
                 own.flashed(report.get("flashcube", ()))
-    if turns and isinstance(turns[-1], Told):
-        turns[-1].memory = {seat: picture.copy() for seat, picture in pictures.items()}
-        for reports in turns[max(0, done - 1) : -1]:
-            if isinstance(reports, Told):
-                reports.memory = None
+    remember(turns, done, _copies(pictures))
     return pictures
 
 
-def _memory(reports: Sequence[Report]) -> dict[int, _Picture] | None:
-    """The pictures after a turn, if somebody has drawn them."""
-    return reports.memory if isinstance(reports, Told) else None
+def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
+    return {seat: picture.copy() for seat, picture in pictures.items()}
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:

@@ -1,0 +1,168 @@
+"""Snapshots of matches: what a transcript came to, kept so that a letter need not walk through it again.
+
+A snapshot is a note of the replay, never an authority: it counts at the head at which it was made, for the code that
+made it, and wherever one is missing, damaged or made by other code, the match is retraced. They are pickles. To open
+a pickle is to run whatever its maker wished; these are sealed by the vault, with match, head and code, so that nobody
+can make one without the store's key, and whoever has that reads and writes all that is secret here anyway.
+
+What has rows of its own (submissions, clocks) is not in a snapshot. Of the turns of a game it holds the latest; the
+others lie in rows that grow by one a turn, and are fetched only when asked for: what is written and read for a letter
+does not grow with the game. Implements design.md, "The rules interface": a state is the replay of its orders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+import pbem
+from pbem.match.turns import Past, Played, Reports, Turns
+from pbem.store.database import StoreError
+from pbem.store.vault import Sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.match.life import Match
+    from pbem.store.snapshots import SnapshotRows
+
+__all__ = ["Snapshot", "Snapshots", "fingerprint"]
+
+AT_HAND = 32
+"""How many turns of a match may be in memory once they lie in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A match without what has rows of its own."""
+
+    match: Match
+    setups: tuple[int, ...]
+    """The seats whose setups the match holds."""
+    turns: int
+    """How many turns of the game were played."""
+    latest: Played | None
+    """The last of them, with what its readers know by then."""
+
+
+@cache
+def fingerprint() -> str:
+    """What stands for the code that a snapshot is made by and of: the rooms `match` and `games`, and Python."""
+    root = Path(pbem.__file__).parent
+    parts = ("desk/snapshots.py", "phrase.py", "match/**/*.py", "games/**/*.py")
+    made = hashlib.sha256(sys.version.encode())
+    for file in sorted(file for part in parts for file in root.glob(part)):
+        made.update(f"\n{file.relative_to(root)}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return made.hexdigest()
+
+
+class Snapshots:
+    """The snapshots of a store, by code of this fingerprint."""
+
+    def __init__(self, rows: SnapshotRows, code: str) -> None:
+        self._rows = rows
+        self._code = code
+        self._log: Any = structlog.get_logger("snapshots")
+
+    def read(self, number: int, head: str, retraced: Callable[[int], Match]) -> Snapshot | None:
+        """The match as it stood at this head; None where no snapshot tells.
+
+        `retraced` gives the match after so many entries, should turns be missing when somebody asks for them.
+        """
+        try:
+            content = self._rows.read(number, head, self._code)
+            if content is None:
+                return None
+            found = pickle.loads(content)  # noqa: S301 - see above
+            if not isinstance(found, Snapshot):
+                raise TypeError("no snapshot")
+        except StoreError:
+            raise
+        except Exception as error:  # whatever is wrong with it, the transcript tells
+            self._unusable(number, error)
+            return None
+        late = (found.latest,) if found.latest else ()
+        past = self._past(number, found.match, found.turns - len(late), retraced)
+        return replace(found, match=replace(found.match, turns=Turns(late, past)))
+
+    def _past(self, number: int, match: Match, count: int, retraced: Callable[[int], Match]) -> Past:
+        """The first turns, so many, of the game that is played at this head."""
+        place = (number, match.phase, match.game)
+        seq = match.seq
+
+        def fetch() -> tuple[Played, ...]:
+            return self._turns(*place, count) or retraced(seq).turns[:count]
+
+        return Past(count, fetch)
+
+    def _turns(self, number: int, phase: str, game: int, count: int) -> tuple[Played, ...]:
+        """The first turns of the game, so many; none where they are not all there."""
+        turns: list[Played] = []
+        if phase != "playing":  # the game is over, and they were forgotten
+            return ()
+        try:
+            for first, content in self._rows.turns(number, game):
+                if first == len(turns):
+                    block = pickle.loads(content)  # noqa: S301 - see above
+                    turns += [Played(prev, orders, Reports(reports)) for prev, orders, reports in block]
+            if len(turns) < count:
+                raise LookupError("turns are missing")
+        except StoreError:
+            raise
+        except Exception as error:  # whatever is wrong with them, the transcript tells
+            self._unusable(number, error)
+            return ()
+        return tuple(turns[:count])
+
+    def write(self, number: int, before: Match, match: Match, retraced: Callable[[int], Match]) -> Match:
+        """Keep how a match stands after a step; `before` is how it stood, where the latest snapshot may be.
+
+        The same match, to be kept in memory, with no more turns at hand than a few.
+        """
+        kept = Snapshot(
+            replace(match, setups={}, orders={}, stored={}, turns=Turns(), clocks={}, banks={}, resolve_at=None),
+            tuple(match.setups),
+            len(match.turns),
+            _with_views(match) if match.turns else None,
+        )
+        try:
+            content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # without a snapshot nothing is lost but time
+            self._unusable(number, error)
+            return match
+        goes_on = self._rows.move(number, before.head, match.head, self._code, content)
+        if not goes_on:
+            self._rows.begin(number, match.head, self._code, content)
+        elif before.phase == "playing" != match.phase:
+            self._rows.forget_turns(number)
+        first = len(before.turns) if goes_on and before.game == match.game else 0
+        if match.phase == "playing" and len(match.turns) > first:
+            block = [(turn.prev, dict(turn.orders), tuple(turn.reports)) for turn in match.turns[first:]]
+            content = pickle.dumps(block, pickle.HIGHEST_PROTOCOL)
+            self._rows.add_turns(number, match.game, first, content)
+            if match.turns.at_hand > AT_HAND:
+                past = self._past(number, match, len(match.turns) - 1, retraced)
+                match = replace(match, turns=Turns((match.turns[-1],), past))
+        return match
+
+    def _unusable(self, number: int, error: Exception) -> None:
+        # Nothing of the error but its kind: its text may tell of what was in there.
+        why = "does not open" if isinstance(error, Sealed) else type(error).__name__
+        self._log.warning("snapshot not used", match=number, why=why)
+
+
+def _with_views(match: Match) -> Played:
+    """The latest turn, and with it what every reader knows after it: the next view goes on from there."""
+    latest = match.turns[-1]
+    for reader in (*match.seats, None):
+        told = latest.reports.shown.get(reader)
+        if told is None or told.memory is None:
+            match.view(reader)
+    return latest

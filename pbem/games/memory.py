@@ -1,0 +1,36 @@
+"""What turns come to, kept with the last of them: a view goes on from there, and need not begin with the first turn.
+
+For `view` in each game's `knowledge`: what it keeps is its own matter. Nothing is kept where the reports of turns are
+plain lists, as in a replay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.games import Report
+
+__all__ = ["remember", "remembered"]
+
+
+def remembered(turns: Sequence[Sequence[Report]]) -> tuple[int, Any]:
+    """After how many of these turns something was kept, the latest, and what; 0 and None where nothing was."""
+    for count in range(len(turns), 0, -1):
+        reports = turns[count - 1]
+        if isinstance(reports, Told) and reports.memory is not None:
+            return count, reports.memory
+    return 0, None
+
+
+def remember(turns: Sequence[Sequence[Report]], done: int, memory: Any) -> None:
+    """Keep what all of these turns come to, in the place of what was kept after `done` of them."""
+    if turns and isinstance(latest := turns[-1], Told):
+        latest.memory = memory
+        for reports in turns[max(0, done - 1) : -1]:
+            if isinstance(reports, Told):
+                reports.memory = None

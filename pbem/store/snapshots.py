@@ -1,0 +1,68 @@
+"""Snapshots at rest: a match as it stood at a head of its transcript, and the turns of its game, as sealed octets.
+
+Only storage; what is in them is known to `pbem.desk.snapshots`. Whatever lies here may be thrown away at any time: it
+is made again from the transcript. Every call is part of the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+
+__all__ = ["SnapshotRows"]
+
+
+class SnapshotRows:
+    """The snapshots of a store: one for each match at the most."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+
+    def read(self, number: int, head: str, code: str) -> bytes | None:
+        """The snapshot of a match at this head, made by this code; raises `Sealed` when it does not open."""
+        query = "SELECT sealed FROM snapshots WHERE match = ? AND head = ? AND code = ?"
+        row = self._database.execute(query, (number, head, code)).fetchone()
+        return self._vault.open(row[0], _context(number, head, code)) if row else None
+
+    def move(self, number: int, before: str, head: str, code: str, content: bytes) -> bool:
+        """Put a snapshot in the place of the one at the head before, if there is that one, by the same code."""
+        moved = self._database.execute(
+            "UPDATE snapshots SET head = ?, sealed = ? WHERE match = ? AND head = ? AND code = ?",
+            (head, self._vault.seal(content, _context(number, head, code)), number, before, code),
+        )
+        return moved.rowcount == 1
+
+    def begin(self, number: int, head: str, code: str, content: bytes) -> None:
+        """Put a snapshot in the place of whatever there was of a match, turns included."""
+        self.forget_turns(number)
+        self._database.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
+            (number, head, code, self._vault.seal(content, _context(number, head, code))),
+        )
+
+    def add_turns(self, number: int, game: int, first: int, content: bytes) -> None:
+        """Keep the turns of a game from the one on that so many others came before."""
+        sealed = self._vault.seal(content, _context_of_turns(number, game, first))
+        self._database.execute("INSERT OR REPLACE INTO snapshot_turns VALUES (?, ?, ?)", (number, first, sealed))
+
+    def turns(self, number: int, game: int) -> list[tuple[int, bytes]]:
+        """What was kept of turns, each with how many come before; raises `Sealed` when one does not open."""
+        query = "SELECT first, sealed FROM snapshot_turns WHERE match = ? ORDER BY first"
+        rows = self._database.execute(query, (number,)).fetchall()
+        return [(first, self._vault.open(sealed, _context_of_turns(number, game, first))) for first, sealed in rows]
+
+    def forget_turns(self, number: int) -> None:
+        """Forget the turns of a match: its game is over."""
+        self._database.execute("DELETE FROM snapshot_turns WHERE match = ?", (number,))
+
+
+def _context(number: int, head: str, code: str) -> str:
+    return f"snapshot {number} {head} {code}"
+
+
+def _context_of_turns(number: int, game: int, first: int) -> str:
+    return f"snapshot turns {number} {game} {first}"
