@@ -192,6 +192,8 @@ class Setup:
     cells: int
     missiles: int
     """The cells of all ships that are missiles."""
+    scanners: int
+    """The cells of all ships that have a scanner."""
     owner: tuple[int, ...]
     """For each cell the place of its ship in `ships`, -1 for none."""
 
@@ -199,11 +201,12 @@ class Setup:
 def setup_of(ships: tuple[Ship, ...]) -> Setup:
     """The setup of these ships, in fleet order; its text names every ship with all of its cells."""
     owner = [-1] * len(NAMES)
-    every = missiles = 0
+    every = missiles = scanners = 0
     for number, ship in enumerate(ships):
         every |= ship.mask
         missiles |= ship.mask if TYPES[ship.code].missiles else 0
+        scanners |= ship.mask if TYPES[ship.code].scanner else 0
         for cell in cells(ship.mask):
             owner[cell] = number
     text = "\n".join(" ".join([ship.name, *names(ship.mask)]) for ship in ships)
-    return Setup(text, ships, every, missiles, tuple(owner))
+    return Setup(text, ships, every, missiles, scanners, tuple(owner))

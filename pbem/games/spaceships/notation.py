@@ -44,7 +44,7 @@ _ORDER: Final = re.compile(
     rf"|{_WORD}"
 )
 """Where each order begins and ends, in one go; what is no order is found as a word."""
-_BEAM: Final = re.compile(rf"b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\((.*)\))?")
+_BEAM: Final = re.compile(rf"b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\(([A-Z]{{2}}[0-9]{{0,3}})\))?")
 
 _SHIP: Final = rf"({'|'.join(TYPES)})([1-9][0-9]{{0,2}})?"
 _SETUP: Final = re.compile(rf"{_SHIP}{_END}|({_CELL})(?:\s*+-\s*+({_CELL}))?{_END}|({_WORD})")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations, product
-from typing import Final
+from typing import Final, NamedTuple
 
 from pbem.games.spaceships.space import ADJACENT, EVERYWHERE, SIDE, cells, directions, extents, stride
 
@@ -46,8 +46,7 @@ TYPES: Final = {
 """By code, in fleet order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ship:
+class Ship(NamedTuple):
     """One ship of a player: its name as the fleet is numbered (ruling 6), its type's code and its cells."""
 
     name: str
