@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.spaceships.ships import TYPES
@@ -34,8 +33,7 @@ STANDARD_FLEETS: Final = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game; each default is the rule book's."""
 
     fleet: str = "standard"
@@ -58,7 +56,7 @@ class Options:
     @property
     def unrestricted(self) -> Options:
         """The same without restrictions of types."""
-        return replace(self, allowed=None, additional_allowed=None)
+        return self._replace(allowed=None, additional_allowed=None)
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -182,8 +180,7 @@ def _most(allowed: Allowed | None, code: str, number: int) -> int:
     return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """One seat's judged fleet in its space; what follows from the ships is looked up, not searched."""
 
     text: str

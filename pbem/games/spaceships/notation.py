@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
@@ -86,27 +85,27 @@ def _refuse(faults: list[Placed]) -> Refused:
 # Setups
 
 
-@dataclass(slots=True)
 class _Named:
     """A ship as a text names it."""
 
-    token: str
-    code: str
-    number: int | None
-    at: int
-    mask: int = 0
-    broken: bool = False
-    """Whether something in its cells could not be read, so that its shape says nothing."""
+    def __init__(self, token: str, code: str, number: int | None, at: int, *, broken: bool = False) -> None:
+        self.token = token
+        self.code = code
+        self.number = number
+        self.at = at
+        self.mask = 0
+        self.broken = broken
+        """Whether something in its cells could not be read, so that its shape says nothing."""
 
 
-@dataclass(slots=True)
 class _Draft:
     """What could be read of a setup's text."""
 
-    ships: list[_Named]
-    faults: list[Placed]
-    whole: bool = True
-    """Whether every ship could be read, so that the fleet can be judged."""
+    def __init__(self) -> None:
+        self.ships: list[_Named] = []
+        self.faults: list[Placed] = []
+        self.whole = True
+        """Whether every ship could be read, so that the fleet can be judged."""
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
@@ -129,7 +128,7 @@ def _is_grids(read: Text) -> bool:
 
 
 def _read_list(read: Text) -> _Draft:
-    draft = _Draft([], [])
+    draft = _Draft()
     taken = 0
     ship: _Named | None = None
     for found in _SETUP.finditer(read.text):
@@ -165,7 +164,7 @@ def _read_list(read: Text) -> _Draft:
 
 
 def _read_grids(read: Text) -> _Draft:
-    draft = _Draft([], [])
+    draft = _Draft()
     ships: dict[str, _Named] = {}
     cell = 0
     rows = 0
@@ -385,11 +384,13 @@ class _Reading:
     # Each kind of order besides the conventional strike: its canonical text, or None for what is no such order.
 
     def scan(self, place: int, word: str) -> str | None:
-        cell = word[1:].strip()
-        if cell not in CELLS:
+        cell = word[1:].lstrip()
+        target = CELLS.get(cell)
+        if target is None:
             return None
-        self.scans.append(CELLS[cell])
-        if len(self.scans) == self.entitled.scans + 1:
+        scans = self.scans
+        scans.append(target)
+        if len(scans) == self.entitled.scans + 1:
             self._blame(place, "18", _scans(self.entitled.scans))
         return "s" + cell
 

@@ -7,7 +7,6 @@ rules/spaceships.md "Ships". Everything asked of a set of cells is cached by tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations, product
 from typing import Final, NamedTuple
@@ -15,8 +14,7 @@ from typing import Final, NamedTuple
 from pbem.games.spaceships.space import ADJACENT, EVERYWHERE, SIDE, cells, directions, extents, stride
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(NamedTuple):
     """A type of ship as the rule book lists it."""
 
     code: str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbem.games import Result
 from pbem.games.spaceships.notation import Entitled
-from pbem.games.spaceships.ships import lines_of_fire, strikes
+from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
 
 if TYPE_CHECKING:
@@ -77,12 +77,13 @@ def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int
         left = mask & undamaged
         if not left:
             continue
-        given = strikes(code, left)
-        conventional += given
         if code == "DS":
+            conventional += 1
             if not burnt_out >> place & 1:
                 beams.append((place, lines_of_fire(left)))
-        elif not given and not left & live and code != "LS":
+        elif given := pairs(left):
+            conventional += given
+        elif not left & live and code != "LS":
             kamikazes |= left
     return Entitled(conventional, live, kamikazes, tuple(beams), scans if setup.scanners & undamaged else 0)
 
@@ -136,8 +137,13 @@ def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report
     _, beams, targets, scans, launches, _ = orders
     for line, ship in beams:
         _beam(own, other, line, ship, reports)
-    reports += [_strike(own, other, "strike", target) for target in targets]
-    seat = own.seat
+    seat, owner = own.seat, other.owner
+    reports += [
+        {"seat": seat, "kind": "strike", "cell": NAMES[target], "result": "miss"}
+        if owner[target] < 0
+        else _hit(own, other, "strike", target)
+        for target in targets
+    ]
     reports += [
         {"seat": seat, "kind": "scan", "cell": NAMES[target], "result": _scan(other, target)} for target in scans
     ]
@@ -145,18 +151,21 @@ def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report
 
 
 def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, reports: list[Report]) -> None:
-    first, middle, last = [_strike(own, other, "beam", target) for target in targets]
+    first, middle, last = [
+        {"seat": own.seat, "kind": "beam", "cell": NAMES[target], "result": "miss"}
+        if other.owner[target] < 0
+        else _hit(own, other, "beam", target)
+        for target in targets
+    ]
     reports += (first, middle, last)
     # Ruling 29: a duplicate hit is no hit here.
     if first["result"] == "hit" and last["result"] == "hit":
         own.burnt_out |= 1 << ship
 
 
-def _strike(own: _Field, other: _Field, kind: str, target: int) -> dict[str, Any]:
-    """A strike of one side on a cell of the other, and what comes of it (rulings 22-24, 27)."""
+def _hit(own: _Field, other: _Field, kind: str, target: int) -> dict[str, Any]:
+    """A strike of one side on a ship of the other, and what comes of it (rulings 22-24, 27)."""
     owner = other.owner[target]
-    if owner < 0:
-        return {"seat": own.seat, "kind": kind, "cell": NAMES[target], "result": "miss"}
     struck = 1 << target
     undamaged = other.undamaged
     result = "hit" if undamaged & struck else "duplicate hit"
