@@ -51,6 +51,7 @@ _SHIP_WORD: Final = re.compile(_SHIP)
 _CELL_WORD: Final = re.compile(rf"{_CELL}(-.*)?")
 _LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*")
 _EMPTY: Final = "."
+_SCANS: Final = {"s" + name: cell for name, cell in CELLS.items()}
 
 
 def _without_comments(text: str) -> str:
@@ -345,23 +346,27 @@ class _Reading:
         self.burning = self.firing = self.launching = 0
 
     def orders(self) -> Orders:
-        words, strikes = self.words, self.strikes
-        conventional: list[int] = []
+        words, strikes, scans, allowed = self.words, self.strikes, self.scans, self.entitled
+        conventional = 0
         for place, word in enumerate(words):
-            target = CELLS.get(word)
-            if target is not None:
-                strikes.append(target)
-                conventional.append(place)
-                continue
-            read = _READERS.get(word[0])
-            canonical = read(self, place, word) if read else None
-            if canonical is None:
-                self._blame(place, "36", Phrase("`{word}` is no order", word=word))
+            if word in CELLS:
+                strikes.append(CELLS[word])
+                conventional += 1
+            elif word in _SCANS:
+                scans.append(_SCANS[word])
             else:
-                words[place] = canonical
-        allowed = self.entitled
-        if len(conventional) > allowed.conventional:
-            self._blame(conventional[allowed.conventional], "14", _strikes(allowed.conventional))
+                read = _READERS.get(word[0])
+                canonical = read(self, place, word) if read else None
+                if canonical:
+                    words[place] = canonical
+                else:
+                    self._blame(place, "36", Phrase("`{word}` is no order", word=word))
+        if conventional > allowed.conventional:
+            places = [place for place, word in enumerate(words) if word in CELLS]
+            self._blame(places[allowed.conventional], "14", _strikes(allowed.conventional))
+        if len(scans) > allowed.scans:
+            places = [place for place, word in enumerate(words) if word in _SCANS]
+            self._blame(places[allowed.scans], "18", _scans(allowed.scans))
         if self.faults:
             raise self._refusal()
         text = " ".join(words)
@@ -381,25 +386,22 @@ class _Reading:
             ]
         )
 
-    # Each kind of order besides the conventional strike: its canonical text, or None for what is no such order.
+    # The other kinds of orders, and scans with a blank in them: the canonical text, or None for what is no order.
 
-    def scan(self, place: int, word: str) -> str | None:
-        cell = word[1:].lstrip()
-        target = CELLS.get(cell)
-        if target is None:
+    def scan(self, _place: int, word: str) -> str | None:
+        canonical = "s" + word[1:].lstrip()
+        if canonical not in _SCANS:
             return None
-        scans = self.scans
-        scans.append(target)
-        if len(scans) == self.entitled.scans + 1:
-            self._blame(place, "18", _scans(self.entitled.scans))
-        return "s" + cell
+        self.scans.append(_SCANS[canonical])
+        return canonical
 
     def missile(self, place: int, word: str) -> str | None:
         part, cell = word[1:-3].strip(), word[-3:]
-        if cell not in CELLS or (part and part not in PARTS):
+        fitting = PARTS.get(part, 0)
+        if cell not in CELLS or (part and not fitting):
             return None
         self.strikes.append(CELLS[cell])
-        matching = PARTS[part] & self.entitled.missiles if part else 0
+        matching = fitting & self.entitled.missiles
         if not part:
             self._blame(place, "37", Phrase("which missile? The part is never empty, even when one is left"))
         elif not matching:

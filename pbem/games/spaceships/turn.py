@@ -132,29 +132,36 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     return State(options, number, after, Result(winner, scores)), reports
 
 
+_EMPTY = {
+    (seat, kind): [{"seat": seat, "kind": kind, "cell": name, "result": result} for name in NAMES]
+    for seat in (1, 2)
+    for kind, result in (("beam", "miss"), ("strike", "miss"), ("scan", "none"))
+}
+"""By the seat and the kind of a report, for each cell: that nothing is there. Every report begins as a copy."""
+
+
 def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report]) -> None:
     """One side's reports in their order (ruling 21)."""
     _, beams, targets, scans, launches, _ = orders
     for line, ship in beams:
         _beam(own, other, line, ship, reports)
-    seat, owner = own.seat, other.owner
+    owner = other.owner
+    strike, scan = _EMPTY[own.seat, "strike"], _EMPTY[own.seat, "scan"]
     reports += [
-        {"seat": seat, "kind": "strike", "cell": NAMES[target], "result": "miss"}
-        if owner[target] < 0
-        else _hit(own, other, "strike", target)
-        for target in targets
+        strike[target].copy() if owner[target] < 0 else _hit(own, other, strike[target], target) for target in targets
     ]
-    reports += [
-        {"seat": seat, "kind": "scan", "cell": NAMES[target], "result": _scan(other, target)} for target in scans
-    ]
+    for target in scans:
+        report = scan[target].copy()
+        if owner[target] >= 0:
+            report["result"] = "ship" if other.undamaged >> target & 1 else "destroyed"
+        reports.append(report)
     reports += [_kamikaze_death(own, other, launch) for launch in launches]
 
 
 def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, reports: list[Report]) -> None:
+    beam = _EMPTY[own.seat, "beam"]
     first, middle, last = [
-        {"seat": own.seat, "kind": "beam", "cell": NAMES[target], "result": "miss"}
-        if other.owner[target] < 0
-        else _hit(own, other, "beam", target)
+        beam[target].copy() if other.owner[target] < 0 else _hit(own, other, beam[target], target)
         for target in targets
     ]
     reports += (first, middle, last)
@@ -163,13 +170,13 @@ def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, 
         own.burnt_out |= 1 << ship
 
 
-def _hit(own: _Field, other: _Field, kind: str, target: int) -> dict[str, Any]:
+def _hit(own: _Field, other: _Field, empty: Report, target: int) -> Report:
     """A strike of one side on a ship of the other, and what comes of it (rulings 22-24, 27)."""
     owner = other.owner[target]
     struck = 1 << target
     undamaged = other.undamaged
-    result = "hit" if undamaged & struck else "duplicate hit"
-    report: dict[str, Any] = {"seat": own.seat, "kind": kind, "cell": NAMES[target], "result": result}
+    report = empty.copy()
+    report["result"] = "hit" if undamaged & struck else "duplicate hit"
     ship = other.ships[owner].mask
     if other.snapshot & struck:
         struck |= ADJACENT[target] & ship & other.before
@@ -196,12 +203,6 @@ def _flash(side: _Field, cell: int) -> dict[str, Any]:
     if owner < 0:
         return {"cell": NAMES[cell], "ship": None}
     return {"cell": NAMES[cell], "ship": side.ships[owner].name, "destroyed": not side.undamaged >> cell & 1}
-
-
-def _scan(other: _Field, target: int) -> str:
-    if other.owner[target] < 0:
-        return "none"
-    return "ship" if other.undamaged >> target & 1 else "destroyed"
 
 
 def _kamikaze_death(own: _Field, other: _Field, launch: int) -> dict[str, Any]:
