@@ -8,7 +8,6 @@ rules/shoot-em-up.md "Board and setup".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -93,8 +92,7 @@ class Ship(NamedTuple):
         return self.letter // SHIPS + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game."""
 
     seats: int
