@@ -139,8 +139,7 @@ class _Space:
                 "action": action,
                 "kind": "state",
                 "ships": {
-                    LETTERS[ship]: states[(where * 4 + facing[ship]) * 4 + shields[ship]]
-                    for ship, where in square.items()
+                    LETTERS[ship]: states[where][facing[ship]][shields[ship]] for ship, where in square.items()
                 },
             }
         )
@@ -148,7 +147,7 @@ class _Space:
     def _meet_in_sides(self, moves: dict[int, int], shots: dict[int, int]) -> None:
         """The first half-step: rams in sides, and shots that are used up there (rulings 13-15)."""
         square = self.square
-        at = {where: ship for ship, where in square.items()}
+        at = dict(zip(square.values(), square, strict=True))
         meetings = []
         for ship, target in moves.items():
             other = at.get(target)
