@@ -161,7 +161,6 @@ class Daemon:
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
-        self._accept: Together[tuple[Envelope, bytes], None] = Together(self._keep, TOGETHER)
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -195,7 +194,7 @@ class Daemon:
         outbox = Outbox(post_base, vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        self._desk_base = desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
@@ -220,8 +219,13 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+
+        def look() -> None:
+            for woken in (self._letters, deliverer.wake, asker.wake):
+                woken.set()
+
         # From the operator's commands; a process that does not know it is not ended by it.
-        loop.add_signal_handler(signal.SIGCONT, self.wake)
+        loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[Any]] = []
         metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
         try:
@@ -294,6 +298,7 @@ class Daemon:
         while not self._stop.is_set():
             self._letters.clear()
             wait = 0.0
+            before = self._desk_base.changes
             try:
                 wait = await self._at_desk(some)
             except StoreError as error:
@@ -302,8 +307,9 @@ class Daemon:
             except Exception:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
-            for other in others:
-                other.set()  # there may be letters to send, and names to look up
+            if self._desk_base.changes != before:
+                for other in others:
+                    other.set()  # there may be letters to send, and names to look up
             if wait:
                 await self._wait_for_letters(wait)
 
@@ -323,15 +329,17 @@ class Daemon:
 
     def _intake(self) -> Intake:
         config = self._config
-        return Intake(
+        keep: Together[tuple[Envelope, bytes], None] = Together(self._keep, TOGETHER, lambda: bool(intake.writing))
+        intake = Intake(
             config.server,
             config.mail_address,
-            lambda envelope, raw: self._accept((envelope, raw)),
+            lambda envelope, raw: keep((envelope, raw)),
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
             points=self._points,
         )
+        return intake
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[Exception | None]:
         """Store letters that arrived together; what is to be said of each."""

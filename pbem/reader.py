@@ -9,6 +9,7 @@ Implements reliability.md, "Ground facts" (parsing in a child process with a dea
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 import traceback
+from dataclasses import dataclass, field
 from datetime import datetime  # noqa: TC003 - msgspec reads the types of frames
 from functools import lru_cache
 from pathlib import Path
@@ -37,12 +39,12 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AT_HAND", "Asked", "InProcess", "Reader", "ReaderError", "Worker"]
+__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Worker"]
 
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
-AT_HAND = 8  # letters that a worker has read and may still be asked about
+AT_HAND = 8  # letters that are read together
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 log = structlog.get_logger()
@@ -52,8 +54,21 @@ class ReaderError(Exception):
     """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
 
 
-Asked = tuple[Letter, "Sequence[Key]", "datetime"]
-"""A letter to be judged, with the keys that are offered and the time of its receipt."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A letter to be read; and to be judged, if there are, by the keys that it was probably signed with."""
+
+    raw: bytes = field(repr=False)
+    keys: Sequence[Key] | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What reading a letter gave or raised, and the verdict by the keys that were named; None where there is none."""
+
+    letter: Letter | Unreadable | ReaderError
+    verdict: Verdict | None = None
 
 
 class Reader(Protocol):
@@ -65,8 +80,14 @@ class Reader(Protocol):
     def read(self, raw: bytes) -> Letter:
         """`mail.letter.read`: raises `Unreadable` beyond the limits."""
 
-    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
-        """`read` of several letters: in order, what it gives of each, or raises."""
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Begin to `read` and to `judge` several letters, while others are worked on; raises nothing.
+
+        What was asked before, and is not `found` yet, is forgotten.
+        """
+
+    def found(self) -> list[Found]:
+        """What was asked: waits until all of it is there, in order."""
 
     def judge(
         self,
@@ -78,9 +99,6 @@ class Reader(Protocol):
         at: datetime | None = None,
     ) -> Verdict:
         """`identity.judge`."""
-
-    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
-        """`judge` of several letters: in order, what it gives of each, or raises."""
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """`identity.vouching.vouch`."""
@@ -100,6 +118,7 @@ class InProcess:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._asked: tuple[Sequence[Asked], str] = ((), "")
 
     def get_ready(self) -> None:
         """There is nothing to wait for."""
@@ -108,19 +127,34 @@ class InProcess:
         """Read a letter; raises `Unreadable`."""
         return read(raw, self._limits)
 
-    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
-        """Read letters."""
-        found: list[Letter | Unreadable | ReaderError] = []
-        for raw in raws:
-            try:
-                found.append(self.read(raw))
-            except Unreadable as error:
-                found.append(error)
-        return found
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Remember what was asked."""
+        self._asked = (asked, server)
 
-    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
-        """Say who signed each letter."""
-        return [self.judge(letter, keys, server, at=at) for letter, keys, at in asked]
+    def found(self) -> list[Found]:
+        """Read and judge now."""
+        asked, server = self._asked
+        self._asked = ((), "")
+        return [self._find(one, server) for one in asked]
+
+    def _find(self, asked: Asked, server: str) -> Found:
+        try:
+            letter = self.read(asked.raw)
+        except Unreadable as error:
+            return Found(error)
+        return Found(letter, self.judged(letter, asked.keys, server, asked.at))
+
+    def judged(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Verdict | None:
+        """The verdict, where there are keys to judge by; one that fails is tried again when it matters."""
+        if keys is None:
+            return None
+        try:
+            return self.judge(letter, keys, server, at=at)
+        except MemoryError:
+            raise
+        except Exception:
+            log.exception("judging ahead failed")
+            return None
 
     def judge(
         self,
@@ -155,6 +189,9 @@ class InProcess:
 
 class _Read(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
+    keys: list[Key] | None = None
+    server: str = ""
+    at: datetime | None = None
 
 
 class _Judge(msgspec.Struct, frozen=True, tag=True):
@@ -193,6 +230,7 @@ _Request = _Bounced | _Read | _Judge | _Vouch | _ParseText | _ParseBytes
 
 class _Letter(msgspec.Struct, frozen=True, tag=True):
     letter: Letter
+    verdict: Verdict | None
 
 
 class _Unreadable(msgspec.Struct, frozen=True, tag=True):
@@ -247,6 +285,37 @@ def _phrase(_kind: type, document: object) -> Phrase:
 _encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
+class _Batch:
+    """Requests to a worker, how many of them were sent, and the answers that came."""
+
+    def __init__(self, requests: Sequence[_Request]) -> None:
+        self.frames = [_encoder.encode(request) for request in requests]
+        self.replies: list[_Reply | ReaderError] = []
+        self.sent = 0
+        self.in_socket = 0
+        """Octets of requests that were sent and not answered."""
+
+    @property
+    def next(self) -> bytes | None:
+        """The request to be sent next, if its worker's socket has room for it.
+
+        A worker that nobody listens to must not keep us from listening.
+        """
+        if self.sent == len(self.frames):
+            return None
+        frame = self.frames[self.sent]
+        return frame if self.sent == len(self.replies) or self.in_socket + len(frame) <= AHEAD else None
+
+    def answered(self, reply: _Reply | ReaderError) -> None:
+        """Note the answer to the first request that has none."""
+        self.in_socket -= len(self.frames[len(self.replies)])
+        self.replies.append(reply)
+
+    def lost(self) -> None:
+        """What was sent ahead went down with the worker."""
+        self.sent, self.in_socket = len(self.replies), 0
+
+
 class Worker:
     """A reader whose work is done in a process of its own; for one thread at a time."""
 
@@ -258,6 +327,8 @@ class Worker:
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
+        self._received = bytearray()
+        self._asked = _Batch([])
         self._started = False
         self._start()
 
@@ -275,32 +346,36 @@ class Worker:
 
     def read(self, raw: bytes) -> Letter:
         """Read a letter; raises `Unreadable` and `ReaderError`."""
-        (found,) = self.read_all([raw])
+        found = self._as_found(self._ask(_Read(raw))).letter
         if isinstance(found, Exception):
             raise found
         return found
 
-    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
-        """Read letters; the worker has the next one at hand while it reads another."""
-        found: list[Letter | Unreadable | ReaderError] = []
-        for reply in self._ask_all([_Read(raw) for raw in raws]):
-            if isinstance(reply, _Unreadable):
-                found.append(Unreadable(reply.reason, reply.letter))
-            elif isinstance(reply, _Letter):
-                found.append(reply.letter)
-            else:
-                found.append(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
-        return found
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Send letters to the worker, as many as its socket takes; it reads them whatever we do meanwhile."""
+        with contextlib.suppress(ReaderError):
+            self._complete(self._asked)
+        self._asked = _Batch(
+            [_Read(one.raw, None if one.keys is None else list(one.keys), server, one.at) for one in asked]
+        )
+        if self._started:
+            try:
+                self._send_ahead(self._asked)
+            except ReaderError:
+                self._asked.lost()
 
-    def judge_all(self, asked: Sequence[Asked], server: str) -> list[Verdict | ReaderError]:
-        """Say who signed each letter; the worker has the next one at hand while it judges another."""
-        found: list[Verdict | ReaderError] = []
-        for reply in self._ask_all([_Judge(letter.raw, list(keys), server, None, at) for letter, keys, at in asked]):
-            if isinstance(reply, _Verdict):
-                found.append(reply.verdict)
-            else:
-                found.append(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
-        return found
+    def found(self) -> list[Found]:
+        """What the worker found; the next letter is at its hand while it reads another."""
+        batch, self._asked = self._asked, _Batch([])
+        self._complete(batch)
+        return [self._as_found(reply) for reply in batch.replies]
+
+    def _as_found(self, reply: _Reply | ReaderError) -> Found:
+        if isinstance(reply, _Unreadable):
+            return Found(Unreadable(reply.reason, reply.letter))
+        if isinstance(reply, _Letter):
+            return Found(reply.letter, reply.verdict)
+        return Found(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
 
     def judge(
         self,
@@ -361,6 +436,7 @@ class Worker:
                 ours.close()
                 raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
         self._socket, self._started = ours, False
+        self._received.clear()
 
     def _end(self, reason: str) -> None:
         """Leave nothing running; what a worker held is forgotten."""
@@ -374,39 +450,39 @@ class Worker:
         self._process = self._socket = None
 
     def _ask(self, request: _Request) -> _Reply:
-        (reply,) = self._ask_all([request])
+        self._complete(self._asked)  # its answers come first
+        batch = _Batch([request])
+        self._complete(batch)
+        (reply,) = batch.replies
         if isinstance(reply, ReaderError):
             raise reply
         return reply
 
-    def _ask_all(self, requests: Sequence[_Request]) -> list[_Reply | ReaderError]:
-        """The answers to several requests, in order; one that fails leaves the others alone.
+    def _complete(self, batch: _Batch) -> None:
+        """Wait for the answers to all requests; one that fails leaves the others alone.
 
         Raises `ReaderError` when no worker can be started.
         """
-        frames = [_encoder.encode(request) for request in requests]
-        replies: list[_Reply | ReaderError] = []
-        sent = ahead = 0
-        while len(replies) < len(frames):
-            if sent == len(replies):
+        while len(batch.replies) < len(batch.frames):
+            if batch.sent == len(batch.replies):
                 self.get_ready()
             try:
-                # No more than its socket holds: a worker that nobody listens to must not keep us from listening.
-                while sent < len(frames) and (sent == len(replies) or ahead + len(frames[sent]) <= AHEAD):
-                    self._send(frames[sent])
-                    ahead += len(frames[sent])
-                    sent += 1
+                self._send_ahead(batch)
                 reply = self._receive(time.monotonic() + self._deadline)
-                ahead -= len(frames[len(replies)])
                 if isinstance(reply, _Broken):
                     log.error("reader trouble", exception=reply.kind, frames=reply.frames)
-                    replies.append(ReaderError(f"{reply.kind} while reading"))
+                    batch.answered(ReaderError(f"{reply.kind} while reading"))
                 else:
-                    replies.append(reply)
+                    batch.answered(reply)
             except ReaderError as error:
-                replies.append(error)
-                sent, ahead = len(replies), 0  # what was ahead went down with the worker
-        return replies
+                batch.answered(error)
+                batch.lost()
+
+    def _send_ahead(self, batch: _Batch) -> None:
+        while (frame := batch.next) is not None:
+            self._send(frame)
+            batch.in_socket += len(frame)
+            batch.sent += 1
 
     def _send(self, request: bytes) -> None:
         """Send a frame; raises `ReaderError`."""
@@ -436,14 +512,15 @@ class Worker:
 
     def _octets(self, count: int, end: float) -> bytes:
         assert self._socket is not None
-        data = bytearray()
-        while len(data) < count:
+        while len(self._received) < count:
             self._socket.settimeout(max(end - time.monotonic(), 0.001))
-            piece = self._socket.recv(count - len(data))
+            piece = self._socket.recv(max(count - len(self._received), AHEAD))
             if not piece:
                 raise ConnectionResetError
-            data += piece
-        return bytes(data)
+            self._received += piece
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
 
     def _failed(self, what: str) -> ReaderError:
         """End the worker, begin another for the letters to come, and say what happened to this one."""
@@ -470,8 +547,8 @@ def work() -> None:
     limits = _limits(sys.argv[1])
     _confine(limits.reading_bytes)
     reader = InProcess(limits)
-    # Judging follows reading: the letter is still at hand then.
-    reader.read = lru_cache(AT_HAND)(reader.read)  # type: ignore[method-assign]
+    # What follows reading finds the letter still at hand, even when others were read meanwhile.
+    reader.read = lru_cache(2 * AT_HAND)(reader.read)  # type: ignore[method-assign]
     decoder = msgspec.msgpack.Decoder(_Request)
     with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
         _send(daemon, _Ready())
@@ -487,7 +564,9 @@ def work() -> None:
 def _answer(reader: InProcess, request: _Request) -> _Reply:
     try:
         if isinstance(request, _Read):
-            return _Letter(reader.read(request.raw))
+            letter = reader.read(request.raw)
+            judged = request.at and reader.judged(letter, request.keys, request.server, request.at)
+            return _Letter(letter, judged or None)
         if isinstance(request, _Bounced):
             return _Bounce(_bounce(reader, request.raw))
         if isinstance(request, _Judge):

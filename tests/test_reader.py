@@ -22,11 +22,13 @@ from pbem.desk import Desk
 from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.letter import Letter, Unreadable
-from pbem.reader import InProcess, Reader, ReaderError, Worker
+from pbem.reader import Asked, Found, InProcess, Reader, ReaderError, Worker
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+
+    from pbem.store.inbox import InboxRow
 
 SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
 ROOMY = Limits(message_bytes=40_000_000, message_lines=1_000_000, reading_bytes=60_000_000)
@@ -92,6 +94,48 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> Non
             kinds.add(verdict.kind)
     assert len(letters) > 130
     assert kinds >= {"none", "valid", "bad", "unknown key"}
+
+
+def asked(raws: list[bytes], keys: list[Key] | None) -> list[Asked]:
+    return [Asked(raw, keys, datetime(2026, 3, 1, 12, tzinfo=UTC)) for raw in raws]
+
+
+def plain(found: Found) -> object:
+    letter = found.letter
+    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.verdict)
+
+
+def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker, shared: Path) -> None:
+    letters = [path.read_bytes() for path in sorted((shared / "samples" / "signed").rglob("*.eml"))]
+    letters += [path.read_bytes() for path in sorted((shared / "corpora" / "mail").rglob("*.eml"))[:40]]
+    keys = [parse_key((shared / "samples" / "signed" / "keys" / "ssh-ed25519.pub").read_bytes())]
+    ours = InProcess(Limits())
+    for offered in (keys, [], None):
+        for reader in (ours, worker):
+            reader.ask(asked(letters, offered), "play.example")
+        found = worker.found()
+        assert [plain(one) for one in found] == [plain(one) for one in ours.found()]
+        assert all(one.verdict is None for one in found) == (offered is None)
+    assert worker.found() == []
+
+
+def test_what_is_asked_by_the_way_disturbs_nothing(worker: Worker) -> None:
+    raws = [SMALL, SMALL + b"2\r\n", SMALL + b"3\r\n"]
+    worker.ask(asked(raws, None), "play.example")
+    assert worker.read(SMALL + b"other\r\n").raw == SMALL + b"other\r\n"
+    assert [isinstance(one.letter, Letter) and one.letter.raw for one in worker.found()] == raws
+    worker.ask(asked(raws, None), "play.example")
+    worker.ask(asked(raws[:1], None), "play.example")
+    assert len(worker.found()) == 1
+
+
+def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
+    with closing(Worker(ROOMY)) as worker:
+        worker.ask(asked([SMALL, big(35_000_000), SMALL + b"3\r\n"], None), "play.example")
+        first, second, third = worker.found()
+        assert isinstance(second.letter, ReaderError)
+        assert isinstance(first.letter, Letter)
+        assert isinstance(third.letter, Letter)
 
 
 def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
@@ -233,10 +277,10 @@ class Faint(InProcess):
 
     well = False
 
-    def read_all(self, raws: Sequence[bytes]) -> list[Letter | Unreadable | ReaderError]:
+    def found(self) -> list[Found]:
         if not self.well:
             raise ReaderError("the reader cannot be started")
-        return super().read_all(raws)
+        return super().found()
 
 
 def test_letters_in_hand_are_given_back_when_the_reader_goes_away(tmp_path: Path) -> None:
@@ -255,3 +299,27 @@ def test_letters_in_hand_are_given_back_when_the_reader_goes_away(tmp_path: Path
         reader.well = True
         assert referee.desk.handle_next(referee.now) == 3
         assert referee.inbox.count("done") == 3
+
+
+def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    with closing(referee):
+        leased = []
+        lease_some = referee.desk._inbox.lease_some
+
+        def lease(most: int, *, fresh: bool = False) -> list[InboxRow]:
+            rows = lease_some(most, fresh=fresh)
+            leased.append([(row.id, row.attempts) for row in rows])
+            return rows
+
+        referee.desk._inbox.lease_some = lease  # type: ignore[method-assign]
+        for number in range(20):
+            raw = SMALL.replace(b"<1@", b"<%d@" % number)
+            referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)
+        referee.inbox.lease()
+        referee.inbox.release(1)
+        assert referee.desk.handle_next(referee.now) == 19
+        assert referee.desk.handle_next(referee.now) == 1
+        assert referee.inbox.count("done") == 20
+        fresh = [(number, 1) for number in range(2, 21)]
+        assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 2)]]

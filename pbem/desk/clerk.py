@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
@@ -606,6 +606,7 @@ _UNITS = (
 )
 
 
+@lru_cache
 def duration(seconds: int) -> Phrase:
     """A length of time in words: its two largest parts."""
     parts = []

@@ -2,7 +2,7 @@
 
 A clock begins when its letter is written. Where the letter waits in the outbox for long, because the other side is
 away or asks to come again, the clock stands until it was delivered: that is nobody's fault who plays. What was never
-delivered is the postmaster's business. Every call is part of the desk's transaction. Implements protocol.md, "A
+delivered is the postmaster's business. What is noted is part of the desk's transaction. Implements protocol.md, "A
 match" (a failed delivery never costs a player time).
 """
 
@@ -16,7 +16,7 @@ from pbem.match import pace
 from pbem.match.life import Notice, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from pbem.desk.archive import Archive
@@ -42,20 +42,23 @@ class Courier:
         self._clerk = clerk
         self._world = world
 
-    def due(self, now: datetime) -> tuple[list[Watched], datetime | None]:
-        """The letters that are to be seen to, and when the next one is, should it not be delivered until then.
+    def due(self, now: datetime) -> tuple[list[Watched], list[Watched], datetime | None]:
+        """The letters that arrived in time and can be forgotten, those that are to be seen to, and when the next is.
 
-        Those that arrived in time are forgotten here.
+        The last is the time of one that waits, should it not be delivered until then. Only looks.
         """
         found = self._outbox.watched(_AT_ONCE)
         in_time = [one for one in found if not one.late and one.settled and one.settled - one.created < LATE]
-        for one in in_time:
-            self._outbox.unwatch(one)
         waiting = [one for one in found if one.settled is None and not one.late]
         ripe = [one for one in waiting if one.created + LATE <= now]
         following = [one.created + LATE for one in waiting if one.created + LATE > now]
         settled = [one for one in found if one.settled is not None and one not in in_time]
-        return [*settled, *ripe], min(following, default=None)
+        return in_time, [*settled, *ripe], min(following, default=None)
+
+    def forget(self, in_time: Sequence[Watched]) -> None:
+        """Watch letters no longer that arrived in time."""
+        for one in in_time:
+            self._outbox.unwatch(one)
 
     def see_to(self, found: Watched, now: datetime) -> None:
         """Let the clock stand for a letter that waits, or run on after one that was late."""

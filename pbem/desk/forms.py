@@ -7,6 +7,7 @@ No store, no effect. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pbem import identity
@@ -178,9 +179,13 @@ def setup_revision(match: str, game: int, raw: bytes) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
+_parsed = lru_cache(maxsize=256)(identity.parse_key)
+"""The key that a transcript lists, as it was read for the letter before."""
+
+
 def _listed(key: Mapping[str, str]) -> Key:
     """A key as the transcript lists it; raises ValueError when it is not the key that its fingerprint names."""
-    found = identity.parse_key(key["public"])
+    found = _parsed(key["public"])
     if (found.format, found.fingerprint) != (key["format"], key["fingerprint"]):
         raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
     return replace(found, state="pinned")

@@ -128,8 +128,9 @@ class Mailboxes:
         return list(filter(None, (self._tokens.find(detail) for detail in list(details)[:20])))
 
     def _details(self, letter: Letter, row: InboxRow) -> Iterator[str]:
-        quoted = ADDRESSES.findall((letter.text or "")[:_QUOTED])
         mailbox = self._config.mail_address.partition("@")[0]
+        text = (letter.text or "")[:_QUOTED].lower()
+        quoted = ADDRESSES.findall(text) if f"{mailbox}{self._config.delimiter}" in text else ()
         for address in (*row.envelope.recipients, *letter.recipients, *quoted):
             local, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
             if local == mailbox and "." in detail:

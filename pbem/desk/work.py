@@ -7,7 +7,10 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +38,7 @@ from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.points import passing
-from pbem.reader import AT_HAND, InProcess, ReaderError
+from pbem.reader import AT_HAND, Asked, InProcess, ReaderError
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.held import Held
 from pbem.store.inbox import Inbox
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
-    from pbem.reader import Asked, Reader
+    from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -76,6 +79,12 @@ CHANGES = CHANGES_OF_KEYS.union(
 
 EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul", "substitute"})
 """Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
+
+_IN_ONE_GO = 32
+"""How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
+
+_SENDERS = 4096
+"""Of how many senders it is kept in mind which keys their letters were last judged by."""
 
 _PER_TICK = 100
 """How many matches the clock looks at in one go, so that letters need not wait for it."""
@@ -100,6 +109,14 @@ _UNSIGNED = 50
 
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A letter in hand, and the keys by which it is judged ahead of its turn, if any."""
+
+    row: InboxRow
+    keys: list[Key] | None
 
 
 class Desk:
@@ -179,8 +196,11 @@ class Desk:
             self._people,
             self._reader,
         )
-        self._interrupted: list[int] = []
-        self._judged: dict[int, tuple[Sequence[Key], Verdict | ReaderError]] = {}
+        self._in_hand: list[int] = []
+        """The letters that are leased; those of a call that broke off are given back by the next one."""
+        self._probable: OrderedDict[str, list[Key]] = OrderedDict()
+        """The keys that were last offered for an address; which they are now is looked up when it matters."""
+        self._judged: dict[int, tuple[list[Key] | None, Verdict | None]] = {}
         self._answers = Answers(
             config.server,
             self._players,
@@ -203,43 +223,79 @@ class Desk:
             self._version,
             self._server_key,
             calendar=lambda player: self._time.calendar(player, now),
-            outages=self._time.outages,
+            outages=cache(self._time.outages),
         )
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox, a few in one transaction; how many there were.
+        """Handle the next letters of the inbox, a few in one transaction while the next few are read; how many.
 
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
-        while self._interrupted:
-            self._inbox.give_back(self._interrupted[-1])
-            self._interrupted.pop()
+        while self._in_hand:
+            self._inbox.give_back(self._in_hand[-1])
+            self._in_hand.pop()
         self.obey(now)
         self._beat(now)
         self._reader.get_ready()  # without one no letter's attempts are spent
-        rows = self._inbox.lease_some(AT_HAND)
-        if not rows:
-            self._set_aside(now)
-            return 0
-        self._points("letter leased")
-        outcomes = {}
+        handled = 0
         try:
-            # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
-            letters = self._reader.read_all([row.raw for row in rows])
-            self._judge_ahead(rows, letters)
-            self._points("letter read")
-            with self._database.transaction():
-                for row, letter in zip(rows, letters, strict=True):
-                    outcomes[row.id] = self._handle_one(row, letter, now)
+            taken = self._take_in_hand()
+            while taken:
+                following = self._handle_some(taken, now, more=handled + AT_HAND < _IN_ONE_GO)
+                handled += len(taken)
+                taken = following
         except (StoreError, ReaderError):
             self._archive.forget()
-            self._interrupted = [row.id for row in rows]  # given back once there is a store, and a reader, again
             raise
+        if not handled:
+            self._set_aside(now)
+        return handled
+
+    def _take_in_hand(self, *, fresh: bool = False) -> list[_Taken]:
+        """Lease the next letters, only `fresh` ones perhaps, and begin to have them read."""
+        rows = self._inbox.lease_some(AT_HAND, fresh=fresh)
+        if not rows:
+            return []
+        self._in_hand += [row.id for row in rows]
+        self._points("letter leased")
+        taken = [_Taken(row, self._probable_keys(row)) for row in rows]
+        asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
+        self._reader.ask(asked, self._config.server)
+        return taken
+
+    def _handle_some(self, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
+        """Give letters their effect in one transaction, while `more` are read: those."""
+        # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
+        found = self._reader.found()
+        self._points("letter read")
+        # Who failed before comes alone: it may take everything down with it that is in hand.
+        more = more and all(one.row.attempts == 1 for one in taken)
+        following = self._take_in_hand(fresh=True) if more else []
+        self._judged = {one.row.id: (one.keys, read.verdict) for one, read in zip(taken, found, strict=True)}
+        outcomes = {}
+        with self._database.transaction():
+            for one, read in zip(taken, found, strict=True):
+                outcomes[one.row.id] = self._handle_one(one.row, read.letter, now)
+        self._in_hand = [one.row.id for one in following]
         self._points("effects committed")
         for row_id, outcome in outcomes.items():
             if outcome:
                 self._log.info("letter handled", inbox=row_id, outcome=outcome)
-        return len(rows)
+        return following
+
+    def _probable_keys(self, row: InboxRow) -> list[Key] | None:
+        """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
+        sender = row.envelope.sender
+        if row.attempts > 1 or not sender:
+            return None
+        if sender not in self._probable:
+            self._note_keys(sender, self._keys.offered(sender, self._players.by_address(sender)))
+        return self._probable[sender]
+
+    def _note_keys(self, sender: str, keys: list[Key]) -> None:
+        self._probable[sender] = keys
+        if len(self._probable) > _SENDERS:
+            self._probable.popitem(last=False)
 
     def _handle_one(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
         """Give one letter its effect within the transaction of several; what became of it, empty if nothing yet."""
@@ -264,26 +320,15 @@ class Desk:
             return outcome
         return ""
 
-    def _judge_ahead(self, rows: Sequence[InboxRow], letters: Sequence[Letter | Unreadable | ReaderError]) -> None:
-        """Have the signatures of letters judged; what holds of the keys now is looked at again when it matters."""
-        asked: dict[int, Asked] = {}
-        for row, letter in zip(rows, letters, strict=True):
-            if isinstance(letter, Letter) and letter.sender is not None and not self._automatic(letter, row):
-                keys = self._keys.offered(letter.sender, self._players.by_address(letter.sender))
-                asked[row.id] = (letter, keys, row.received)
-        verdicts = self._reader.judge_all(list(asked.values()), self._config.server)
-        self._judged = {
-            row_id: (keys, verdict) for (row_id, (_, keys, _)), verdict in zip(asked.items(), verdicts, strict=True)
-        }
-
     def _verdict(self, letter: Letter, keys: list[Key], row: InboxRow) -> Verdict:
         """Who signed a letter, of those whose keys are offered."""
-        offered, verdict = self._judged.get(row.id, (None, None))
-        if verdict is None or offered != keys:  # a letter before this one has changed them
-            return self._reader.judge(letter, keys, self._config.server, at=row.received)
-        if isinstance(verdict, ReaderError):
-            raise verdict
-        return verdict
+        guessed, verdict = self._judged.get(row.id, (None, None))
+        if verdict is not None and guessed == keys:
+            return verdict
+        # They have changed, or were another sender's than the envelope says.
+        if letter.sender is not None and letter.sender.lower() == row.envelope.sender.lower():
+            self._note_keys(row.envelope.sender, keys)
+        return self._reader.judge(letter, keys, self._config.server, at=row.received)
 
     def obey(self, now: datetime) -> None:
         """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
@@ -324,8 +369,10 @@ class Desk:
 
     def _see_to_late_letters(self, now: datetime) -> datetime | None:
         """Let clocks stand for letters that are late; when the next one will be."""
-        with self._database.transaction():
-            due, following = self._courier.due(now)
+        in_time, due, following = self._courier.due(now)
+        if in_time:
+            with self._database.transaction():
+                self._courier.forget(in_time)
         for found in due:
             try:
                 with self._database.transaction():

@@ -69,12 +69,16 @@ def _reads(fields: Fields, reader: Audience) -> bool:
     )
 
 
+_LEAVES = frozenset({str, int, bool, type(None)})
+"""The kinds of nearly all values: they hold no others."""
+
+
 def _only(value: Mapping[str, Any], fields: Fields, reader: Audience) -> dict[str, Any]:
     left: dict[str, Any] = {}
     for name, inner in value.items():
         allowed = fields.get(name, fields.get(ANY, frozenset()))
         if isinstance(allowed, frozenset):
-            if reader in allowed and _is_plain(inner):
+            if reader in allowed and (type(inner) in _LEAVES or _is_plain(inner)):
                 left[name] = inner
         elif _reads(allowed, reader):
             several = isinstance(inner, list)

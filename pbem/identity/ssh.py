@@ -13,6 +13,7 @@ import hashlib
 import re
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -162,6 +163,7 @@ def _decode(text: str) -> bytes | None:
         return None
 
 
+@lru_cache(maxsize=256)  # a player's every letter asks for the same one
 def _public(blob: bytes, kind: str) -> PublicKey:
     """Load a key blob; only the one canonical encoding of a key is accepted, so that its hash names it."""
     line = kind.encode() + b" " + base64.b64encode(blob)

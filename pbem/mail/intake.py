@@ -113,6 +113,8 @@ class Intake:
         self._paths: list[Path] = []
         self.sessions: set[_Session] = set()
         self.per_address: Counter[str] = Counter()
+        self.writing: set[_Session] = set()
+        """The sessions with a letter that has begun and is not all here: others may wait a moment for theirs."""
         self._storing: set[asyncio.Future[None]] = set()
 
     @property
@@ -244,6 +246,8 @@ class _Door(asyncio.Protocol):
         address = str(peer[0]) if isinstance(peer, tuple) else ""
         if self._intake.admits(address):
             session = self._session()
+            # What asyncio reads at once: 256 KiB, where the system's allocator maps and unmaps memory for each line.
+            transport.max_size = CHUNK
             transport.set_protocol(session)
             session.admitted(address, transport)
             return
@@ -372,6 +376,7 @@ class _Session(SMTP):
         if self._deadline is not None:
             self._deadline.cancel()
         self._intake.sessions.discard(self)
+        self._intake.writing.discard(self)
         self._uncount()
         super().connection_lost(error)
         self.ended.set_result(None)
@@ -558,7 +563,13 @@ class _Session(SMTP):
             await super().smtp_MAIL(arg)
             return
         envelope.mail_from = plain[1]
+        self._intake.writing.add(self)
         await self.push("250 OK")
+
+    def _create_envelope(self) -> Any:
+        """A new envelope, for what follows a letter or a RSET."""
+        self._intake.writing.discard(self)
+        return super()._create_envelope()
 
     async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
         """RCPT; a plain path is taken as it is, and `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
@@ -601,6 +612,7 @@ class _Session(SMTP):
 
     async def _store(self, envelope: Envelope, raw: bytes) -> str:
         self._storing = True
+        self._intake.writing.discard(self)
         try:
             return await self._intake.store(envelope, raw)
         finally:

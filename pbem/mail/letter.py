@@ -16,13 +16,14 @@ from collections.abc import Mapping  # noqa: TC003 - msgspec reads the types of 
 from dataclasses import dataclass
 from email.message import Message
 from email.policy import compat32
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.config import Limits
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read"]
 
@@ -105,7 +106,8 @@ class Part:
 
     def values(self, name: str) -> list[str]:
         """The values of all headers of this name, unfolded, encoded words left as they are."""
-        return [value for key, value in self.headers if key == name.lower()]
+        name = name.lower()
+        return [value for key, value in self.headers if key == name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +145,10 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else on any bytes whatever."""
     limits = limits or Limits()
     _measure(raw, limits)
-    head = _letter(raw, _entity(raw))
     try:
         root = _tree(raw, limits, 1, [0])
     except Unreadable as error:
-        raise Unreadable(error.reason, head) from None
+        raise Unreadable(error.reason, _letter(raw, _entity(raw))) from None
     return _letter(raw, root)
 
 
@@ -268,7 +269,8 @@ def _body_start(raw: bytes) -> int:
     return len(raw)
 
 
-def _fields(head: bytes) -> list[tuple[str, str, bool]]:
+@lru_cache(maxsize=4)  # asked for once to measure, once to read
+def _fields(head: bytes) -> tuple[tuple[str, str, bool], ...]:
     """The headers of a header block: lower-case name, unfolded value, and whether blanks precede the colon."""
     lines: list[list[bytes]] = []
     for line in head.split(b"\n"):
@@ -282,7 +284,7 @@ def _fields(head: bytes) -> list[tuple[str, str, bool]]:
         assert match is not None
         value = match[3].decode("utf-8", "replace").strip(" \t\r")
         fields.append((match[1].decode("ascii").lower(), value, bool(match[2])))
-    return fields
+    return tuple(fields)
 
 
 def _entity(raw: bytes) -> Part:
@@ -338,7 +340,8 @@ def _word(value: str) -> str:
     return re.split(r"[;(\s]", value.strip(), maxsplit=1)[0].lower()
 
 
-def _parametrised(value: str) -> tuple[str, dict[str, str]]:
+@lru_cache(maxsize=256)  # most letters say one of a few things here
+def _parametrised(value: str) -> tuple[str, Mapping[str, str]]:
     """The leading word of a header such as Content-Type, and its parameters, RFC 2231 undone."""
     value = value[:PARAMETERS]
     header = Message(policy=compat32)
@@ -390,7 +393,7 @@ def _base64(data: bytes) -> bytes:
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
 
 
-def _from(fields: list[tuple[str, str, bool]]) -> tuple[str | None, str | None]:
+def _from(fields: Sequence[tuple[str, str, bool]]) -> tuple[str | None, str | None]:
     """The one address of the one From, or else what is wrong with it."""
     found = [(value, spaced) for name, value, spaced in fields if name == "from"]
     if len(found) != 1:

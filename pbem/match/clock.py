@@ -319,6 +319,7 @@ def floor(since: datetime, seconds: int) -> datetime:
     return since + timedelta(seconds=seconds) - SLACK
 
 
+@lru_cache
 def written(time: datetime, zone: str) -> Phrase:
     """The time on a wall of the zone, written out: `Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)`."""
     local = time.astimezone(_zone(zone))

@@ -80,15 +80,20 @@ def canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
 
 
+_LEAVES = frozenset({str, int, bool, type(None)})
+
+
 def _refuse_other_kinds(value: object) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
             if not (isinstance(key, str) and key.isascii()):
                 raise TypeError(f"not an ASCII key: {key!r}")
-            _refuse_other_kinds(inner)
+            if type(inner) not in _LEAVES:
+                _refuse_other_kinds(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            _refuse_other_kinds(inner)
+            if type(inner) not in _LEAVES:
+                _refuse_other_kinds(inner)
     elif value is not None and not isinstance(value, (str, int)):
         raise TypeError(f"not allowed in an entry: {type(value).__name__}")
 

@@ -14,7 +14,7 @@ import threading
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import sqlite_utils
 
@@ -65,12 +65,12 @@ def stamp(time: datetime) -> str:
     """A time as it is stored: UTC, fixed width, so that text order is time order; raises on naive times."""
     if time.tzinfo is None:
         raise ValueError("a stored time needs a time zone")
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return time.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def moment(text: str) -> datetime:
     """The time of a stored stamp, in UTC."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 class Database:
@@ -132,6 +132,11 @@ class Database:
         return self.utils.conn.in_transaction
 
     @property
+    def changes(self) -> int:
+        """How many rows this connection has written since it was opened."""
+        return self.utils.conn.total_changes
+
+    @property
     def version(self) -> int:
         """The number of migrations that this store has seen."""
         return int(self.scalar("PRAGMA user_version"))
@@ -188,8 +193,10 @@ class Database:
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
-        with _translated():
+        try:
             return self.utils.conn.execute(sql, parameters)
+        except sqlite3.OperationalError as error:
+            _tell_apart(error)
 
     def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
@@ -201,8 +208,10 @@ class Database:
         """All rows that a query gives, each by its columns' names."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
-        with _translated():
+        try:
             return [dict(zip(names, row, strict=True)) for row in cursor]
+        except sqlite3.OperationalError as error:
+            _tell_apart(error)
 
     def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
         """The first row that a query gives, or None."""
@@ -211,8 +220,10 @@ class Database:
 
     def scalar(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
         """The first column of the first row, or None."""
-        with _translated():
+        try:
             found = self.execute(sql, parameters).fetchone()
+        except sqlite3.OperationalError as error:
+            _tell_apart(error)
         return None if found is None else found[0]
 
     def meta(self, name: str) -> str | None:
@@ -354,13 +365,18 @@ def _held(turn: threading.Lock) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Tell apart what SQLite lumps together as OperationalError."""
+    """Let `_tell_apart` see SQLite's errors."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-        if code in BUSY:
-            raise BusyError("the store is busy") from error
-        if code in BROKEN:
-            raise FullError("the store cannot be written") from error
-        raise
+        _tell_apart(error)
+
+
+def _tell_apart(error: sqlite3.OperationalError) -> NoReturn:
+    """Raise what SQLite lumps together as OperationalError."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+    if code in BUSY:
+        raise BusyError("the store is busy") from error
+    if code in BROKEN:
+        raise FullError("the store cannot be written") from error
+    raise error

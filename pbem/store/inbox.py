@@ -25,6 +25,12 @@ __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 SENDERS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 
+WAITING = (
+    "FROM inbox WHERE state = 'waiting' AND attempts < ?"
+    " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+)
+"""The letters that can be worked on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
@@ -134,22 +140,19 @@ class Inbox:
         rows = self.lease_some(1)
         return rows[0] if rows else None
 
-    def lease_some(self, most: int) -> list[InboxRow]:
+    def lease_some(self, most: int, *, fresh: bool = False) -> list[InboxRow]:
         """The next waiting letters, up to so many; the attempt is counted, and committed, before this returns.
 
-        A letter on which an attempt was spent comes alone, so that it takes no other one down with it; one on which
-        three were spent is not given again: see `stranded`. Those already tried come after those never tried, so
-        that one bad letter holds up no other. A letter that waits for what the DNS says (`Lookups`) is not given
-        either.
+        A letter on which an attempt was spent comes alone, so that it takes no other one down with it, and not at all
+        among `fresh` ones; one on which three were spent is not given again: see `stranded`. Those already tried come
+        after those never tried, so that one bad letter holds up no other. A letter that waits for what the DNS says
+        (`Lookups`) is not given either.
         """
+        if self._database.scalar(f"SELECT 1 {WAITING} LIMIT 1", (ATTEMPTS,)) is None:
+            return []  # who only looks keeps no writer waiting
         with self._database.transaction():
-            rows = self._database.rows(
-                "SELECT * FROM inbox WHERE state = 'waiting' AND attempts < ?"
-                " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
-                " ORDER BY attempts, id LIMIT ?",
-                (ATTEMPTS, most),
-            )
-            taken = [row for row in rows if row["attempts"] == 0] or rows[:1]
+            rows = self._database.rows(f"SELECT * {WAITING} ORDER BY attempts, id LIMIT ?", (ATTEMPTS, most))
+            taken = [row for row in rows if row["attempts"] == 0] or ([] if fresh else rows[:1])
             for row in taken:
                 self._database.write(
                     "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Failure", "Outbox", "OutboxRow", "Sent", "Watched"]
+__all__ = ["Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
 
 TOKEN = 20  # hex digits: 80 bits that nobody guesses, and short enough for any local part
 
@@ -80,6 +80,17 @@ class Sent:
     retry: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """What an exchange gave: letters to send, the longest due first."""
+
+    rows: list[OutboxRow]
+    sealed: list[int]
+    """Letters that could not be opened; they stay leased, out of the others' way."""
+    due: datetime | None
+    """When the time of the next that waits comes, or came; None when none waits."""
+
+
 class Outbox:
     """The table of letters to send on one connection."""
 
@@ -117,30 +128,40 @@ class Outbox:
         return int(cursor.lastrowid or 0)
 
     def lease(self, now: datetime) -> OutboxRow | None:
-        """The next letter whose time has come, or None; see `lease_some`."""
-        rows = self.lease_some(now, 1)
-        return rows[0] if rows else None
+        """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
+        leased = self.exchange((), now, 1)
+        if leased.sealed:
+            raise Sealed(f"outbox {leased.sealed[0]}")
+        return leased.rows[0] if leased.rows else None
 
-    def lease_some(self, now: datetime, most: int) -> list[OutboxRow]:
-        """The next letters whose time has come, up to so many; the attempts are counted and committed first.
+    def exchange(self, sent: Sequence[Sent], now: datetime, most: int) -> Leased:
+        """Note what came of several attempts and take the next letters whose time has come, up to so many.
 
-        One that cannot be opened raises `Sealed`, and stays leased, out of the others' way.
+        One transaction for both: all of it is on disk when this returns, the attempts counted too.
         """
-        query = "SELECT * FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?"
-        with self._database.transaction():
-            rows = self._database.rows(query, (stamp(now), most))
-            for row in rows:
-                self._database.write(
-                    "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
-                )
-        leased = []
-        for number, row in enumerate(rows):
+        due = self.next_due()
+        waiting = due is not None and due <= now and most > 0
+        rows = []
+        if sent or waiting:
+            with self._database.transaction():
+                for each in sent:
+                    self._settle(each)
+                rows = self._take(now, most) if waiting else []
+                due = self.next_due()
+        leased = Leased([], [], due)
+        for row in rows:
             try:
-                leased.append(self._leased(row))
+                leased.rows.append(self._leased(row))
             except Sealed:
-                self._give_back([other["id"] for other in (*rows[:number], *rows[number + 1 :])])
-                raise
+                leased.sealed.append(row["id"])
         return leased
+
+    def _take(self, now: datetime, most: int) -> list[dict[str, Any]]:
+        query = (
+            "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id IN"
+            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
+        )
+        return sorted(self._database.rows(query, (stamp(now), most)), key=lambda row: (row["due"], row["id"]))
 
     def _leased(self, row: dict[str, Any]) -> OutboxRow:
         return OutboxRow(
@@ -149,16 +170,17 @@ class Outbox:
             row["message_id"],
             self._raw(row),
             moment(row["created"]),
-            row["attempts"] + 1,
+            row["attempts"],
             row["token"],
         )
 
-    def _give_back(self, row_ids: list[int]) -> None:
-        """Let leased letters wait as if they had never been taken."""
+    def give_back(self, row_ids: Sequence[int]) -> None:
+        """Let leased letters that nobody tried to send wait as if they had never been taken."""
         with self._database.transaction():
             for row_id in row_ids:
                 self._database.write(
-                    "UPDATE outbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ?", (row_id,)
+                    "UPDATE outbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ? AND state = 'leased'",
+                    (row_id,),
                 )
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
@@ -168,13 +190,6 @@ class Outbox:
     def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
         """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
         self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
-
-    def settle(self, sent: Sequence[Sent]) -> list[None]:
-        """Note what came of several attempts, in one transaction of its own; nothing of each, in order."""
-        with self._database.transaction():
-            for each in sent:
-                self._settle(each)
-        return [None] * len(sent)
 
     def release_all(self) -> int:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""

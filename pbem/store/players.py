@@ -79,17 +79,22 @@ class WaitingAddress:
     challenge: str
 
 
+_BY_NAME = "SELECT name, address FROM players WHERE name = :value"
+
+
 class Players:
     """The players of a store; who was found is remembered until the transaction is over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._found: dict[tuple[str, str], PlayerRow | None] = {}
+        self._chosen: dict[tuple[str, str], str | None] = {}
         self._found_in = 0
 
     def forget(self) -> None:
         """Remember nobody: what was changed is different now, or was taken back."""
         self._found.clear()
+        self._chosen.clear()
 
     def by_address(self, address: str) -> PlayerRow | None:
         """The player whose mailbox this is, the first or another; case does not matter."""
@@ -98,16 +103,22 @@ class Players:
 
     def by_name(self, name: str) -> PlayerRow | None:
         """The player of this name."""
-        return self._player("SELECT name, address FROM players WHERE name = :value", name)
+        return self._player(_BY_NAME, name)
 
     def _player(self, query: str, value: str) -> PlayerRow | None:
+        self._look_anew()
+        asked = (query, value)
+        if asked not in self._found:
+            self._found[asked] = row = self._read(query, value)
+            if row is not None:
+                self._found[_BY_NAME, row.name] = row
+        return self._found[asked]
+
+    def _look_anew(self) -> None:
+        """Forget what was found before this transaction."""
         if self._found_in != self._database.begun or not self._database.in_transaction:
             self._found_in = self._database.begun
             self.forget()
-        asked = (query, value)
-        if asked not in self._found:
-            self._found[asked] = self._read(query, value)
-        return self._found[asked]
 
     def _read(self, query: str, value: str) -> PlayerRow | None:
         row = self._database.execute(query, {"value": value}).fetchone()
@@ -145,12 +156,16 @@ class Players:
 
     def setting(self, player: str, name: str, default: str) -> str:
         """What the player chose for a setting, or the default."""
-        query = "SELECT value FROM settings WHERE player = ? AND name = ?"
-        row = self._database.execute(query, (player, name)).fetchone()
-        return row[0] if row else default
+        self._look_anew()
+        if (player, name) not in self._chosen:
+            query = "SELECT value FROM settings WHERE player = ? AND name = ?"
+            self._chosen[player, name] = self._database.scalar(query, (player, name))
+        chosen = self._chosen[player, name]
+        return default if chosen is None else chosen
 
     def choose(self, player: str, name: str, value: str) -> None:
         """The player's choice for a setting, from now on."""
+        self.forget()
         self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
 
     def vacations(self, player: str, since: str = "") -> list[VacationRow]:

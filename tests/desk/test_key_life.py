@@ -18,6 +18,7 @@ from referee import SERVER, Referee, attachment, body, form_in
 from pbem.desk.forms import Letters
 from pbem.identity import parse_key, ssh
 from pbem.match.verify import verify
+from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from referee import Mailbox
@@ -612,3 +613,18 @@ def test_orders_in_advance_need_a_key_that_still_counts(referee: Referee) -> Non
 def other_as(other: Mailbox, player: Mailbox) -> Mailbox:
     other.key = player.key
     return other
+
+
+def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Referee) -> None:
+    """Letters that wait together are judged ahead by the keys of that moment: what they were is looked up again."""
+    ann, new = referee.registered("ann"), another("new")
+    add(referee, ann, new)
+    old = parse_key(ssh.public(ann.key)).fingerprint
+    revoke = f"key revoke {old}\n"
+    for text, key in ((revoke, new), ("set language de\n", ann.key)):
+        raw = referee.raw(ann, text + ssh.sign(key, text.encode(), f"pbem@{SERVER}"))
+        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+    referee.work()
+    assert "is revoked" in body(ann.letters[-2])
+    assert str(ann.last["Subject"]) == "[pbem] A letter in your name was not accepted"
+    assert referee.desk._players.setting("ann", "language", "none") == "none"

@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from pbem.config import Delivery, Duration
 from pbem.config import Smarthost as SmarthostConfig
 from pbem.mail.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
-from pbem.store.database import Database
+from pbem.store.database import Database, FullError
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
+
+    from pbem.store.outbox import Leased, Sent
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RAW = b"Message-ID: <1@play.example>\r\n\r\n.\r\n..dots\r\nFrom here \r\n"
@@ -334,11 +336,126 @@ def test_the_task_outlives_trouble_in_the_store(tmp_path: Path, monkeypatch: pyt
 
     async def scene(post: Post) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(post.outbox, "lease", lambda _now: 1 // 0)
+            patch.setattr(post.outbox, "exchange", lambda *_: 1 // 0)
             post.put()
             post.deliverer.wake.set()
             await asyncio.sleep(0.05)
+            assert post.outbox.count("waiting") == 1
         await post.until(lambda: post.outbox.count("delivered") == 1)
+
+    play(tmp_path, scene)
+
+
+def test_a_letter_that_was_taken_is_not_sent_again_for_trouble_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.mail.delivery.TROUBLE_WAIT", 0.01)
+
+    async def scene(post: Post) -> None:
+        exchange, trouble = post.outbox.exchange, 5
+
+        def full(sent: Sequence[Sent], now: datetime, most: int) -> Leased:
+            nonlocal trouble
+            if sent and trouble:
+                trouble -= 1
+                raise FullError("no room")
+            return exchange(sent, now, most)
+
+        monkeypatch.setattr(post.outbox, "exchange", full)
+        post.put()
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 1)
+        assert trouble == 0
+        assert len(post.script.received) == 1
+
+    play(tmp_path, scene)
+
+
+class Slow:
+    """Takes a letter when it is told to."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.free: set[str] = set()
+        self.rests = 0
+
+    async def send(self, _sender: str, recipient: str, _raw: bytes) -> str:
+        self.begun.append(recipient)
+        while recipient not in self.free:  # noqa: ASYNC110 - a few letters, a few milliseconds
+            await asyncio.sleep(0.001)
+        return "taken"
+
+    async def rest(self) -> None:
+        self.rests += 1
+
+
+def slowly(folder: Path, letters: int, scene: Callable[[Post, Slow], Awaitable[None]]) -> None:
+    """Play a scene with so many letters, to p0@example.org and so on, two of them under way at once."""
+
+    async def main() -> None:
+        with Database(folder / "store.db") as database:
+            post, slow = Post(database, 1, Script(), Delivery(concurrency=2)), Slow()
+            post.deliverer._transport = slow
+            for number in range(letters):
+                post.put(number, f"p{number}@example.org")
+            working = asyncio.create_task(post.deliverer.work())
+            try:
+                await asyncio.wait_for(scene(post, slow), 20)
+            finally:
+                post.deliverer.stop()
+                slow.free |= {f"p{number}@example.org" for number in range(letters)}
+                await working
+
+    asyncio.run(main())
+
+
+def test_a_letter_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    async def scene(post: Post, slow: Slow) -> None:
+        slow.free |= {f"p{number}@example.org" for number in range(1, 100)}
+        await post.until(lambda: post.outbox.count("delivered") == 99)
+        assert slow.rests == 0
+        slow.free.add("p0@example.org")
+        await post.until(lambda: slow.rests > 0)
+        assert post.outbox.count("delivered") == 100
+
+    slowly(tmp_path, 100, scene)
+
+
+def test_what_came_of_a_letter_does_not_wait_for_those_that_take_long(tmp_path: Path) -> None:
+    """A letter that was taken is noted although there are many in hand, and none of them comes to its end."""
+
+    async def scene(post: Post, slow: Slow) -> None:
+        slow.free.add("p1@example.org")
+        await post.until(lambda: post.outbox.count("delivered") == 1)
+        assert slow.begun == ["p0@example.org", "p1@example.org", "p2@example.org"]
+        assert post.outbox.count("leased") > 10
+
+    slowly(tmp_path, 100, scene)
+
+
+def test_what_is_in_hand_at_the_end_waits_as_if_it_had_never_been_taken(tmp_path: Path) -> None:
+    async def scene(post: Post, slow: Slow) -> None:
+        await post.until(lambda: len(slow.begun) == 2)
+        post.deliverer.stop()
+        await asyncio.sleep(0.05)
+        assert post.outbox.count("leased") == 2
+        assert post.database.scalar("SELECT sum(attempts) FROM outbox") == 2
+        slow.free |= {"p0@example.org", "p1@example.org"}
+        await post.until(lambda: post.outbox.count("delivered") == 2)
+        assert len(slow.begun) == 2
+        assert post.outbox.count("waiting") == 98
+
+    slowly(tmp_path, 100, scene)
+
+
+def test_a_letter_that_cannot_be_opened_stays_out_of_the_others_way(tmp_path: Path) -> None:
+    async def scene(post: Post) -> None:
+        for number in range(1, 4):
+            post.put(number)
+        post.database.execute("UPDATE outbox SET raw = x'01' WHERE id = 2")
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 2)
+        assert post.outbox.count("leased") == 1
 
     play(tmp_path, scene)
 

@@ -89,6 +89,26 @@ def test_several_letters_in_one_connection_and_the_null_sender() -> None:
     assert letters[0][0].recipients == ("PBEM+m17.tok@Play.Example",)
 
 
+@pytest.mark.parametrize("end", [b"RSET", b"EHLO client.example", b"QUIT", b"", b"DATA"])
+def test_a_letter_has_begun_from_mail_until_it_is_here_or_given_up(end: bytes) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open(HELLO[:2])
+            assert len(office.intake.writing) == 1
+            if end == b"DATA":
+                await client.say(HELLO[2])
+                await client.data(TEXT)
+            elif end:
+                await client.say(end)
+        while office.intake.sessions:
+            assert not end or not office.intake.writing
+            await asyncio.sleep(0.01)
+        assert not office.intake.writing
+
+    serve(scene)
+
+
 @pytest.mark.parametrize(
     ("recipient", "code"),
     [

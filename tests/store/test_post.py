@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pbem.store.database import BusyError, Database
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
-from pbem.store.outbox import Outbox
+from pbem.store.outbox import Outbox, Sent
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
 if TYPE_CHECKING:
@@ -254,13 +254,52 @@ def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, ou
         put(database, outbox, f"{name}@example.org")
     with database.transaction():
         database.execute("UPDATE outbox SET raw = x'01' WHERE recipient = 'bert@example.org'")
-    with pytest.raises(Sealed):
-        outbox.lease_some(NOW, 3)
-    assert [(row.recipient, row.attempts) for row in outbox.lease_some(NOW, 3)] == [
+    leased = outbox.exchange((), NOW, 3)
+    assert [(row.recipient, row.attempts) for row in leased.rows] == [
         ("anna@example.org", 1),
         ("carl@example.org", 1),
     ]
+    assert len(leased.sealed) == 1
     assert outbox.count("leased") == 3
+
+
+def test_what_came_of_letters_and_which_are_next_is_one_commit(database: Database, outbox: Outbox) -> None:
+    for name in ("anna", "bert", "carl", "dora"):
+        put(database, outbox, f"{name}@example.org")
+    first = outbox.exchange((), NOW, 2)
+    assert [row.recipient for row in first.rows] == ["anna@example.org", "bert@example.org"]
+    assert first.due == NOW
+    heard: list[str] = []
+    database.utils.conn.set_trace_callback(heard.append)
+    one, other = first.rows
+    later = NOW + timedelta(hours=1)
+    sent = [Sent(one.id, "taken", NOW, "delivered"), Sent(other.id, "451", NOW, "waiting", later)]
+    second = outbox.exchange(sent, NOW, 5)
+    assert heard.count("COMMIT") == 1
+    assert [row.recipient for row in second.rows] == ["carl@example.org", "dora@example.org"]
+    assert second.due == later
+    assert (outbox.count("delivered"), outbox.count("waiting")) == (1, 1)
+
+
+def test_to_find_that_nothing_is_due_writes_nothing(database: Database, outbox: Outbox) -> None:
+    put(database, outbox)
+    heard: list[str] = []
+    database.utils.conn.set_trace_callback(heard.append)
+    assert outbox.exchange((), NOW - timedelta(seconds=1), 5).rows == []
+    assert outbox.exchange((), NOW, 0).rows == []
+    assert not any(statement.startswith("BEGIN") for statement in heard)
+
+
+def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, outbox: Outbox) -> None:
+    put(database, outbox)
+    (row,) = outbox.exchange((), NOW, 5).rows
+    outbox.give_back([row.id])
+    again = outbox.lease(NOW)
+    assert again is not None
+    assert again.attempts == 1
+    outbox.delivered(row.id, "250 ok", NOW)
+    outbox.give_back([row.id])
+    assert outbox.count("delivered") == 1
 
 
 def test_who_does_not_wait_is_told_at_once_that_another_writes(
