@@ -8,6 +8,7 @@ in Python, generates all legal moves of each position and plays one of them at r
 
 from __future__ import annotations
 
+import compileall
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import random_players
 
+import pbem
 from bench.measure import Goal, Part, alternate, median, ratio_goal
 from pbem.games import rules
 from pbem.match.record import Record, Turn, write
@@ -71,6 +73,7 @@ def measure(rounds: int) -> list[Part]:
 
 
 def _replays(rounds: int) -> Part:
+    compileall.compile_dir(str(Path(pbem.__file__).parent), quiet=1)  # as pip leaves what it installs
     with tempfile.TemporaryDirectory() as folder:
         short, many = Path(folder) / "short.pbem.toml", [Path(folder) / f"{n}.pbem.toml" for n in range(400)]
         _record(short, 1, most=1)

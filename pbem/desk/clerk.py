@@ -8,7 +8,6 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -558,7 +557,7 @@ def escaped(fault: Fault) -> Fault:
             return told(fact)
         return ascii_only(fact) if isinstance(fact, str) else fact
 
-    return replace(fault, token=fault.token and ascii_only(fault.token), message=told(fault.message))
+    return fault._replace(token=fault.token and ascii_only(fault.token), message=told(fault.message))
 
 
 def _about(match: Match, subject: Phrase) -> Phrase:

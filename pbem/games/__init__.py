@@ -7,10 +7,9 @@ and no import from another room. Implements design.md, "The rules interface".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +36,7 @@ Report = dict[str, Any]
 """What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing wrong with what a player wrote: the rule it breaks, the token as written, and a sentence."""
 
     rule: str
@@ -58,8 +56,7 @@ class Refused(Exception):  # noqa: N818 - the rule book's word: an illegal order
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """How a game ended: the winner's seat (0 for a draw) and the score of each seat in seat order."""
 
     winner: int

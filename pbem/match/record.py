@@ -10,8 +10,8 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pbem.games import GAMES, Refused, Report, Rules, Setup, State, rules
 
@@ -58,16 +58,14 @@ class Illegal(ValueError):  # noqa: N818 - the rule book's word
         self.game: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """The orders of one turn by seat, as written."""
 
     orders: Mapping[int, str]
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedResult:
+class RecordedResult(NamedTuple):
     """What the record says of the end: winner (0 for a draw), scores in seat order, reason."""
 
     winner: int
@@ -75,14 +73,13 @@ class RecordedResult:
     reason: str = "rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One game: names and setups in seat order, turns in order, options other than default."""
 
     game: str
     seats: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = MappingProxyType({})
     rules: int = 1
     note: str | None = None
     match: str | None = None
@@ -92,8 +89,7 @@ class Record:
     extra: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(NamedTuple):
     """A record that was played: the reports of each turn, the last position, and the result."""
 
     turns: tuple[tuple[Report, ...], ...]

@@ -225,6 +225,7 @@ VALUE = st.recursive(
 RECORDS = st.builds(
     Record,
     game=st.just("spaceships"),
+    rules=st.just(1),
     seats=st.lists(st.tuples(TEXT, SETUP), min_size=2, max_size=2).map(tuple),
     turns=st.lists(
         st.builds(Turn, st.dictionaries(st.integers(1, 2), SETUP, max_size=2), st.none() | TEXT), max_size=3

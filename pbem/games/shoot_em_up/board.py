@@ -8,7 +8,6 @@ rules/shoot-em-up.md "Board and setup".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -45,8 +44,8 @@ class Board(NamedTuple):
     squares: dict[str, int]
     ahead: tuple[tuple[int, ...], ...]
     """By facing, then by square: the next square, or -1 beyond the edge."""
-    states: tuple[str, ...]
-    """By (square * 4 + facing) * 4 + shields: a ship's state as reports write it, such as `c4 N 1`."""
+    states: tuple[tuple[tuple[str, ...], ...], ...]
+    """By square, facing and shields: a ship's state as reports write it, such as `c4 N 1`."""
     homes: tuple[frozenset[int], ...]
     """The home zones in the order of seats."""
 
@@ -67,7 +66,8 @@ def board(columns: int, rows: int) -> Board:
 
     ahead = tuple(tuple(next_square(column + x, row + y) for column, row in places) for x, y in _STEPS)
     states = tuple(
-        f"{name} {facing} {shields}" for name in names for facing in FACINGS for shields in range(MOST_SHIELDS + 1)
+        tuple(tuple(f"{name} {facing} {shields}" for shields in range(MOST_SHIELDS + 1)) for facing in FACINGS)
+        for name in names
     )
     between_columns, between_rows = range(1, columns - 1), range(1, rows - 1)
     homes = (
@@ -93,8 +93,7 @@ class Ship(NamedTuple):
         return self.letter // SHIPS + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game."""
 
     seats: int

@@ -9,7 +9,7 @@ Canonical are lines in the order of letters, `A c1 N` in a setup and `A: FMS` in
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
@@ -27,11 +27,17 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
 _ORDERED: Final = re.compile(r"([A-L])(?:\s*+:\s*+|\s++)([LRFMS]{3})")
 _LETTER: Final = {letter: number for number, letter in enumerate(LETTERS)}
+_USUAL: Final = {
+    f"{letter}{between}{three}": (number, three)
+    for letter, number in _LETTER.items()
+    for between in (": ", " ")
+    for three in map("".join, product("LRFMS", repeat=3))
+}
+"""By a line as most write it: the ship's place in the alphabet and its three actions."""
 _HOMES: Final = (Phrase("south"), Phrase("north"), Phrase("west"), Phrase("east"))
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """One seat's judged setup: its ships in the order of letters."""
 
     text: str
@@ -160,16 +166,21 @@ def _read(living: Sequence[int], text: str) -> dict[int, str] | None:
     """Each living ship's actions, or None when anything is wrong."""
     given: dict[int, str] = {}
     for line in _LINE_END.split(text) if "\r" in text else text.split("\n"):
-        found = _ORDERED.fullmatch(line.strip())
+        line = line.strip()  # noqa: PLW2901 - whoever wants it as written asks `_faults`
+        found = _USUAL.get(line) or _ordered(line)
         if found:
-            letter, actions = found.groups()
-            ship = _LETTER[letter]
+            ship, actions = found
             if ship in given or ship not in living:
                 return None
             given[ship] = actions
-        elif line.strip():
+        elif line:
             return None
     return given if len(given) == len(living) else None
+
+
+def _ordered(line: str) -> tuple[int, str] | None:
+    found = _ORDERED.fullmatch(line)
+    return (_LETTER[found[1]], found[2]) if found else None
 
 
 def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:

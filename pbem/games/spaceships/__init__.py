@@ -7,7 +7,6 @@ Implements rules/spaceships.md.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pbem.games import faults
@@ -71,7 +70,7 @@ class Spaceships:
 
     def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: each seat's remaining materiel buys additional ships."""
-        return replace(cast("Options", options), additional=result.scores)
+        return cast("Options", options)._replace(additional=result.scores)
 
 
 RULES: Final = Spaceships()

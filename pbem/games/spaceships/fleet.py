@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.spaceships.ships import TYPES
@@ -34,8 +33,7 @@ STANDARD_FLEETS: Final = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the players agreed on for one game; each default is the rule book's."""
 
     fleet: str = "standard"
@@ -58,7 +56,7 @@ class Options:
     @property
     def unrestricted(self) -> Options:
         """The same without restrictions of types."""
-        return replace(self, allowed=None, additional_allowed=None)
+        return self._replace(allowed=None, additional_allowed=None)
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -182,8 +180,7 @@ def _most(allowed: Allowed | None, code: str, number: int) -> int:
     return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """One seat's judged fleet in its space; what follows from the ships is looked up, not searched."""
 
     text: str
@@ -192,6 +189,8 @@ class Setup:
     cells: int
     missiles: int
     """The cells of all ships that are missiles."""
+    scanners: int
+    """The cells of all ships that have a scanner."""
     owner: tuple[int, ...]
     """For each cell the place of its ship in `ships`, -1 for none."""
 
@@ -199,11 +198,12 @@ class Setup:
 def setup_of(ships: tuple[Ship, ...]) -> Setup:
     """The setup of these ships, in fleet order; its text names every ship with all of its cells."""
     owner = [-1] * len(NAMES)
-    every = missiles = 0
+    every = missiles = scanners = 0
     for number, ship in enumerate(ships):
         every |= ship.mask
         missiles |= ship.mask if TYPES[ship.code].missiles else 0
+        scanners |= ship.mask if TYPES[ship.code].scanner else 0
         for cell in cells(ship.mask):
             owner[cell] = number
     text = "\n".join(" ".join([ship.name, *names(ship.mask)]) for ship in ships)
-    return Setup(text, ships, every, missiles, tuple(owner))
+    return Setup(text, ships, every, missiles, scanners, tuple(owner))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
@@ -22,7 +21,7 @@ from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pbem.games.spaceships.fleet import Options
 
@@ -36,14 +35,15 @@ _WORDS: Final = re.compile(_WORD)
 
 # Possessive white space (\s*+): a letter full of blanks costs its length, not the square of it.
 _ORDER: Final = re.compile(
-    rf"({_CELL}){_END}"
-    rf"|s\s*+({_CELL}){_END}"
-    rf"|b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\(([A-Z]{{2}}[0-9]{{0,3}})\))?{_END}"
-    rf"|m\s*+([ROYGB]?[v-z]?[1-5]?)\s*+({_CELL}){_END}"
-    rf"|k\s*+({_CELL})\s*+({_CELL}){_END}"
-    rf"|({_WORD})"
+    rf"{_CELL}{_END}"
+    rf"|s\s*+{_CELL}{_END}"
+    rf"|b\s*+{_CELL}(?:\s*+-)?+\s*+{_CELL}(?:\s*+\([A-Z]{{2}}[0-9]{{0,3}}\))?{_END}"
+    rf"|m\s*+[ROYGB]?[v-z]?[1-5]?\s*+{_CELL}{_END}"
+    rf"|k\s*+{_CELL}\s*+{_CELL}{_END}"
+    rf"|{_WORD}"
 )
-_STRIKE, _SCAN, _BEAM, _NAMED_BEAM, _MISSILE, _KAMIKAZE = 1, 2, 4, 5, 7, 9
+"""Where each order begins and ends, in one go; what is no order is found as a word."""
+_BEAM: Final = re.compile(rf"b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\(([A-Z]{{2}}[0-9]{{0,3}})\))?")
 
 _SHIP: Final = rf"({'|'.join(TYPES)})([1-9][0-9]{{0,2}})?"
 _SETUP: Final = re.compile(rf"{_SHIP}{_END}|({_CELL})(?:\s*+-\s*+({_CELL}))?{_END}|({_WORD})")
@@ -51,6 +51,12 @@ _SHIP_WORD: Final = re.compile(_SHIP)
 _CELL_WORD: Final = re.compile(rf"{_CELL}(-.*)?")
 _LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*")
 _EMPTY: Final = "."
+_SCANS: Final = {"s" + name: cell for name, cell in CELLS.items()}
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub("", text) if "#" in text else text
+
 
 Placed = tuple[int, Fault]
 """A fault and where it stands in the text; what is missing stands behind everything."""
@@ -60,7 +66,7 @@ class Text:
     """What a player wrote, without comments; knows the line of each place."""
 
     def __init__(self, text: str) -> None:
-        self.text = _COMMENT.sub("", text) if "#" in text else text
+        self.text = _without_comments(text)
         self._line_ends: list[int] | None = None
 
     def fault(self, rule: str, token: str | None, message: Phrase, at: int | None = None) -> Placed:
@@ -80,27 +86,27 @@ def _refuse(faults: list[Placed]) -> Refused:
 # Setups
 
 
-@dataclass(slots=True)
 class _Named:
     """A ship as a text names it."""
 
-    token: str
-    code: str
-    number: int | None
-    at: int
-    mask: int = 0
-    broken: bool = False
-    """Whether something in its cells could not be read, so that its shape says nothing."""
+    def __init__(self, token: str, code: str, number: int | None, at: int, *, broken: bool = False) -> None:
+        self.token = token
+        self.code = code
+        self.number = number
+        self.at = at
+        self.mask = 0
+        self.broken = broken
+        """Whether something in its cells could not be read, so that its shape says nothing."""
 
 
-@dataclass(slots=True)
 class _Draft:
     """What could be read of a setup's text."""
 
-    ships: list[_Named]
-    faults: list[Placed]
-    whole: bool = True
-    """Whether every ship could be read, so that the fleet can be judged."""
+    def __init__(self) -> None:
+        self.ships: list[_Named] = []
+        self.faults: list[Placed] = []
+        self.whole = True
+        """Whether every ship could be read, so that the fleet can be judged."""
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
@@ -123,7 +129,7 @@ def _is_grids(read: Text) -> bool:
 
 
 def _read_list(read: Text) -> _Draft:
-    draft = _Draft([], [])
+    draft = _Draft()
     taken = 0
     ship: _Named | None = None
     for found in _SETUP.finditer(read.text):
@@ -159,7 +165,7 @@ def _read_list(read: Text) -> _Draft:
 
 
 def _read_grids(read: Text) -> _Draft:
-    draft = _Draft([], [])
+    draft = _Draft()
     ships: dict[str, _Named] = {}
     cell = 0
     rows = 0
@@ -301,7 +307,7 @@ class Orders(NamedTuple):
 
 def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
     """Judge the orders of one turn; raises `Refused` with all faults."""
-    return _Reading(setup, entitled, Text(text)).orders()
+    return _Reading(setup, entitled, text).orders()
 
 
 class _Reading:
@@ -316,17 +322,21 @@ class _Reading:
         "firing",
         "launches",
         "launching",
-        "read",
         "scans",
         "setup",
         "strikes",
+        "text",
+        "words",
     )
 
-    def __init__(self, setup: Setup, entitled: Entitled, read: Text) -> None:
+    def __init__(self, setup: Setup, entitled: Entitled, text: str) -> None:
         self.setup = setup
         self.entitled = entitled
-        self.read = read
-        self.faults: list[Placed] = []
+        self.text = text
+        self.words: list[str] = _ORDER.findall(_without_comments(text))
+        """The orders, as written until they are read, then in canonical text."""
+        self.faults: list[tuple[int, str, Phrase]] = []
+        """By the place of an order among all, with the rule that it breaks."""
         self.beams: list[tuple[tuple[int, int, int], int]] = []
         self.strikes: list[int] = []
         self.scans: list[int] = []
@@ -336,73 +346,95 @@ class _Reading:
         self.burning = self.firing = self.launching = 0
 
     def orders(self) -> Orders:
-        words = []
+        words, strikes, scans, allowed = self.words, self.strikes, self.scans, self.entitled
         conventional = 0
-        strikes, scans, allowed = self.strikes, self.scans, self.entitled
-        for found in _ORDER.finditer(self.read.text):
-            kind = found.lastindex
-            if kind == _STRIKE:
-                word = found[1]
+        for place, word in enumerate(words):
+            if word in CELLS:
                 strikes.append(CELLS[word])
                 conventional += 1
-                if conventional == allowed.conventional + 1:
-                    self._blame(found, "14", _strikes(allowed.conventional))
-            elif kind == _SCAN:
-                scans.append(CELLS[found[2]])
-                word = "s" + found[2]
-                if len(scans) == allowed.scans + 1:
-                    self._blame(found, "18", _scans(allowed.scans))
-            elif kind == _MISSILE:
-                strikes.append(CELLS[found[7]])
-                self._missile(found, found[6])
-                word = f"m{found[6]} {found[7]}"
-            elif kind == _KAMIKAZE:
-                strikes.append(CELLS[found[9]])
-                self._kamikaze(found, CELLS[found[8]])
-                word = f"k{found[8]} {found[9]}"
-            elif kind in (_BEAM, _NAMED_BEAM):
-                word = self._beam(found)
+            elif word in _SCANS:
+                scans.append(_SCANS[word])
             else:
-                word = found[0]
-                self._blame(found, "36", Phrase("`{word}` is no order", word=word))
-            words.append(word)
+                read = _READERS.get(word[0])
+                canonical = read(self, place, word) if read else None
+                if canonical:
+                    words[place] = canonical
+                else:
+                    self._blame(place, "36", Phrase("`{word}` is no order", word=word))
+        if conventional > allowed.conventional:
+            places = [place for place, word in enumerate(words) if word in CELLS]
+            self._blame(places[allowed.conventional], "14", _strikes(allowed.conventional))
+        if len(scans) > allowed.scans:
+            places = [place for place, word in enumerate(words) if word in _SCANS]
+            self._blame(places[allowed.scans], "18", _scans(allowed.scans))
         if self.faults:
-            raise _refuse(self.faults)
-        launches = tuple(self.launches)
-        return Orders(" ".join(words), tuple(self.beams), tuple(strikes), tuple(scans), launches, self.fired)
+            raise self._refusal()
+        text = " ".join(words)
+        return Orders(text, tuple(self.beams), tuple(strikes), tuple(self.scans), tuple(self.launches), self.fired)
 
-    def _blame(self, found: re.Match[str], rule: str, message: Phrase) -> None:
-        self.faults.append(self.read.fault(rule, found[0], message, found.start()))
+    def _blame(self, place: int, rule: str, message: Phrase) -> None:
+        self.faults.append((place, rule, message))
 
-    def _missile(self, found: re.Match[str], part: str) -> None:
+    def _refusal(self) -> Refused:
+        """All faults where the player wrote them."""
+        read = Text(self.text)
+        written = list(_ORDER.finditer(read.text))
+        return _refuse(
+            [
+                read.fault(rule, written[place][0], message, written[place].start())
+                for place, rule, message in self.faults
+            ]
+        )
+
+    # The other kinds of orders, and scans with a blank in them: the canonical text, or None for what is no order.
+
+    def scan(self, _place: int, word: str) -> str | None:
+        canonical = "s" + word[1:].lstrip()
+        if canonical not in _SCANS:
+            return None
+        self.scans.append(_SCANS[canonical])
+        return canonical
+
+    def missile(self, place: int, word: str) -> str | None:
+        part, cell = word[1:-3].strip(), word[-3:]
+        fitting = PARTS.get(part, 0)
+        if cell not in CELLS or (part and not fitting):
+            return None
+        self.strikes.append(CELLS[cell])
+        matching = fitting & self.entitled.missiles
         if not part:
-            self._blame(found, "37", Phrase("which missile? The part is never empty, even when one is left"))
-            return
-        matching = PARTS[part] & self.entitled.missiles
-        if not matching:
-            self._blame(found, "37", Phrase("no unfired missile of yours is at {part}", part=part))
+            self._blame(place, "37", Phrase("which missile? The part is never empty, even when one is left"))
+        elif not matching:
+            self._blame(place, "37", Phrase("no unfired missile of yours is at {part}", part=part))
         elif matching & (matching - 1):
             self._blame(
-                found,
+                place,
                 "37",
                 Phrase("{count} of your unfired missiles match {part}", count=matching.bit_count(), part=part),
             )
         else:
             ship = self.setup.owner[matching.bit_length() - 1]
             if self.firing >> ship & 1:
-                self._blame(found, "19", Phrase("{name} gives one missile strike a turn", name=self._name(ship)))
+                self._blame(place, "19", Phrase("{name} gives one missile strike a turn", name=self._name(ship)))
             self.firing |= 1 << ship
             self.fired |= matching
+        return f"m{part} {cell}"
 
-    def _kamikaze(self, found: re.Match[str], launch: int) -> None:
-        if not self.entitled.kamikazes >> launch & 1:
-            self._blame(found, "16", self._why_no_kamikaze(found[8], launch))
-            return
-        ship = self.setup.owner[launch]
-        if self.launching >> ship & 1:
-            self._blame(found, "19", Phrase("{name} gives one kamikaze strike a turn", name=self._name(ship)))
-        self.launching |= 1 << ship
-        self.launches.append(launch)
+    def kamikaze(self, place: int, word: str) -> str | None:
+        cell, target = word[1:-3].strip(), word[-3:]
+        if cell not in CELLS or target not in CELLS:
+            return None
+        launch = CELLS[cell]
+        self.strikes.append(CELLS[target])
+        if self.entitled.kamikazes >> launch & 1:
+            ship = self.setup.owner[launch]
+            if self.launching >> ship & 1:
+                self._blame(place, "19", Phrase("{name} gives one kamikaze strike a turn", name=self._name(ship)))
+            self.launching |= 1 << ship
+            self.launches.append(launch)
+        else:
+            self._blame(place, "16", self._why_no_kamikaze(cell, launch))
+        return f"k{cell} {target}"
 
     def _why_no_kamikaze(self, cell: str, launch: int) -> Phrase:
         owner = self.setup.owner[launch]
@@ -415,27 +447,30 @@ class _Reading:
             return Phrase("{cell} is destroyed", cell=cell)
         return Phrase("{name} gives no kamikaze strike this turn", name=ship.name)
 
-    def _beam(self, found: re.Match[str]) -> str:
-        first, last, name = found[3], found[4], found[5]
+    def beam(self, place: int, word: str) -> str | None:
+        found = _BEAM.fullmatch(word)
+        if not found:
+            return None
+        first, last, name = found.groups()
         line = LINES.get(first + last)
         if line is None:
             self._blame(
-                found,
+                place,
                 "3",
                 Phrase("{first} and {last} are not the ends of a line of three cells", first=first, last=last),
             )
-            return found[0]
+            return word
         targets, direction = line
         able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
         needed = len(able) > 1
         if name:
             able = [ship for ship in able if self._is_called(ship, name)]
         if len(able) != 1:
-            self._blame(found, *_why_no_beam(able, name))
-            return found[0]
+            self._blame(place, *_why_no_beam(able, name))
+            return word
         ship = able[0]
         if self.burning >> ship & 1:
-            self._blame(found, "19", Phrase("{name} fires its beam once a turn", name=self._name(ship)))
+            self._blame(place, "19", Phrase("{name} fires its beam once a turn", name=self._name(ship)))
         self.burning |= 1 << ship
         self.beams.append((targets, ship))
         return f"b{first}{last}({self._name(ship)})" if needed else f"b{first}{last}"
@@ -445,6 +480,15 @@ class _Reading:
 
     def _name(self, ship: int) -> str:
         return self.setup.ships[ship].name
+
+
+_READERS: Final[Mapping[str, Callable[[_Reading, int, str], str | None]]] = {
+    "s": _Reading.scan,
+    "b": _Reading.beam,
+    "m": _Reading.missile,
+    "k": _Reading.kamikaze,
+}
+"""By the letter that an order begins with, what reads it."""
 
 
 def _why_no_beam(able: list[int], name: str | None) -> tuple[str, Phrase]:

@@ -7,16 +7,14 @@ rules/spaceships.md "Ships". Everything asked of a set of cells is cached by tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations, product
-from typing import Final
+from typing import Final, NamedTuple
 
 from pbem.games.spaceships.space import ADJACENT, EVERYWHERE, SIDE, cells, directions, extents, stride
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(NamedTuple):
     """A type of ship as the rule book lists it."""
 
     code: str
@@ -46,8 +44,7 @@ TYPES: Final = {
 """By code, in fleet order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ship:
+class Ship(NamedTuple):
     """One ship of a player: its name as the fleet is numbered (ruling 6), its type's code and its cells."""
 
     name: str

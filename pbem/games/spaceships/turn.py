@@ -6,12 +6,11 @@ text of players. Implements rulings 13-34 of Spaceships, rules/spaceships.md "A 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbem.games import Result
 from pbem.games.spaceships.notation import Entitled
-from pbem.games.spaceships.ships import TYPES, lines_of_fire, strikes
+from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
 
 if TYPE_CHECKING:
@@ -39,8 +38,7 @@ class Side(NamedTuple):
         return (self.setup.cells & ~self.destroyed).bit_count()
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A position: both sides at the start of the turn that is due."""
 
     options: Options
@@ -66,34 +64,28 @@ class State:
 
 def begin(options: Options, setups: tuple[Setup, Setup]) -> State:
     """The position before turn 1."""
-    one, two = (Side(setup, 0, 0, 0, entitle(setup, 0, 0, 0, 1)) for setup in setups)
+    one, two = (Side(setup, 0, 0, 0, entitle(setup, setup.cells, 0, 0, 1)) for setup in setups)
     return State(options, 1, (one, two))
 
 
-def entitle(setup: Setup, destroyed: int, fired: int, burnt_out: int, scans: int) -> Entitled:
+def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int) -> Entitled:
     """What a side may do in a turn that starts like this; `scans` if it has a scanner (rulings 14-18)."""
-    undamaged = ~destroyed
     live = setup.missiles & undamaged & ~fired
     conventional = kamikazes = 0
     beams = []
-    scanner = False
-    for place, ship in enumerate(setup.ships):
-        left = ship.mask & undamaged
+    for place, (_, code, mask) in enumerate(setup.ships):
+        left = mask & undamaged
         if not left:
             continue
-        code = ship.code
-        given = strikes(code, left)
-        conventional += given
-        if code == "DS" and not burnt_out >> place & 1:
-            beams.append((place, lines_of_fire(left)))
-        if code in _SCANNERS:
-            scanner = True
-        if not given and not left & live and code != "LS":
+        if code == "DS":
+            conventional += 1
+            if not burnt_out >> place & 1:
+                beams.append((place, lines_of_fire(left)))
+        elif given := pairs(left):
+            conventional += given
+        elif not left & live and code != "LS":
             kamikazes |= left
-    return Entitled(conventional, live, kamikazes, tuple(beams), scans if scanner else 0)
-
-
-_SCANNERS = frozenset(kind.code for kind in TYPES.values() if kind.scanner)
+    return Entitled(conventional, live, kamikazes, tuple(beams), scans if setup.scanners & undamaged else 0)
 
 
 def first_to_report(options: Options, turn: int) -> int:
@@ -104,87 +96,102 @@ def first_to_report(options: Options, turn: int) -> int:
 class _Field:
     """One side while a turn is resolved."""
 
-    __slots__ = ("before", "burnt_out", "destroyed", "fired", "seat", "setup", "snapshot", "told")
+    __slots__ = ("before", "burnt_out", "fired", "owner", "seat", "setup", "ships", "snapshot", "told", "undamaged")
 
     def __init__(self, seat: int, side: Side, orders: Orders) -> None:
         self.seat = seat
-        self.setup = side.setup
-        self.before = side.destroyed
-        self.destroyed = side.destroyed
+        self.setup = setup = side.setup
+        self.owner = setup.owner
+        self.ships = setup.ships
+        self.before = undamaged = setup.cells & ~side.destroyed
         for launch in orders.launches:
-            self.destroyed |= 1 << launch
-        self.fired = side.fired | orders.fired
+            undamaged &= ~(1 << launch)
+        self.undamaged = undamaged
+        self.fired = fired = side.fired | orders.fired
         self.burnt_out = side.burnt_out
         # Ruling 20: noted for both sides before anything is reported.
-        self.snapshot = self.setup.missiles & ~self.destroyed & ~self.fired
+        self.snapshot = setup.missiles & undamaged & ~fired
         # Ships whose destruction was reported in this turn, as bits by their place in the fleet.
         self.told = 0
 
 
 def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
     """Play one turn; total on judged orders of both seats."""
-    fields = [_Field(seat, state.sides[seat - 1], orders[seat]) for seat in (1, 2)]
+    options, number, sides, _ = state
+    fields = [_Field(seat, sides[seat - 1], orders[seat]) for seat in (1, 2)]
     reports: list[Report] = []
-    first = first_to_report(state.options, state.turn)
+    first = first_to_report(options, number)
     for seat in (first, 3 - first):
         _report_all(fields[seat - 1], fields[2 - seat], orders[seat], reports)
-    one, two = (_next_side(field) for field in fields)
-    after = State(state.options, state.turn + 1, (one, two))
-    if _is_over(state, after, orders):
-        scores = after.scores
-        winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
-        after = State(state.options, state.turn, (one, two), Result(winner, scores))
-    return after, reports
+    one, two = fields
+    after = _next_side(one), _next_side(two)
+    if not _is_over(sides, fields, orders):
+        return State(options, number + 1, after), reports
+    scores = one.undamaged.bit_count(), two.undamaged.bit_count()
+    winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
+    return State(options, number, after, Result(winner, scores)), reports
+
+
+_EMPTY = {
+    (seat, kind): [{"seat": seat, "kind": kind, "cell": name, "result": result} for name in NAMES]
+    for seat in (1, 2)
+    for kind, result in (("beam", "miss"), ("strike", "miss"), ("scan", "none"))
+}
+"""By the seat and the kind of a report, for each cell: that nothing is there. Every report begins as a copy."""
 
 
 def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report]) -> None:
     """One side's reports in their order (ruling 21)."""
-    for targets, ship in orders.beams:
-        _beam(own, other, targets, ship, reports)
-    seat = own.seat
-    ships = other.setup.cells
-    for target in orders.strikes:
-        if ships >> target & 1:
-            reports.append(_strike(own, other, "strike", target))
-        else:
-            reports.append({"seat": seat, "kind": "strike", "cell": NAMES[target], "result": "miss"})
-    for target in orders.scans:
-        result = _scan(other, target)
-        reports.append({"seat": seat, "kind": "scan", "cell": NAMES[target], "result": result})
-    reports.extend(_kamikaze_death(own, other, launch) for launch in orders.launches)
+    _, beams, targets, scans, launches, _ = orders
+    for line, ship in beams:
+        _beam(own, other, line, ship, reports)
+    owner = other.owner
+    strike, scan = _EMPTY[own.seat, "strike"], _EMPTY[own.seat, "scan"]
+    reports += [
+        strike[target].copy() if owner[target] < 0 else _hit(own, other, strike[target], target) for target in targets
+    ]
+    for target in scans:
+        report = scan[target].copy()
+        if owner[target] >= 0:
+            report["result"] = "ship" if other.undamaged >> target & 1 else "destroyed"
+        reports.append(report)
+    reports += [_kamikaze_death(own, other, launch) for launch in launches]
 
 
 def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, reports: list[Report]) -> None:
-    first, middle, last = (_strike(own, other, "beam", target) for target in targets)
+    beam = _EMPTY[own.seat, "beam"]
+    first, middle, last = [
+        beam[target].copy() if other.owner[target] < 0 else _hit(own, other, beam[target], target)
+        for target in targets
+    ]
     reports += (first, middle, last)
     # Ruling 29: a duplicate hit is no hit here.
     if first["result"] == "hit" and last["result"] == "hit":
         own.burnt_out |= 1 << ship
 
 
-def _strike(own: _Field, other: _Field, kind: str, target: int) -> dict[str, Any]:
-    """A strike of one side on a cell of the other, and what comes of it (rulings 22-24, 27)."""
-    report: dict[str, Any] = {"seat": own.seat, "kind": kind, "cell": NAMES[target], "result": "miss"}
-    setup = other.setup
-    owner = setup.owner[target]
-    if owner < 0:
-        return report
-    ship = setup.ships[owner]
+def _hit(own: _Field, other: _Field, empty: Report, target: int) -> Report:
+    """A strike of one side on a ship of the other, and what comes of it (rulings 22-24, 27)."""
+    owner = other.owner[target]
     struck = 1 << target
-    report["result"] = "duplicate hit" if other.destroyed & struck else "hit"
+    undamaged = other.undamaged
+    report = empty.copy()
+    report["result"] = "hit" if undamaged & struck else "duplicate hit"
+    ship = other.ships[owner].mask
     if other.snapshot & struck:
-        struck |= ADJACENT[target] & ship.mask & ~other.before
+        struck |= ADJACENT[target] & ship & other.before
         report["explosions"] = names(struck)
-    fresh = struck & ~other.destroyed
-    other.destroyed |= struck
-    if fresh and not ship.mask & ~other.destroyed:
-        _tell_destruction(report, own, other, owner)
+    fresh = undamaged & struck
+    if fresh:
+        other.undamaged = undamaged ^ fresh
+        if not ship & other.undamaged:
+            _tell_destruction(report, own, other, owner)
     return report
 
 
 def _tell_destruction(report: dict[str, Any], own: _Field, other: _Field, place: int) -> None:
     """Add the destruction of the other side's ship, and the own side's flashcube data for it."""
-    ship = other.setup.ships[place]
+    ship = other.ships[place]
     other.told |= 1 << place
     report["destroyed"] = {"ship": ship.name, "cells": names(ship.mask)}
     report["flashcube"] = [_flash(own, cell) for cell in cells(ship.mask)]
@@ -192,36 +199,36 @@ def _tell_destruction(report: dict[str, Any], own: _Field, other: _Field, place:
 
 def _flash(side: _Field, cell: int) -> dict[str, Any]:
     """Flashcube data for one cell (ruling 28)."""
-    owner = side.setup.owner[cell]
+    owner = side.owner[cell]
     if owner < 0:
         return {"cell": NAMES[cell], "ship": None}
-    destroyed = bool(side.destroyed >> cell & 1)
-    return {"cell": NAMES[cell], "ship": side.setup.ships[owner].name, "destroyed": destroyed}
-
-
-def _scan(other: _Field, target: int) -> str:
-    if not other.setup.cells >> target & 1:
-        return "none"
-    return "destroyed" if other.destroyed >> target & 1 else "ship"
+    return {"cell": NAMES[cell], "ship": side.ships[owner].name, "destroyed": not side.undamaged >> cell & 1}
 
 
 def _kamikaze_death(own: _Field, other: _Field, launch: int) -> dict[str, Any]:
     report: dict[str, Any] = {"seat": own.seat, "kind": "kamikaze death", "cell": NAMES[launch]}
-    place = own.setup.owner[launch]
-    if not own.told >> place & 1 and not own.setup.ships[place].mask & ~own.destroyed:
+    place = own.owner[launch]
+    if not own.told >> place & 1 and not own.ships[place].mask & own.undamaged:
         _tell_destruction(report, other, own, place)
     return report
 
 
 def _next_side(field: _Field) -> Side:
-    setup, destroyed, fired, burnt_out = field.setup, field.destroyed, field.fired, field.burnt_out
-    scans = max(1, (destroyed & ~field.before).bit_count())
-    return Side(setup, destroyed, fired, burnt_out, entitle(setup, destroyed, fired, burnt_out, scans))
+    setup, undamaged, fired, burnt_out = field.setup, field.undamaged, field.fired, field.burnt_out
+    scans = max(1, (field.before ^ undamaged).bit_count())
+    entitled = entitle(setup, undamaged, fired, burnt_out, scans)
+    return Side(setup, setup.cells ^ undamaged, fired, burnt_out, entitled)
 
 
-def _is_over(before: State, after: State, orders: Mapping[int, Orders]) -> bool:
+def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int, Orders]) -> bool:
     """Rulings 30 and 31."""
-    return not all(after.scores) or any(_gives_up(before.sides[seat - 1].entitled, orders[seat]) for seat in (1, 2))
+    one, two = after
+    return (
+        not one.undamaged
+        or not two.undamaged
+        or _gives_up(before[0].entitled, orders[1])
+        or _gives_up(before[1].entitled, orders[2])
+    )
 
 
 def _gives_up(entitled: Entitled, orders: Orders) -> bool:
