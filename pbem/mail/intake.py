@@ -246,8 +246,6 @@ class _Door(asyncio.Protocol):
         address = str(peer[0]) if isinstance(peer, tuple) else ""
         if self._intake.admits(address):
             session = self._session()
-            # What asyncio reads at once: 256 KiB, where the system's allocator maps and unmaps memory for each line.
-            transport.max_size = CHUNK
             transport.set_protocol(session)
             session.admitted(address, transport)
             return
