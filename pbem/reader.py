@@ -329,6 +329,7 @@ class Worker:
         self._socket: socket.socket | None = None
         self._received = bytearray()
         self._asked = _Batch([])
+        self._beside: Worker | None = None
         self._started = False
         self._start()
 
@@ -418,6 +419,8 @@ class Worker:
     def close(self) -> None:
         """End the worker."""
         self._end("")
+        if self._beside is not None:
+            self._beside.close()
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -448,9 +451,13 @@ class Worker:
         if self._socket is not None:
             self._socket.close()
         self._process = self._socket = None
+        self._asked.lost()
 
     def _ask(self, request: _Request) -> _Reply:
-        self._complete(self._asked)  # its answers come first
+        if self._asked.frames:
+            # Who asks by the way holds up others meanwhile, and waits for no letters but its own.
+            self._beside = self._beside or Worker(self._limits)
+            return self._beside._ask(request)  # noqa: SLF001 - another worker
         batch = _Batch([request])
         self._complete(batch)
         (reply,) = batch.replies

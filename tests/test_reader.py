@@ -129,6 +129,18 @@ def test_what_is_asked_by_the_way_disturbs_nothing(worker: Worker) -> None:
     assert len(worker.found()) == 1
 
 
+def test_who_asks_by_the_way_waits_for_no_other_letter() -> None:
+    """The desk asks so in its transaction: whatever strangers' letters are read meanwhile must not hold that up."""
+    with closing(Worker(Limits())) as worker:
+        stuck = pid(worker)
+        os.kill(stuck, signal.SIGSTOP)
+        worker.ask(asked([SMALL, SMALL + b"2\r\n"], None), "play.example")
+        assert worker.read(SMALL + b"other\r\n").sender == "anna@mail.example"
+        os.kill(stuck, signal.SIGCONT)
+        assert [isinstance(one.letter, Letter) for one in worker.found()] == [True, True]
+        assert pid(worker) == stuck
+
+
 def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
     with closing(Worker(ROOMY)) as worker:
         worker.ask(asked([SMALL, big(35_000_000), SMALL + b"3\r\n"], None), "play.example")

@@ -143,16 +143,17 @@ class _Replies(asyncio.BufferedProtocol):
     """
 
     def __init__(self) -> None:
-        self._room = bytearray(ROOM)
+        # A view: under TLS asyncio fills it by slices, and a slice of a bytearray is a copy.
+        self._room = memoryview(bytearray(ROOM))
         self._heard = bytearray()
         self._waiter: asyncio.Future[None] | None = None
         self._lost: Exception | None = None
 
-    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 - as asyncio calls it
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - as asyncio calls it
         return self._room
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._heard += memoryview(self._room)[:nbytes]
+        self._heard += self._room[:nbytes]
         self._tell()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -348,14 +348,17 @@ class Deliverer:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+        await self._leave()  # what came of the last ones while others were noted
         await self._transport.rest()
 
     async def _leave(self) -> None:
+        """Note what came of letters, until nothing more came meanwhile, and give back what is in hand."""
         try:
+            while self._fates:
+                await self._exchange()
             if self._in_hand:
                 await self._run(self._outbox.give_back, [row.id for row in self._in_hand])
                 self._in_hand.clear()
-            await self._exchange()
         except Exception:
             # What is leased waits again at the next start.
             log.exception("outbox trouble")

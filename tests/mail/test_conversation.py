@@ -14,6 +14,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
 from pbem.config import Duration
 from pbem.config import Smarthost as SmarthostConfig
+from pbem.mail.conversation import _Replies
 from pbem.mail.delivery import Permanent, Smarthost, Temporary
 
 if TYPE_CHECKING:
@@ -335,3 +336,15 @@ def test_letters_go_over_a_secured_connection_of_somebody_who_logged_in(
         assert vault.taken == ([] if password == "wrong" else [(True, RAW), (True, RAW)])
 
     asyncio.run(main())
+
+
+def test_replies_that_come_as_several_records_at_once_are_all_heard() -> None:
+    """Under TLS asyncio fills the room record by record, each through a slice of what is left."""
+    replies = _Replies()
+    room = replies.get_buffer(-1)
+    filled = 0
+    for record in (b"250 first\r\n", b"550 second\r\n"):
+        room[filled:][: len(record)] = record
+        filled += len(record)
+    replies.buffer_updated(filled)
+    assert [replies.next(), replies.next(), replies.next()] == [(250, "first"), (550, "second"), None]

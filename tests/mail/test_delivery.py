@@ -448,6 +448,22 @@ def test_what_is_in_hand_at_the_end_waits_as_if_it_had_never_been_taken(tmp_path
     slowly(tmp_path, 100, scene)
 
 
+def test_what_is_taken_at_the_end_while_another_is_noted_is_noted_too(tmp_path: Path) -> None:
+    async def scene(post: Post, slow: Slow) -> None:
+        async def slow_disk(call: Callable[..., Any], /, *arguments: Any) -> Any:
+            slow.free.add("p1@example.org")
+            await asyncio.sleep(0.05)
+            return call(*arguments)
+
+        await post.until(lambda: len(slow.begun) == 2)
+        post.deliverer._run = slow_disk
+        post.deliverer.stop()
+        slow.free.add("p0@example.org")
+        await post.until(lambda: post.outbox.count("delivered") == 2)
+
+    slowly(tmp_path, 2, scene)
+
+
 def test_a_letter_that_cannot_be_opened_stays_out_of_the_others_way(tmp_path: Path) -> None:
     async def scene(post: Post) -> None:
         for number in range(1, 4):
