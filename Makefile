@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-browser check lock bench clean
+.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons check lock bench clean
 
 venv: .venv/ready
 
@@ -24,13 +24,33 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# On two cores at once; what shares a costly fixture stays together.
+# On two cores at once; what shares a costly fixture stays together. Compiled once, not by each process that a test starts.
 test: check
+	$(BIN)/python -m compileall -q pbem
 	$(BIN)/pytest -n 2 --dist loadscope -m "not long and not browser"
 
 # Minutes, not seconds: everything in `test` and what is marked long.
 test-long: check
 	$(BIN)/pytest -m "not browser"
+
+# As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
+CLONE_USER ?=
+
+test-clone:
+	PYTHON="$(PYTHON)" CLONE_USER="$(CLONE_USER)" .ci/clone
+
+# The same on each Python that is here, of those that are supported.
+test-pythons:
+	for python in 3.11 3.12 3.13 3.14; do \
+		if "python$$python" --version >/dev/null 2>&1; then PYTHON="python$$python" CLONE_USER="$(CLONE_USER)" .ci/clone || exit 1; \
+		else echo "---- python$$python is not here: left out"; fi; \
+	done
+
+# Odd mail of somebody else's beside our own: all .eml and .mbox below CORPORA=folder.
+test-corpora:
+	@test -d "$(CORPORA)" || { echo "Name a folder with odd mail: make test-corpora CORPORA=folder" >&2; exit 2; }
+	@$(MAKE) --no-print-directory venv
+	$(BIN)/pytest -m "odd and not long" --corpora="$(CORPORA)"
 
 # The pages and the HTML of letters in headless Chromium: Debian's, installed if it is not there.
 test-browser: venv

@@ -49,7 +49,7 @@ def _fill(table: Table, matches: int) -> None:
         for name in ("matches", "seats", "entries", "submissions"):
             columns = [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
             number = "number" if name == "matches" else "match"
-            values = {number: "more.n", "token": f"{name}.token || '.' || more.n"}
+            values = {number: "more.n"}
             database.execute(
                 FILL.format(
                     table=name,

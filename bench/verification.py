@@ -19,12 +19,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from bench import servers
 from bench.measure import Goal, Part, alternate, ratio_goal
 from bench.table import ORDERS, Table, bundle
-from pbem.desk.forms import Letters
 from pbem.games import rules
 from pbem.identity import judge, parse_key, ssh
 from pbem.mail.letter import read
-from pbem.match.bundle import read as read_bundle
-from pbem.match.verify import verify
+from pbem.proof.bundle import read as read_bundle
+from pbem.proof.signed_letters import VOCABULARY, Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,11 +97,11 @@ def _letters(rounds: int) -> Part:
         raws = [letter(sign(orders(number))) for number in range(LETTERS)]
         keys = [parse_key(KEYS[name])]
         letters = [read(raw) for raw in raws]
-        assert all(judge(one, keys, SERVER).kind == "valid" for one in letters)
+        assert all(judge(one, keys, SERVER, words=VOCABULARY).kind == "valid" for one in letters)
 
         def judged(letters: list = letters, keys: list = keys) -> None:
             for one in letters:
-                judge(one, keys, SERVER)
+                judge(one, keys, SERVER, words=VOCABULARY)
 
         contestants[name] = lambda judged=judged: _a_second(judged)
     part = Part("Signed letters verified", "letters a second")
