@@ -2,22 +2,41 @@
 
 Here lives finding the one signature of a letter and the text that it may cover; each format verifies in a
 module of its own. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the
-named player, and no others are tried. Implements protocol.md, "Identity".
+named player, and no others are tried, and the words by which a form is found.
+
+At receipt, when the time is handed in, more is refused than later: what will not hold for good, and at registration
+what is costly. What was accepted once is verified without a time, so that neither a new rule nor today's date makes
+an old match unreadable; only keys and signatures that prove nothing (Ed25519 points of small order, RSA exponents of
+1) are refused always. That everybody reads the same in what was signed, `pbem.proof.signed_letters` sees to, where
+MIME is read. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.identity import ed25519, minisign, openpgp, smime, ssh
-from pbem.identity.verdict import STATES, BadKey, BadSignature, Format, Key, Kind, Part, Signable, State, Verdict
+from pbem.identity.verdict import (
+    STATES,
+    BadKey,
+    BadSignature,
+    Format,
+    Key,
+    Kind,
+    Part,
+    Signable,
+    State,
+    Verdict,
+    Vocabulary,
+)
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import datetime
 
 __all__ = [
@@ -31,19 +50,15 @@ __all__ = [
     "Signable",
     "State",
     "Verdict",
+    "Vocabulary",
     "judge",
     "parse_key",
     "readings",
 ]
 
-_STARTS = 4
+_STARTS = 6
 """How many lines that look like the start of a signed form are tried."""
 
-_FORM = re.compile(
-    r"^[^\S\n]*(orders|setup|register|confirm|new|accept|decline|clear|preview|press|resign|key|address)\b",
-    re.I | re.M,
-)
-_FIELDS = frozenset({"server", "player", "prev", "rev", "challenge", "fingerprint", "proof"})
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
 _SMART = str.maketrans(
@@ -85,7 +100,10 @@ class _Signature(Protocol):
         """Whether it names this key; a hint that saves work, and no more."""
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes and the standing of the key, or None."""
+        """The signed bytes and the standing of the key, or None.
+
+        At receipt, which is `at`, raises `BadSignature` for what will not last.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +146,21 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     return ssh.parse(text)
 
 
-def judge(
+def judge(  # noqa: PLR0913 - each is of another room
     letter: Signable,
     keys: Sequence[Key],
     server: str,
     *,
+    words: Vocabulary,
     namespace: str | None = None,
     at: datetime | None = None,
 ) -> Verdict:
     """Say who signed this letter, trying only the keys offered.
 
-    The namespace of an SSH signature must be `pbem@<server>`, or `namespace` where one is given. `at` is when the
-    letter was received: a key that had expired by then does not count. Without it the keys count as the caller
-    pinned them, which is for checking again what was received at an unknown time. Never raises.
+    `words` are those by which a form is found beneath a greeting. The namespace of an SSH signature must be
+    `pbem@<server>`, or `namespace` where one is given. `at` is when the letter was received: a key that had expired
+    by then does not count, and a signature that would not hold for good is refused. Without it the keys count as the
+    caller pinned them, which is for checking again what was received at an unknown time. Never raises.
     """
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
@@ -151,12 +171,12 @@ def judge(
     if block.fault:
         return Verdict("refused", block.fault, block.format)
     if block.format == "ssh":
-        return _judge_ssh(block, keys, namespace or f"pbem@{server}")
+        return _judge_ssh(block, keys, words, namespace or f"pbem@{server}")
     assert block.format is not None
-    return _judge(block, block.format, keys, at)
+    return _judge(block, block.format, keys, words, at)
 
 
-def _judge_ssh(block: _Block, keys: Sequence[Key], namespace: str) -> Verdict:
+def _judge_ssh(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str) -> Verdict:
     assert isinstance(block.armor, str)
     try:
         signature = ssh.read(block.armor)
@@ -179,13 +199,13 @@ def _judge_ssh(block: _Block, keys: Sequence[Key], namespace: str) -> Verdict:
             Phrase("The signature is by the key {name}, which is none of yours here.", name=name),
             "ssh",
         )
-    for message in _candidates(block):
+    for message in _candidates(block, words):
         if ssh.verify(signature, key, message):
             return _graded(key, key.state, message, block)
     return Verdict("bad", _diagnosis(block), "ssh")
 
 
-def _judge(block: _Block, kind: Format, keys: Sequence[Key], at: datetime | None) -> Verdict:
+def _judge(block: _Block, kind: Format, keys: Sequence[Key], words: Vocabulary, at: datetime | None) -> Verdict:
     try:
         signature = _read(kind, block.armor)
     except BadSignature as error:
@@ -208,13 +228,16 @@ def _judge(block: _Block, kind: Format, keys: Sequence[Key], at: datetime | None
             "refused", Phrase("The S/MIME signature carries a text of its own beside the one it stands under."), kind
         )
     else:
-        messages = list(_candidates(block))
-    for key in named:
-        for message in messages:
-            found = signature.covers(key, message, at)
-            if found is not None:
-                signed, state = found
-                return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+        messages = list(_candidates(block, words))
+    try:
+        for key in named:
+            for message in messages:
+                found = signature.covers(key, message, at)
+                if found is not None:
+                    signed, state = found
+                    return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+    except BadSignature as error:
+        return Verdict(error.kind, error.reason, kind)
     return Verdict("bad", _diagnosis(block), kind)
 
 
@@ -276,7 +299,7 @@ def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, Phrase]]:
     ]
 
 
-def _candidates(block: _Block) -> Iterator[bytes]:
+def _candidates(block: _Block, words: Vocabulary) -> Iterator[bytes]:
     text = block.text
     if block.way == "entity":
         assert isinstance(text, bytes)
@@ -285,18 +308,18 @@ def _candidates(block: _Block) -> Iterator[bytes]:
         yield from dict.fromkeys((lines, text, lines + b"\r\n", bare))
     elif block.way == "clear":
         assert isinstance(text, str)
-        yield from _clear_readings(text)
+        yield from _clear_readings(text, words)
     else:
         if isinstance(text, bytes):
             yield text
             text = text.decode("utf-8", "replace")
-        yield from readings(text or "")
+        yield from readings(text or "", words)
 
 
-def _clear_readings(text: str) -> Iterator[bytes]:
+def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
     seen = set()
-    for reading in readings(re.sub(r"^- ", "", text, flags=re.M)):
+    for reading in readings(re.sub(r"^- ", "", text, flags=re.M), words):
         lines = re.split(rb"\r\n|\n", reading)
         message = b"\r\n".join(line.rstrip(b" \t\r") for line in lines)
         for data in (message.removesuffix(b"\r\n"), message):
@@ -485,7 +508,7 @@ def _places(text: str, mark: str) -> Iterator[int]:
         at = text.find(mark, at + len(mark))
 
 
-def readings(text: str) -> Iterator[bytes]:
+def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Give the texts that a player may have signed before mail programs changed them, the likeliest first.
 
     The text as it came; then, from its start and from each line that begins a form: blanks at line ends,
@@ -495,16 +518,23 @@ def readings(text: str) -> Iterator[bytes]:
     player's key signed verify, and commands are read from those bytes alone.
     """
     seen = set()
-    starts = [0, *(match.start(1) for match in _FORM.finditer(text))]
-    for start in starts[: _STARTS + 1]:
-        for repaired in _repairs(text[start:]):
+    starts = [0, *(match.start(1) for match in islice(_opening(words).finditer(text), _STARTS))]
+    for start in starts:
+        for repaired in _repairs(text[start:], words.fields):
             data = repaired.encode("utf-8", "replace")
             if data not in seen:
                 seen.add(data)
                 yield data
 
 
-def _repairs(text: str) -> Iterator[str]:
+@cache
+def _opening(words: Vocabulary) -> re.Pattern[str]:
+    """How a line begins that begins a form."""
+    names = sorted({name.partition(" ")[0] for name in words.commands})
+    return re.compile(rf"^[^\S\n]*({'|'.join(map(re.escape, names))})\b", re.I | re.M)
+
+
+def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
     yield text
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     yield plain
@@ -513,10 +543,10 @@ def _repairs(text: str) -> Iterator[str]:
         del clean[0]
     while clean and not clean[-1]:
         del clean[-1]
-    layouts = [*_layouts(clean), *_flowed(plain)]
+    layouts = [*_layouts(clean, fields), *_flowed(plain)]
     smart = [line.translate(_SMART) for line in clean]
     if smart != clean:
-        layouts += _layouts(smart)
+        layouts += _layouts(smart, fields)
     for lines in layouts:
         for line_end in ("\n", "\r\n"):
             whole = line_end.join(lines)
@@ -539,22 +569,22 @@ def _flowed(text: str) -> list[list[str]]:
     return [found for found in (stuffed, joined) if found != lines]
 
 
-def _layouts(clean: list[str]) -> list[list[str]]:
+def _layouts(clean: list[str], fields: Collection[str]) -> list[list[str]]:
     dense = [line.strip() for line in clean if line]
-    head, body, tail = _form(dense)
+    head, body, tail = _form(dense, fields)
     return [clean, dense, [*head, *body, *tail], [*head, *_unwrapped(body), *tail], [*head, " ".join(body), *tail]]
 
 
-def _form(lines: list[str]) -> tuple[list[str], list[str], list[str]]:
+def _form(lines: list[str], fields: Collection[str]) -> tuple[list[str], list[str], list[str]]:
     """Break a form at its keywords: first line and fields, body, `end`."""
     text = "\n".join(lines)
     tail: list[str] = []
     if (closed := re.search(r"\s(end)$", text, re.I)) is not None:
         text, tail = text[: closed.start()], [closed[1]]
     words = list(re.finditer(r"\S+", text))
-    at = next((at for at, word in enumerate(words) if word[0].lower() in _FIELDS), len(words))
+    at = next((at for at, word in enumerate(words) if word[0].lower() in fields), len(words))
     head = [" ".join(word[0] for word in words[:at])]
-    while at < len(words) and words[at][0].lower() in _FIELDS:
+    while at < len(words) and words[at][0].lower() in fields:
         head.append(" ".join(word[0] for word in words[at : at + 2]))
         at += 2
     if len(head) == 1:

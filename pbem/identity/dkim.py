@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import dkim
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from dkim.util import InvalidTagValueList, parse_tag_value
 
+from pbem.identity import ed25519_points
 from pbem.identity.verdict import Verdict
 from pbem.phrase import Phrase
 
@@ -275,9 +274,9 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
 
 def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[Any, int]:
     if kind == b"ed25519":
-        if len(public) != 32:
+        if not ed25519_points.is_sound(public):
             raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
-        return _Ed25519(Ed25519PublicKey.from_public_bytes(public)), 256
+        return _Ed25519(public), 256
     try:
         key = load_der_public_key(public)
     except ValueError as error:
@@ -302,16 +301,12 @@ def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[Any, int]
 class _Ed25519:
     """An Ed25519 key (RFC 8463) in the shape in which dkimpy uses PyNaCl's; remembers whether it held."""
 
-    def __init__(self, key: Ed25519PublicKey) -> None:
+    def __init__(self, key: bytes) -> None:
         self._key = key
         self.held = False
 
     def verify(self, message: bytes, signature: bytes) -> None:
-        try:
-            self._key.verify(signature, message)
-        except InvalidSignature:
-            return
-        self.held = True
+        self.held = ed25519_points.holds(self._key, signature, message)
 
 
 def _held(letter: Received, signature: Signature, kind: bytes, key: Any, bits: int) -> bool:

@@ -12,10 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
+from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -41,6 +42,8 @@ def parse(data: str) -> Key:
         raise BadKey(
             Phrase("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
         )
+    if not is_sound(key.public_bytes_raw()):
+        raise BadKey(WEAK)
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
     return Key("ed25519", key.public_bytes_raw().hex(), pem)
 
@@ -59,11 +62,7 @@ class Signature:
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
         """The signed bytes; None when the signature does not hold."""
-        try:
-            Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.fingerprint)).verify(self.signature, message)
-        except InvalidSignature:
-            return None
-        return message, "pinned"
+        return (message, "pinned") if holds(bytes.fromhex(key.fingerprint), self.signature, message) else None
 
 
 def read(data: bytes | str) -> Signature:

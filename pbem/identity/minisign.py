@@ -12,9 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
+from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -50,6 +48,8 @@ def parse(data: str) -> Key:
     raw = base64.b64decode(public)
     if raw[:2] != b"Ed":
         raise BadKey(Phrase("Only the Ed25519 keys of minisign are known."))
+    if not is_sound(raw[10:]):
+        raise BadKey(WEAK)
     return Key("minisign", public, public, comment)
 
 
@@ -77,23 +77,15 @@ class Signature:
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
         """The signed bytes; None when the signature, or that over the trusted comment, does not hold."""
-        public = Ed25519PublicKey.from_public_bytes(base64.b64decode(key.public)[10:])
+        public = base64.b64decode(key.public)[10:]
         data = hashlib.blake2b(message).digest() if self.prehashed == b"ED" else message
-        if not _holds(public, self.signature, data):
+        if not holds(public, self.signature, data):
             return None
         if self.whole is not None and not any(
-            _holds(public, self.whole, self.signature + comment) for comment in self.comments
+            holds(public, self.whole, self.signature + comment) for comment in self.comments
         ):
             return None
         return message, "pinned"
-
-
-def _holds(public: Ed25519PublicKey, signature: bytes, data: bytes) -> bool:
-    try:
-        public.verify(signature, data)
-    except InvalidSignature:
-        return False
-    return True
 
 
 def read(text: str) -> Signature:

@@ -1,10 +1,11 @@
 """OpenPGP keys and signatures: certificates pinned whole, one detached or clear-signed signature at a time.
 
 Here live bytes and keys alone: which text of a letter is signed is for `judge` to find. The cryptography is
-Sequoia's; packets are counted here before it sees them, so that nothing compressed or encrypted is ever
-unpacked. Sequoia judges a key at the signature's own date, therefore expiry and revocation are judged here, at
-receipt. Implements RFC 9580 sections 6 and 7 and RFC 3156; what is refused beyond them follows protocol.md,
-"Identity".
+Sequoia's; packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever
+unpacked, and nothing costly tried. Sequoia judges a key at the signature's own date, and by today's clock only
+whether the signature has expired or is yet to be made, and which revocations count. Therefore expiry and revocation
+of keys are judged here, at receipt, and what will not last is refused there. Implements RFC 9580 sections 6 and 7 and
+RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.identity.costs import check_rsa
+from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
+from pbem.identity.openpgp_packets import DSA, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
+from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pysequoia import Cert, Sig
     from pysequoia.packet import Packet
@@ -35,10 +40,13 @@ KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _KEY_BYTES = (
     48 * 1024
 )  # keys stand in every transcript; photographs and strangers' certifications do not belong there
+_SUBKEYS, _USER_IDS, _SIGNATURES = 20, 50, 200  # in one key; Sequoia tries each signature that it finds astray
+_AHEAD = timedelta(minutes=30)  # more Sequoia does not let pass
 _SECRET = frozenset({5, 7})
 _OF_A_KEY = frozenset({2, 6, 10, 12, 13, 14, 17, 21})
 _VERSIONS = frozenset({4, 6})
 _HEADER = re.compile(r"\s*[A-Za-z-]{1,20}: ")
+_LONG = Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
 _Value = TypeVar("_Value")
 
 
@@ -67,38 +75,6 @@ def _unarmored(text: str, begin: str) -> bytes:
     return base64.b64decode("".join(words), validate=True)
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, int]]:
-    """Tag and size of each packet (RFC 9580 4.2); raises ValueError at partial, open or broken lengths."""
-    at = 0
-    while at < len(data):
-        first = data[at]
-        if not first & 0x80:
-            raise ValueError("no packet")
-        if first & 0x40:
-            tag, (size, start) = first & 0x3F, _new_length(data, at + 1)
-        else:
-            tag, width = first >> 2 & 0x0F, (1, 2, 4, 0)[first & 3]
-            if not width:
-                raise ValueError("open length")
-            start = at + 1 + width
-            size = int.from_bytes(data[at + 1 : start], "big")
-        if start + size > len(data):
-            raise ValueError("cut off")
-        yield tag, size
-        at = start + size
-
-
-def _new_length(data: bytes, at: int) -> tuple[int, int]:
-    first = data[at] if at < len(data) else 255
-    if first < 192:
-        return first, at + 1
-    if first < 224:
-        return (first - 192 << 8) + int.from_bytes(data[at + 1 : at + 2], "big") + 192, at + 2
-    if first < 255:
-        raise ValueError("partial length")
-    return int.from_bytes(data[at + 1 : at + 5], "big"), at + 5
-
-
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read a public key block, or the bytes of one; raises `BadKey`."""
     damaged = BadKey(Phrase("This OpenPGP key is damaged: send the whole block that `gpg --export --armor` prints."))
@@ -106,41 +82,69 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         data = data.decode("utf-8", "replace").lstrip("\ufeff")
     try:
         raw = _unarmored(data.strip(), KEY) if isinstance(data, str) else data
-        tags = [tag for tag, _ in _packets(raw)]
+        found = list(packets(raw))
     except (ValueError, binascii.Error) as error:
         raise damaged from error
+    tags = [tag for tag, _ in found]
     if _SECRET & {*tags}:
         raise BadKey(
             Phrase("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")
         )
-    if tags.count(6) != 1 or tags[0] != 6 or not _OF_A_KEY.issuperset(tags):
+    if tags.count(Tag.KEY) != 1 or tags[0] != Tag.KEY or not _OF_A_KEY.issuperset(tags):
         raise BadKey(Phrase("Send one OpenPGP key, and nothing beside it."))
     if len(raw) > _KEY_BYTES:
-        raise BadKey(
-            Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
-        )
+        raise BadKey(_LONG)
     try:
-        return _key(raw, at)
-    except _FailedError as error:
+        keys = [PublicKey.read(body) for tag, body in found if tag in {Tag.KEY, Tag.SUBKEY}]
+        if any(key.point is not None and not is_sound(key.point) for key in keys):
+            raise BadKey(WEAK)
+        if at is not None:
+            _check_costs(tags, keys)
+        return _key(raw, found, at)
+    except (_FailedError, IndexError, ValueError) as error:
+        if isinstance(error, BadKey):
+            raise
         raise damaged from error
 
 
-def _key(raw: bytes, at: datetime | None) -> Key:
+def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
+    """Refuse at registration what is dear or of an age that is over; raises `BadKey`."""
+    crowd = {Tag.SUBKEY: _SUBKEYS, Tag.USER_ID: _USER_IDS, Tag.SIGNATURE: _SIGNATURES}
+    if any(tags.count(tag) > most for tag, most in crowd.items()):
+        raise BadKey(_LONG)
+    for key in keys:
+        if key.version not in _VERSIONS or key.algorithm in {DSA, ELGAMAL}:
+            raise BadKey(
+                Phrase("This OpenPGP key is of an age that is over (DSA, ElGamal, version 3): make a new one.")
+            )
+        if key.algorithm in RSA:
+            check_rsa(key.modulus, key.exponent)
+
+
+def _key(raw: bytes, found: list[tuple[int, bytes]], at: datetime | None) -> Key:
     import pysequoia  # noqa: PLC0415 - a large library, and most commands need none of it
 
     cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
     whole = _sequoia(lambda: bytes(cert))
     armor = _sequoia(lambda: pysequoia.armor(whole, pysequoia.ArmorKind.PublicKey))
-    names = _sequoia(lambda: [str(name) for name in cert.user_ids])
-    comment = " ".join((names or [""])[0].split())[:80]
+    # Sequoia would name those that are valid today.
+    name = next((body for tag, body in found if tag == Tag.USER_ID), b"")
+    comment = " ".join(name.decode("utf-8", "replace").split())[:80]
     state = _standing(cert, cert.fingerprint, at)
     return Key("openpgp", cert.fingerprint.upper(), armor.replace("\r\n", "\n"), comment, state)
 
 
-def _cert(key: Key) -> Cert:
+@lru_cache(maxsize=16)  # a letter that does not verify asks for the same one some hundred times
+def _cert(public: str) -> Cert:
     import pysequoia  # noqa: PLC0415 - see above
 
-    return _sequoia(lambda: pysequoia.Cert.from_bytes(_unarmored(key.public.strip(), KEY)))
+    return _sequoia(lambda: pysequoia.Cert.from_bytes(_unarmored(public.strip(), KEY)))
+
+
+@lru_cache(maxsize=16)
+def _names(public: str) -> tuple[str, ...]:
+    """Fingerprints of a certificate's keys."""
+    return tuple(packet.fingerprint for packet in _pile(bytes(_cert(public))) if packet.fingerprint)
 
 
 def _pile(data: bytes) -> list[Packet]:
@@ -158,7 +162,10 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 
     if _sequoia(lambda: cert.is_revoked):
         return "revoked"
-    ends = [_sequoia(lambda: cert.expiration)]
+    # One that is dated ahead, or taken back by a later certification, would count another day.
+    if at is not None and any(packet.signature_type == SignatureType.KeyRevocation for packet in _pile(bytes(cert))):
+        return "revoked"
+    ends = [_sequoia(lambda: cert.expiration)] if at is not None else []
     if signer != cert.fingerprint:
         bindings, born = [], None
         current = ""
@@ -180,10 +187,10 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 def is_signature(data: bytes) -> bool:
     """Whether bytes are a binary OpenPGP signature: packets of this kind alone."""
     try:
-        tags = {tag for tag, _ in _packets(data)}
+        tags = {tag for tag, _ in packets(data)}
     except ValueError:
         return False
-    return tags == {2}
+    return tags == {Tag.SIGNATURE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +198,14 @@ class Signature:
     """One signature, not yet verified; what it says of its issuer only chooses the key that is tried."""
 
     sig: Sig
+    body: SignatureBody
     issuer: str
     is_text: bool
 
     def claims(self, key: Key) -> bool:
         """Whether the signature names this key or a subkey of it."""
         try:
-            names = [packet.fingerprint for packet in _pile(bytes(_cert(key))) if packet.fingerprint]
+            names = _names(key.public)
         except (_FailedError, ValueError):
             return False
         return any(name == self.issuer or (len(self.issuer) == 16 and self.issuer in _ids(name)) for name in names)
@@ -206,8 +214,10 @@ class Signature:
         """The signed bytes, and how the key stood at receipt; None when the signature is not over this message."""
         import pysequoia  # noqa: PLC0415 - see above
 
+        if at is not None:
+            self._lasts(at)
         try:
-            cert = _cert(key)
+            cert = _cert(key.public)
             found: Any = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
             signers = [(one.certificate, one.signing_key) for one in found.valid_sigs]
             if len(signers) != 1 or signers[0][0].upper() != key.fingerprint or found.bytes != message:
@@ -217,10 +227,24 @@ class Signature:
         except (_FailedError, ValueError):
             return None
 
+    def _lasts(self, at: datetime) -> None:
+        """Refuse at receipt what another day, or another reader, might judge otherwise; raises `BadSignature`."""
+        if self.body.expires:
+            raise BadSignature(
+                Phrase(
+                    "The OpenPGP signature expires by itself, and what you sign must hold for good: sign without"
+                    " `default-sig-expire` in gpg.conf."
+                )
+            )
+        if self.body.created > at + _AHEAD:
+            raise BadSignature(FUTURE)
+        if self.body.demands:
+            raise BadSignature(DEMANDS)
+
     def revoked(self, key: Key) -> bool:
         """Whether the pinned certificate is revoked: then no signature verifies at all."""
         try:
-            return _sequoia(lambda: _cert(key).is_revoked)
+            return _sequoia(lambda: _cert(key.public).is_revoked)
         except (_FailedError, ValueError):
             return False
 
@@ -235,28 +259,34 @@ def canonical(message: bytes) -> bytes:
     return re.sub(rb"\r?\n", b"\r\n", message)
 
 
+def _damaged() -> BadSignature:
+    return BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
+
+
 def read(data: bytes | str) -> Signature:
     """Take one signature, armored or not; raises `BadSignature`."""
-    damaged = BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
     try:
         raw = _unarmored(data.strip(), SIGNATURE) if isinstance(data, str) else data
-        tags = [tag for tag, _ in _packets(raw)]
+        found = list(packets(raw))
     except (ValueError, binascii.Error) as error:
-        raise damaged from error
-    if tags != [2]:
-        if tags and {*tags} == {2}:
+        raise _damaged() from error
+    tags = [tag for tag, _ in found]
+    if tags != [Tag.SIGNATURE]:
+        if tags and {*tags} == {Tag.SIGNATURE}:
             raise BadSignature(Phrase("A letter may bear one signature; this OpenPGP signature holds more."))
-        raise damaged
+        raise _damaged()
     import pysequoia  # noqa: PLC0415 - see above
 
     try:
         sig = _sequoia(lambda: pysequoia.Sig.from_bytes(raw))
-        return _checked(sig)
-    except _FailedError as error:
-        raise damaged from error
+        return _checked(sig, SignatureBody.read(found[0][1]))
+    except (_FailedError, IndexError, ValueError) as error:
+        if isinstance(error, BadSignature):
+            raise
+        raise _damaged() from error
 
 
-def _checked(sig: Sig) -> Signature:
+def _checked(sig: Sig, body: SignatureBody) -> Signature:
     from pysequoia.packet import HashAlgorithm, PublicKeyAlgorithm, SignatureType  # noqa: PLC0415 - see above
 
     hashes = (
@@ -291,4 +321,6 @@ def _checked(sig: Sig) -> Signature:
     issuer = sig.issuer_fingerprint or sig.issuer_key_id
     if not issuer:
         raise BadSignature(Phrase("The OpenPGP signature does not say which key made it."))
-    return Signature(sig, issuer.lower(), kind == SignatureType.Text)
+    if body.ed25519 is not None and not is_sound_signature(body.ed25519):
+        raise _damaged()
+    return Signature(sig, body, issuer.lower(), kind == SignatureType.Text)

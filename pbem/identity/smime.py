@@ -13,7 +13,8 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -21,22 +22,22 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
+from pbem.identity.ed25519_points import WEAK, holds, is_sound
+from pbem.identity.verdict import AHEAD, DEMANDS, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 __all__ = ["Signature", "parse", "read"]
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
-_RSA_BITS = range(2048, 8192 + 1)
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "sha256": hashes.SHA256(),
     "sha384": hashes.SHA384(),
     "sha512": hashes.SHA512(),
 }
+_LABEL, _POLICY = "1.2.840.113549.1.9.16.2.2", "1.2.840.113549.1.9.16.2.15"
+"""Attributes by which a signer says who may use a signature, or how to judge it (RFC 2634 3, RFC 5126 5.8)."""
 # What asn1crypto may raise on hostile bytes.
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
@@ -66,12 +67,25 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise damaged from error
     _check_key(public)
+    if at is not None:
+        _check_certificate(certificate, der, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise BadKey(Phrase("This certificate is not made for signatures."))
     digest = hashlib.sha256(der).hexdigest().upper()
     fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
     pem = certificate.public_bytes(Encoding.PEM).decode()
     return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
+
+
+def _check_certificate(certificate: x509.Certificate, der: bytes, at: datetime) -> None:
+    """Refuse at registration what is dear, or would count otherwise another day; raises `BadKey`."""
+    if len(der) > CERTIFICATE_BYTES:
+        raise BadKey(Phrase("This certificate is too long: {most} octets are enough.", most=CERTIFICATE_BYTES))
+    if certificate.not_valid_before_utc > at + AHEAD:
+        raise BadKey(Phrase("This certificate is not valid yet."))
+    # RFC 5280 4.2: who does not know a critical extension must refuse the certificate.
+    if any(one.critical and isinstance(one.value, x509.UnrecognizedExtension) for one in certificate.extensions):
+        raise BadKey(Phrase("This certificate makes a condition that is not understood (a critical extension)."))
 
 
 def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
@@ -83,20 +97,14 @@ def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
 
 def _check_key(public: object) -> None:
     if isinstance(public, rsa.RSAPublicKey):
-        if public.key_size not in _RSA_BITS:
-            raise BadKey(
-                Phrase(
-                    "RSA keys must have {least} to {most} bits, this one has {key_size}.",
-                    least=_RSA_BITS[0],
-                    most=_RSA_BITS[-1],
-                    key_size=public.key_size,
-                )
-            )
+        check_rsa(public.public_numbers().n, public.public_numbers().e)
     elif isinstance(public, ec.EllipticCurvePublicKey):
         if public.curve.name not in _CURVES:
             raise BadKey(Phrase("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted."))
     elif not isinstance(public, ed25519.Ed25519PublicKey):
         raise BadKey(Phrase("Certificates are accepted with RSA, ECDSA and Ed25519 keys."))
+    elif not is_sound(public.public_bytes_raw()):
+        raise BadKey(WEAK)
 
 
 def _standing(certificate: x509.Certificate, at: datetime | None) -> State:
@@ -118,7 +126,9 @@ class Signature:
     sid: Any
     digest: str
     message_digest: bytes
+    attributes: Any
     signed_attributes: bytes
+    """The same, as octets."""
     algorithm: Any
     signature: bytes
 
@@ -146,16 +156,33 @@ class Signature:
             self._verify(certificate.public_key())
         except (InvalidSignature, UnsupportedAlgorithm, *_BROKEN):
             return None
+        if at is not None:
+            try:
+                self._lasts(at)
+            except _BROKEN as error:
+                raise _refusal(error) from error
         return message, _standing(certificate, at)
+
+    def _lasts(self, at: datetime) -> None:
+        """Refuse at receipt what another day, or another reader, might judge otherwise; raises `BadSignature`."""
+        for attribute in self.attributes:
+            kind, values = attribute["type"], attribute["values"]
+            if kind.dotted in {_LABEL, _POLICY}:
+                raise BadSignature(DEMANDS)
+            if kind.native != "signing_time":
+                continue
+            if len(values) != 1 or not isinstance(values[0].native, datetime):
+                raise BadSignature(Phrase("The S/MIME signature holds an attribute twice."))
+            if values[0].native > at + AHEAD:
+                raise BadSignature(FUTURE)
 
     def _verify(self, public: object) -> None:
         """Verify the signature over the signed attributes; raises InvalidSignature, or ValueError."""
         name = self.algorithm["algorithm"].native
         data = self.signed_attributes
         if isinstance(public, ed25519.Ed25519PublicKey):
-            if name != "ed25519":
+            if name != "ed25519" or not holds(public.public_bytes_raw(), self.signature, data):
                 raise InvalidSignature
-            public.verify(self.signature, data)
         elif isinstance(public, ec.EllipticCurvePublicKey):
             if not name.endswith("_ecdsa"):
                 raise InvalidSignature
@@ -197,10 +224,15 @@ def read(data: bytes) -> Signature:
                 )
             )
         return _taken_apart(info["content"])
-    except BadSignature:
-        raise
     except _BROKEN as error:
-        raise BadSignature(Phrase("The S/MIME signature is damaged."), "bad") from error
+        raise _refusal(error) from error
+
+
+def _refusal(error: Exception) -> BadSignature:
+    """What was refused on purpose, or else the damage that asn1crypto came upon."""
+    return (
+        error if isinstance(error, BadSignature) else BadSignature(Phrase("The S/MIME signature is damaged."), "bad")
+    )
 
 
 def _taken_apart(signed: Any) -> Signature:
@@ -236,6 +268,7 @@ def _taken_apart(signed: Any) -> Signature:
         sid,
         digest,
         values["message_digest"].native,
+        signer["signed_attrs"],
         attributes,
         signer["signature_algorithm"],
         signer["signature"].native,

@@ -28,6 +28,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
+from pbem.identity.costs import check_rsa
+from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import BadKey, BadSignature, Key
 from pbem.phrase import Phrase
 
@@ -55,7 +57,6 @@ PublicKey = ed25519.Ed25519PublicKey | ec.EllipticCurvePublicKey | rsa.RSAPublic
 _MAGIC = b"SSHSIG"
 _VERSION = 1
 _WIDTH = 70  # characters a line, as ssh-keygen makes its armor
-_RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
 
 # Algorithms of the signature that each type of key may make. `ssh-rsa` as an algorithm is SHA-1: not here.
 _ALGORITHMS = {
@@ -174,15 +175,10 @@ def _public(blob: bytes, kind: str) -> PublicKey:
         raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole.")) from error
     if again != line or not isinstance(key, PublicKey):
         raise BadKey(Phrase("This public key is damaged: send the line of your .pub file whole."))
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size not in _RSA_BITS:
-        raise BadKey(
-            Phrase(
-                "RSA keys must have {least} to {most} bits, this one has {key_size}.",
-                least=_RSA_BITS[0],
-                most=_RSA_BITS[-1],
-                key_size=key.key_size,
-            )
-        )
+    if isinstance(key, ed25519.Ed25519PublicKey) and not is_sound(key.public_bytes_raw()):
+        raise BadKey(WEAK)
+    if isinstance(key, rsa.RSAPublicKey):
+        check_rsa(key.public_numbers().n, key.public_numbers().e)
     return key
 
 
@@ -268,7 +264,8 @@ def verify(signature: Signature, key: Key, message: bytes) -> bool:
 
 def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
     if isinstance(key, ed25519.Ed25519PublicKey):
-        key.verify(signature.signature, data)
+        if not holds(key.public_bytes_raw(), signature.signature, data):
+            raise InvalidSignature
     elif isinstance(key, ec.EllipticCurvePublicKey):
         r, rest = _take_mpint(signature.signature)
         s, rest = _take_mpint(rest)

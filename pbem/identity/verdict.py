@@ -7,6 +7,7 @@ Implements protocol.md, "Identity".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.phrase import Phrase
@@ -25,6 +26,21 @@ Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
 State = Literal["pinned", "expired", "revoked"]
 STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phrase("revoked")}
 """How a sentence calls the states in which a key does not count."""
+
+AHEAD = timedelta(days=1)
+"""By so much a date may lie ahead of the receipt: clocks in the wrong zone."""
+FUTURE = Phrase("The signature is dated in the future: set the clock of your device, and sign again.")
+DEMANDS = Phrase("The signature makes conditions of its own that are not understood: sign without them.")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words by which a signed form is found in a letter; they are the command table's, and handed in."""
+
+    commands: tuple[str, ...]
+    """Names of commands, in lower case; of those in two words the first will do."""
+    fields: tuple[str, ...]
+    """The header fields of the signed forms, each with one word as its value."""
 
 
 @dataclass(frozen=True, slots=True)

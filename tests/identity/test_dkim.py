@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from domains import Domain, rsa_key
+from material import KEYS, SIGNED
 
 from pbem.identity import authres, dkim
 from pbem.identity.vouching import vouch
 from pbem.mail.letter import read
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pbem.identity import Verdict
 
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -37,36 +36,35 @@ def judged(raw: bytes, domain: Domain, record: str | None = "its own", at: datet
     return vouch(read(raw), records, "", at).verdict
 
 
-def zone(shared: Path) -> dict[str, str | None]:
+def zone() -> dict[str, str | None]:
     """The records of the samples' keys."""
-    keys = shared / "samples/signed/keys"
-    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode((keys / "dkim-ed25519.key.b64").read_text()))
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode((KEYS / "dkim-ed25519.key.b64").read_text()))
     public = base64.b64encode(private.public_key().public_bytes_raw()).decode()
     return {
-        "s1._domainkey.players.example": f"v=DKIM1; p={(keys / 'dkim-rsa.pub.b64').read_text().strip()}",
+        "s1._domainkey.players.example": f"v=DKIM1; p={(KEYS / 'dkim-rsa.pub.b64').read_text().strip()}",
         "ed._domainkey.players.example": f"v=DKIM1; k=ed25519; p={public}",
     }
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_samples(shared: Path, name: str) -> None:
-    raw = (shared / f"samples/signed/dkim/{name}.eml").read_bytes()
-    verdict = vouch(read(raw), zone(shared), "", AT).verdict
+def test_samples(name: str) -> None:
+    raw = (SIGNED / f"dkim/{name}.eml").read_bytes()
+    verdict = vouch(read(raw), zone(), "", AT).verdict
     assert (verdict.kind, verdict.format) == (SAMPLES[name], "dkim")
     assert bool(verdict.signed) == (verdict.kind == "valid")
 
 
-def test_every_sample_is_tried_above(shared: Path) -> None:
-    assert {path.stem for path in (shared / "samples/signed/dkim").glob("*.eml")} == set(SAMPLES)
+def test_every_sample_is_tried_above() -> None:
+    assert {path.stem for path in (SIGNED / "dkim").glob("*.eml")} == set(SAMPLES)
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if SAMPLES[name] == "valid"])
-def test_samples_changed(shared: Path, name: str) -> None:
-    raw = (shared / f"samples/signed/dkim/{name}.eml").read_bytes()
+def test_samples_changed(name: str) -> None:
+    raw = (SIGNED / f"dkim/{name}.eml").read_bytes()
     for old, new in [(b"fire C7", b"fire A1"), (b"turn 5\r\nDate", b"turn 6\r\nDate"), (b"<anna@", b"<anne@")]:
         changed = raw.replace(old, new) if old in raw else raw.replace(old.replace(b"\r\n", b"\n"), new)
         assert changed != raw
-        assert vouch(read(changed), zone(shared), "", AT).verdict.kind == "bad"
+        assert vouch(read(changed), zone(), "", AT).verdict.kind == "bad"
 
 
 def test_a_letter_that_dkimpy_signed_counts() -> None:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 
 import pysequoia
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs7
+from material import IN_FORCE, KEYS, SIGNED
 
-from pbem.desk.forms import said
-from pbem.identity import BadKey, Key, Verdict, judge, parse_key
+from pbem import identity
+from pbem.identity import BadKey, Key, Verdict, parse_key
 from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY, said
 
-SIGNED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed"
-KEYS = SIGNED / "keys"
+judge = partial(identity.judge, words=VOCABULARY)
+
 SERVER = "play.example"
 SAMPLES = "pbem-order@play.example"
 RECEIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -44,8 +45,8 @@ def plain(text: str) -> str:
     return text.replace("\r\n", "\n").rstrip("\n") + "\n"
 
 
-def verdict(raw: bytes, keys: list[Key] | None = None) -> Verdict:
-    return judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=RECEIVED)
+def verdict(raw: bytes, keys: list[Key] | None = None, at: datetime = RECEIVED) -> Verdict:
+    return judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
 
 
 ACCEPTED = {
@@ -239,7 +240,7 @@ REPAIRED = {
 
 @pytest.mark.parametrize("trait", REPAIRED)
 def test_what_can_be_repaired_in_a_clear_signed_text(trait: str) -> None:
-    found = verdict(letter(REPAIRED[trait](clear(FORM))))
+    found = verdict(letter(REPAIRED[trait](clear(FORM))), at=IN_FORCE)
     assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 
@@ -254,7 +255,7 @@ BROKEN = {
 @pytest.mark.parametrize("trait", BROKEN)
 def test_what_cannot_be_repaired_is_explained(trait: str) -> None:
     change, reason = BROKEN[trait]
-    found = verdict(letter(change(clear(FORM).replace("8c1f" * 16, "8c1f")).replace("x" * 99, "")))
+    found = verdict(letter(change(clear(FORM).replace("8c1f" * 16, "8c1f")).replace("x" * 99, "")), at=IN_FORCE)
     assert found.kind == "bad"
     assert "orders.txt.asc" in found.reason
     assert reason in found.reason
@@ -262,13 +263,13 @@ def test_what_cannot_be_repaired_is_explained(trait: str) -> None:
 
 def test_typographic_quotes_are_undone() -> None:
     form = FORM.replace("Ox4", "Ox4 # that's it...")
-    found = verdict(letter(head(head(clear(form), "'", "\u2019"), "...", "\u2026")))
+    found = verdict(letter(head(head(clear(form), "'", "\u2019"), "...", "\u2026")), at=IN_FORCE)
     assert (found.kind, plain(said(found))) == ("valid", form)
 
 
 def test_flowed_is_named() -> None:
     text = head(clear(FORM.replace("8c1f" * 16, "8c1f")), "Ox4", "Ox5")
-    assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n")).reason
+    assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n"), at=IN_FORCE).reason
 
 
 @pytest.mark.parametrize("name", ["mime-anna", "mime-rolf"])
@@ -290,7 +291,7 @@ def test_a_broken_container_is_explained(name: str) -> None:
     ],
 )
 def test_attached_openpgp_files(name: str, signature: object) -> None:
-    found = verdict(pair(FORM.encode(), name, signature(FORM.encode())))  # type: ignore[operator]
+    found = verdict(pair(FORM.encode(), name, signature(FORM.encode())), at=IN_FORCE)  # type: ignore[operator]
     assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from pbem.desk.forms import said
-from pbem.identity import judge, parse_key
+from pbem import identity
+from pbem.identity import parse_key
 from pbem.mail import commands
 from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY, said
+
+judge = partial(identity.judge, words=VOCABULARY)
 
 LETTERS = Path(__file__).parent / "letters"
 RECEIVED = datetime(2026, 11, 21, 17, tzinfo=UTC)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import os
 import shutil
 import struct
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
@@ -19,11 +18,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from material import SIGNED
 
 from pbem.identity import ssh
 from pbem.identity.verdict import BadKey, BadSignature
 
-SIGNED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 NAMESPACE = "pbem-order@play.example"
 
 # As `ssh-keygen -l -f` prints them.

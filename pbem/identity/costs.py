@@ -1,0 +1,31 @@
+"""What a key may cost: verifying with the dearest that is accepted stays far below what a letter costs otherwise.
+
+Here live the numbers alone; each format asks for its own keys. They are judged at registration, RSA numbers at every
+use. Implements RFC 8301 and RFC 8017; protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from pbem.identity.verdict import BadKey
+from pbem.phrase import Phrase
+
+__all__ = ["CERTIFICATE_BYTES", "RSA_BITS", "check_rsa"]
+
+RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
+EXPONENT_BITS = 64  # everybody has 17 bits; with as many as the modulus, verifying takes as long as signing
+CERTIFICATE_BYTES = 16 * 1024  # ten times what authorities hand out; it stands in every transcript
+
+
+def check_rsa(modulus: int, exponent: int) -> None:
+    """Refuse RSA numbers that are too small to prove anything, or dear to verify; raises `BadKey`."""
+    if modulus.bit_length() not in RSA_BITS:
+        raise BadKey(
+            Phrase(
+                "RSA keys must have {least} to {most} bits, this one has {key_size}.",
+                least=RSA_BITS[0],
+                most=RSA_BITS[-1],
+                key_size=modulus.bit_length(),
+            )
+        )
+    if exponent < 3 or exponent % 2 == 0 or exponent.bit_length() > EXPONENT_BITS:
+        raise BadKey(Phrase("This RSA key has an exponent that programs do not make. Make a new key."))

@@ -1,0 +1,48 @@
+"""Which Ed25519 keys and signatures count: none of small order, none written in a second way.
+
+Here lives the verification of Ed25519 by which the server's heads, players' keys in every format and DKIM are judged.
+Under a key of small order one signature holds for many texts, and what may be written in two ways makes two
+signatures of one; RFC 8032 5.1.3 and 5.1.7 leave room for both, and libraries differ. No format, no letter. Sequoia
+verifies OpenPGP, after key and signature passed here; `templates/pages/verify.js` has the same rules for browsers.
+"""
+
+from __future__ import annotations
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from pbem.phrase import Phrase
+
+__all__ = ["SMALL", "WEAK", "holds", "is_sound", "is_sound_signature"]
+
+_P = 2**255 - 19
+_L = 2**252 + 27742317777372353535851937790883648493
+"""Order of the group that honest keys are of (RFC 8032 5.1)."""
+
+_Y8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022
+SMALL = frozenset({0, 1, _P - 1, _Y8, _P - _Y8})
+"""The y of the eight points whose order divides eight; either sign of x is one of them."""
+
+WEAK = Phrase("This Ed25519 key is none that a program makes: signatures by it prove nothing. Make a new one.")
+
+
+def is_sound(point: bytes) -> bool:
+    """Whether 32 octets are a point written in the one way (RFC 8032 5.1.2), and none of small order."""
+    y = int.from_bytes(point, "little") & (1 << 255) - 1
+    return len(point) == 32 and y < _P and y not in SMALL
+
+
+def is_sound_signature(signature: bytes) -> bool:
+    """Whether 64 octets are a sound point R, and a number S below the order of the group."""
+    return len(signature) == 64 and is_sound(signature[:32]) and int.from_bytes(signature[32:], "little") < _L
+
+
+def holds(key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether this public key made this signature over this message; never raises."""
+    if not is_sound(key) or not is_sound_signature(signature):
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

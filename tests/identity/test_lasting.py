@@ -1,0 +1,217 @@
+"""Signatures that are accepted today hold in ten years; what would not is refused when it comes, with its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from asn1crypto import algos, cms, core
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from material import KEYS, SIGNED
+from openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
+
+from pbem import identity
+from pbem.identity import BadKey, Verdict, parse_key
+from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY
+
+judge = partial(identity.judge, words=VOCABULARY)
+
+SERVER = "play.example"
+FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nRv1\nend\n"
+ANN = Signer()
+RECEIVED = BORN + timedelta(days=10)
+
+
+def pasted(text: str, signature: str) -> bytes:
+    return f"From: ann@mail.example\nContent-Type: text/plain; charset=utf-8\n\n{text}{signature}".encode()
+
+
+def verdict(*said: bytes, made: datetime = BORN, at: datetime | None = RECEIVED, key: str = "") -> Verdict:
+    letter = read(pasted(FORM, ANN.over(FORM.encode(), made, *said)))
+    return judge(letter, [parse_key(key or ANN.certificate())], SERVER, at=at)
+
+
+@pytest.mark.parametrize("kind", [BINARY, TEXT])
+def test_the_maker_makes_what_counts(kind: int) -> None:
+    letter = read(pasted(FORM, ANN.over(FORM.encode(), kind=kind)))
+    for at in (RECEIVED, None):
+        assert judge(letter, [parse_key(ANN.certificate())], SERVER, at=at).kind == "valid"
+
+
+class TestOpenPGP:
+    def test_a_signature_that_expires(self) -> None:
+        """Refused while it would still hold: ten thousand days on, nobody could verify the match."""
+        found = verdict(expires(10000))
+        assert (found.kind, found.signed) == ("refused", b"")
+        assert "default-sig-expire" in found.reason
+        assert verdict(sub(3, b"\0\0\0\0")).kind == "valid"  # never, says RFC 9580 5.2.3.18
+        assert verdict(expires(10000), at=None).kind == "valid"  # taken up before this was refused
+
+    def test_a_signature_from_the_future(self) -> None:
+        assert verdict(made=RECEIVED + timedelta(minutes=20)).kind == "valid"
+        found = verdict(made=RECEIVED + timedelta(hours=1))
+        assert found.kind == "refused"
+        assert "in the future" in found.reason
+
+    def test_a_signature_with_conditions(self) -> None:
+        assert verdict(notation(critical=False)).kind == "valid"
+        for said in (notation(critical=True), sub(100, b"x", critical=True), sub(26, b"x:", critical=True)):
+            found = verdict(said)
+            assert found.kind == "refused"
+            assert "conditions" in found.reason
+
+    def test_a_key_that_has_expired_since(self) -> None:
+        """For this key it is years later: at receipt nothing more counts, and what was taken up still verifies."""
+        key = ANN.certificate(valid_days=30)
+        assert parse_key(key).state == "pinned"
+        assert [verdict(at=at, key=key).kind for at in (RECEIVED, None)] == ["valid", "valid"]
+        assert verdict(at=BORN + timedelta(days=31), key=key).kind == "expired"
+
+    def test_a_revocation_that_is_yet_to_come(self) -> None:
+        """The key is superseded in ten years: today Sequoia lets it pass, and then nothing would verify."""
+        data, late = ANN.hashed(ANN.body), datetime.now(tz=UTC) + timedelta(days=3650)
+        revocation = ANN.signature(REVOCATION, data, late, sub(29, b"\x01"))
+        key = ANN.certificate(behind=revocation)
+        assert (parse_key(key).state, parse_key(key, RECEIVED).state) == ("pinned", "revoked")
+        assert verdict(key=key).kind == "revoked"
+
+    def test_a_key_none_of_whose_names_is_valid_today(self) -> None:
+        """Sequoia has no name for it; that is no reason to call the key damaged, now or in ten years."""
+        early = Signer(born=datetime.now(tz=UTC) + timedelta(days=400))
+        assert parse_key(early.certificate()).comment == "Ann 0 <ann@mail.example>"
+
+
+def signed_data(*attributes: cms.CMSAttribute | bytes) -> bytes:
+    """An opaque S/MIME letter by the sample's RSA key, with these attributes beside the two that must be."""
+    content = b"Content-Type: text/plain\r\n\r\n" + FORM.encode().replace(b"\n", b"\r\n")
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes())
+    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    loaded = cms.Certificate.load(certificate.public_bytes(Encoding.DER))
+    hashed = hashes.Hash(hashes.SHA256())
+    hashed.update(content)
+    given = (
+        attribute("content_type", cms.ContentType("data")),
+        attribute("message_digest", core.OctetString(hashed.finalize())),
+    )
+    octets = b"".join(one if isinstance(one, bytes) else one.dump() for one in (*given, *attributes))
+    signed = cms.CMSAttributes(contents=octets)
+    signer = cms.SignerInfo(
+        {
+            "version": "v1",
+            "sid": cms.SignerIdentifier(
+                "issuer_and_serial_number",
+                cms.IssuerAndSerialNumber({"issuer": loaded.issuer, "serial_number": loaded.serial_number}),
+            ),
+            "digest_algorithm": algos.DigestAlgorithm({"algorithm": "sha256"}),
+            "signed_attrs": signed,
+            "signature_algorithm": algos.SignedDigestAlgorithm({"algorithm": "sha256_rsa"}),
+            "signature": private.sign(signed.dump(), padding.PKCS1v15(), hashes.SHA256()),
+        }
+    )
+    data = cms.SignedData(
+        {
+            "version": "v1",
+            "digest_algorithms": [algos.DigestAlgorithm({"algorithm": "sha256"})],
+            "encap_content_info": {"content_type": "data", "content": content},
+            "signer_infos": [signer],
+        }
+    )
+    body: bytes = cms.ContentInfo({"content_type": "signed_data", "content": data}).dump()
+    return b"From: a@b.example\nContent-Type: application/pkcs7-mime\nContent-Transfer-Encoding: binary\n\n" + body
+
+
+def attribute(kind: str, *values: core.Asn1Value) -> cms.CMSAttribute:
+    return cms.CMSAttribute({"type": kind, "values": list(values)})
+
+
+def signing_time(time: datetime) -> cms.Time:
+    return cms.Time("utc_time", core.UTCTime(time))
+
+
+NO_ZONE = bytes.fromhex("301d06092a864886f70d0109053110180e3230323631313232303030303030")
+"""A signing time in no zone: octets, as asn1crypto would not write it."""
+
+
+class TestSMIME:
+    AT = datetime(2026, 11, 22, tzinfo=UTC)
+    ACCEPTED = (
+        (),
+        (attribute("signing_time", signing_time(AT + timedelta(hours=20))),),
+        (attribute("signing_time", signing_time(datetime(1999, 1, 1, tzinfo=UTC))),),
+        (attribute("1.2.3.4.5", core.Integer(1)),),
+    )
+    REFUSED = (
+        (attribute("signing_time", signing_time(AT + timedelta(hours=30))), "in the future"),
+        (attribute("signing_time", signing_time(AT), signing_time(AT)), "twice"),
+        (
+            cms.CMSAttribute.load(bytes.fromhex("301d06092a864886f70d0109053110180e3230323631313232303030303030")),
+            "damaged",
+        ),
+        (attribute("1.2.840.113549.1.9.16.2.2", core.Integer(1)), "conditions"),
+        (attribute("1.2.840.113549.1.9.16.2.15", core.Integer(1)), "conditions"),
+    )
+    KEY = parse_key((KEYS / "sm-rsa.crt").read_bytes(), AT)
+
+    @pytest.mark.parametrize("attributes", ACCEPTED, ids=["none", "today", "long ago", "unknown"])
+    def test_accepted(self, attributes: tuple[cms.CMSAttribute, ...]) -> None:
+        assert judge(read(signed_data(*attributes)), [self.KEY], SERVER, at=self.AT).kind == "valid"
+
+    @pytest.mark.parametrize(("one", "reason"), REFUSED, ids=["future", "two times", "no zone", "label", "policy"])
+    def test_refused(self, one: cms.CMSAttribute | bytes, reason: str) -> None:
+        found = judge(read(signed_data(one)), [self.KEY], SERVER, at=self.AT)
+        assert (found.kind, found.signed) == ("bad" if reason == "damaged" else "refused", b"")
+        assert reason in found.reason
+        assert judge(read(signed_data(one)), [self.KEY], SERVER).kind == "valid"  # taken up before
+
+    def test_a_certificate_that_is_not_valid_yet(self) -> None:
+        with pytest.raises(BadKey, match="not valid yet"):
+            parse_key((KEYS / "sm-rsa.crt").read_bytes(), datetime(2026, 11, 1, tzinfo=UTC))
+
+
+_LIBRARIES = [*Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), Path(os.environ.get("FAKETIME_LIBRARY", "-"))]
+FAKETIME = next((str(path) for path in _LIBRARIES if path.exists()), None)
+_JUDGE_ALL = """
+import json, sys
+sys.path.insert(0, "tests")
+from datetime import UTC, datetime
+from pathlib import Path
+from material import KEYS, SIGNED
+from pbem.identity import judge, parse_key
+from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY
+keys = [parse_key(path.read_bytes()) for path in sorted(KEYS.glob("*.pub*")) + sorted(KEYS.glob("sm-*.crt"))
+        if not any(name in path.name for name in ("-ca", "evil", "before", "cert", "dkim"))]
+def kinds(at):
+    return [judge(read(path.read_bytes()), keys, "play.example", words=VOCABULARY, at=at,
+                  namespace="pbem-order@play.example").kind for path in sorted(SIGNED.glob("*/*.eml"))]
+print(json.dumps([datetime.now().year, kinds(None), kinds(datetime(2026, 11, 21, 12, tzinfo=UTC))]))
+"""
+
+
+@pytest.mark.skipif(FAKETIME is None, reason="needs libfaketime")
+@pytest.mark.parametrize("year", [2036, 2046])
+def test_all_samples_by_the_clock_of_another_year(year: int) -> None:
+    """All that verifies now verifies then, and the other way round: by the entry, and by the time of receipt."""
+
+    def run(clock: dict[str, str]) -> list[object]:
+        environment = {**os.environ, **clock}
+        made = subprocess.run([sys.executable, "-c", _JUDGE_ALL], env=environment, capture_output=True, check=True)
+        return list(json.loads(made.stdout))
+
+    assert FAKETIME is not None
+    then = run({"LD_PRELOAD": FAKETIME, "FAKETIME": f"@{year}-01-02 00:00:00"})
+    now = run({})
+    assert then[0] == year
+    assert then[1:] == now[1:]
+    assert len(list(SIGNED.glob("*/*.eml"))) == len(now[1])  # type: ignore[arg-type]
