@@ -16,12 +16,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.archive import Archive
-from pbem.desk.forms import Letters
 from pbem.mail.signing import BadDkimKey, DkimSigner
-from pbem.match import bundle
 from pbem.match.retrace import Untrue
 from pbem.match.transcript import Entry
-from pbem.match.verify import verify
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.database import Lock, moment
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey

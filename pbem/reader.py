@@ -31,7 +31,7 @@ from pbem import identity
 from pbem.config import Duration, Limits
 from pbem.identity import BadKey, Key, Verdict
 from pbem.identity.vouching import Voucher, vouch
-from pbem.mail import bounces
+from pbem.mail import bounces, commands
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, read
 from pbem.phrase import Phrase
@@ -46,6 +46,8 @@ LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
 AT_HAND = 8  # letters that are read together
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
+
+VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 
 log = structlog.get_logger()
 
@@ -166,7 +168,7 @@ class InProcess:
         at: datetime | None = None,
     ) -> Verdict:
         """Say who signed a letter."""
-        return identity.judge(letter, keys, server, namespace=namespace, at=at)
+        return identity.judge(letter, keys, server, words=VOCABULARY, namespace=namespace, at=at)
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From."""

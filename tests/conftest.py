@@ -1,33 +1,60 @@
-"""Where the shared data lies: environment PBEM_SHARED, else `../shared` beside the project.
-
-Missing data fails the tests that need it; it never skips them.
-"""
+"""Material for all tests; `--corpora FOLDER` adds the odd mail of somebody else's collection."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from material import EXAMPLES, ODD, SIGNED, mails
 
 # No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
 settings.register_profile("pbem", deadline=None, derandomize=True)
 settings.load_profile("pbem")
 
-SHARED = Path(os.environ.get("PBEM_SHARED") or Path(__file__).parents[1] / ".." / "shared").resolve()
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--corpora", metavar="FOLDER", type=Path, help="odd mail to be tried beside our own")
+
+
+def _foreign(config: pytest.Config) -> list[Path]:
+    folder = config.getoption("corpora")
+    return [] if folder is None else mails(folder)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = config.getoption("corpora")
+    if folder is not None and not _foreign(config):
+        raise pytest.UsageError(f"no .eml and no .mbox below {folder}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was tried; a header would not be shown, because we are quiet."""
+    folder = config.getoption("corpora")
+    if folder is not None:
+        ours, signed, foreign = len(mails(ODD)), len(mails(SIGNED)), len(_foreign(config))
+        terminalreporter.write_line(f"Odd mail: {ours} of our own, {signed} signed, {foreign} from {folder}.")
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    assert SHARED.is_dir(), f"no shared data in {SHARED}: set PBEM_SHARED"
-    return SHARED
+def odd_mail(pytestconfig: pytest.Config) -> list[Path]:
+    """The files of odd mail: our own, and those of a collection that was named."""
+    ours = mails(ODD)
+    assert len(ours) > 100
+    return ours + _foreign(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def odd_and_signed_mail(odd_mail: list[Path]) -> list[bytes]:
+    """Odd mail and signed mail, with the line ends that SMTP knows."""
+    paths = odd_mail + mails(SIGNED)
+    return [path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for path in paths]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test that asks for `example` each worked example, of the games that its module names in GAMES."""
     if "example" in metafunc.fixturenames:
-        folders = [SHARED / "examples" / game for game in metafunc.module.GAMES]
+        folders = [EXAMPLES / game for game in metafunc.module.GAMES]
         found = [(path, folder.name) for folder in folders for path in _examples(folder)]
         names = [f"{game}/{path.name.removesuffix('.pbem.toml')}" for path, game in found]
         metafunc.parametrize("example", [path for path, _ in found], ids=names)

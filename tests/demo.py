@@ -298,7 +298,8 @@ def register(player: Player) -> None:
 def agree(players: Sequence[Player], game: str, plays: ModuleType) -> None:
     first, *others = players
     names = " ".join(other.name for other in others)
-    first.send(f"new {game} with {names}\n{plays.TERMS}\nsettle: 0\nend\n")
+    place = f"server {SERVER}\nplayer {first.name}"
+    first.send(f"new {game} with {names}\n{place}\n{plays.TERMS}\nsettle: 0\nend\n")
     first.wait("Proposed:")
     for other in others:
         proposal = other.wait("accept m1")
@@ -441,7 +442,7 @@ def fresh(folder: Path) -> Path:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Play a match by mail, and prove it.")
     parser.add_argument(
-        "--keep", metavar="DIR", type=Path, default=Path("demo"), help="the folder that is left behind"
+        "--keep", metavar="DIR", type=Path, default=Path("demo-output"), help="the folder that is left behind"
     )
     parser.add_argument("--game", choices=PLAYED, default=PLAYED[0], help="which game is played")
     parser.add_argument("--seed", default=SEED, help="another seed, another match")

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.desk.forms import Letters
-from pbem.match import bundle
-from pbem.match.bundle import Bundle
 from pbem.match.transcript import BEFORE, Entry, digest, statement
-from pbem.match.verify import Check, verify
+from pbem.proof import bundle
+from pbem.proof.bundle import Bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Check, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.match.life import Form, Match
-    from pbem.match.papers import Opening, Receipt
+    from pbem.match.retrace import Proving
 
 SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 """The key of tests/referee.py."""
@@ -35,18 +35,20 @@ class Remembering(Letters):
         kind: str,
         seat: int,
         letter: bytes,
-        paper: Opening | Receipt | None,
+        paper: Proving | None,
         evidence: bytes = b"",
+        received: str = "",
     ) -> Form:
-        place = (match.head, match.game, match.turn, kind, seat, digest(letter), paper, evidence)
+        keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
+        place = (match.head, keys, match.game, match.turn, kind, seat, digest(letter), paper, evidence, received)
         if place not in self.known:
             try:
-                self.known[place] = super().form(match, kind, seat, letter, paper, evidence)
+                self.known[place] = super().form(match, kind, seat, letter, paper, evidence, received)
             except ValueError as error:
                 self.known[place] = error
         found = self.known[place]
         if isinstance(found, ValueError):
-            raise found
+            raise found.with_traceback(None)  # or it would drag along each place that it was raised in
         return found
 
 

@@ -364,7 +364,9 @@ class Table:
         self.smarthost = Smarthost(self.random)
         self.folder = folder
         options = "fleet: cost:9\nkind: scored\ngames: 2\nsettle: 1s"
-        ann = Player("ann", self.random, first=f"new spaceships with bob\n{options}\nend\n")
+        ann = Player(
+            "ann", self.random, first=f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{options}\nend\n"
+        )
         bob = Player("bob", self.random)
         ann.opponent, bob.opponent = bob, ann
         ann.options = bob.options = rules("spaceships").options({"fleet": "cost:9"}, 2)

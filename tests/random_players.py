@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, Told, rules
 from pbem.games.spaceships.fleet import STANDARD_FLEETS, is_agreed
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import ADJACENT, CELLS, LINES, NAMES, PLACES, cells, mask_of, names
@@ -305,7 +305,7 @@ def play(game: str, random: Random, raw: Mapping[str, Any], seats: int, most: in
             raise AssertionError(f"{texts}: {refused}") from refused
         state, reports = judge.turn(state, orders)
         for seat, seen in shown.items():
-            seen.append([found for report in reports if (found := judge.show(report, seat)) is not None])
+            seen.append(Told(found for report in reports if (found := judge.show(report, seat)) is not None))
         played.orders.append(texts)
         played.reports.append(reports)
         played.states.append(state)

@@ -8,9 +8,13 @@ import functools
 import hashlib
 import itertools
 import json
+import tempfile
+from collections.abc import MutableSequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from email.headerregistry import HeaderRegistry
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -30,11 +34,11 @@ from pbem.store.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from email.message import EmailMessage
-    from pathlib import Path
 
     from pbem.match.life import Match
 
 SERVER = "play.example"
+WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
@@ -45,6 +49,15 @@ BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
 def _templates() -> Templates:
     """The templates of all tests: to compile them takes longer than most tests do."""
     return Templates()
+
+
+@functools.cache
+def _empty_store() -> bytes:
+    """The file of a new store: SQLite takes longer over its tables than most tests do."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.sqlite"
+        Database(path).close()
+        return path.read_bytes()
 
 
 class Die:
@@ -61,6 +74,40 @@ class Die:
         return made[:length]
 
 
+POLICY = email.policy.default.clone(header_factory=functools.lru_cache(10_000)(HeaderRegistry()))
+"""The standard library's reading of headers, each once: it takes most of the time that a letter is read in."""
+
+
+class Letters(MutableSequence["EmailMessage"]):
+    """Letters that came, oldest first, each parsed when it is first looked at: most never are."""
+
+    def __init__(self) -> None:
+        self._all: list[EmailMessage | bytes] = []
+
+    def bring(self, raw: bytes) -> None:
+        self._all.append(raw)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        letter = self._all[at]
+        if isinstance(letter, bytes):
+            letter = self._all[at] = email.message_from_bytes(letter, policy=POLICY)
+        return letter
+
+    def __setitem__(self, at: Any, letter: Any) -> None:
+        self._all[at] = letter
+
+    def __delitem__(self, at: Any) -> None:
+        del self._all[at]
+
+    def insert(self, at: int, letter: EmailMessage) -> None:
+        self._all.insert(at, letter)
+
+
 @dataclass
 class Mailbox:
     """A player's side: address, key, and the letters that came, oldest first."""
@@ -68,7 +115,7 @@ class Mailbox:
     name: str
     address: str
     key: Ed25519PrivateKey
-    letters: list[EmailMessage] = field(default_factory=list)
+    letters: Letters = field(default_factory=Letters)
 
     @property
     def last(self) -> EmailMessage:
@@ -128,7 +175,13 @@ class Referee:
         self.folder = folder
         self.templates = templates or _templates()
         self.vault = Vault(bytes(32), Die("nonce"))
-        self.database = Database(folder / "store.sqlite")
+        store = folder / "store.sqlite"
+        if not store.exists():
+            store.touch(0o600)
+            store.write_bytes(_empty_store())
+        self.database = Database(store)
+        # No machine loses its power under a test; what is written in that fear is tried with the real daemon.
+        self.database.execute("PRAGMA synchronous = OFF")
         self.inbox = Inbox(self.database, self.vault)
         self.outbox = Outbox(self.database, self.vault)
         self.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -205,8 +258,14 @@ class Referee:
         )
         return lines.encode().replace(b"\n", b"\r\n")
 
-    def send(self, person: Mailbox, text: str, *, sign: bool = True, to: str = f"pbem@{SERVER}") -> None:
+    def send(
+        self, person: Mailbox, text: str, *, sign: bool = True, to: str = f"pbem@{SERVER}", follow: bool = True
+    ) -> None:
+        """A letter of a player's, who signs the whole sentence that comes back if it did not say its place."""
         self.deliver(self.raw(person, self.signed(person, text) if sign else text), person.address, to)
+        while sign and follow and person.letters and (whole := whole_sentence(person.text)):
+            del person.letters[-1]
+            self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)
 
     def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}") -> None:
         """A letter as the intake stores it, and all that the desk makes of it."""
@@ -263,16 +322,15 @@ class Referee:
                 with self.database.transaction():
                     self.outbox.failed(row.id, "451 4.7.1 greylisted", self.now, self.now + self.retry)
                 continue
-            letter = email.message_from_bytes(row.raw, policy=email.policy.default)
             if row.recipient in self.people:
-                self.people[row.recipient].letters.append(letter)
+                self.people[row.recipient].letters.bring(row.raw)
             with self.database.transaction():
                 self.outbox.delivered(row.id, "250 ok", self.now)
 
     def agreed(self, options: str = "", game: str = "spaceships") -> tuple[Mailbox, Mailbox]:
         """Ann and Bob, registered and in match m1, their setups asked for."""
         ann, bob = self.registered("ann"), self.registered("bob")
-        self.send(ann, f"new {game} with bob\n{options}\nend\n")
+        self.send(ann, new(ann, game, "bob", options=options))
         self.send(bob, form_in(bob.text, "accept", lines=1))
         return ann, bob
 
@@ -287,7 +345,7 @@ class Referee:
         """People by name in seat order, registered, agreed on match m1, with their setups sent: turn 1 is due."""
         people = [self.registered(name) for name in setups]
         first, *others = people
-        self.send(first, f"new {game} with {' '.join(other.name for other in others)}\n{options}\nend\n")
+        self.send(first, new(first, game, *(other.name for other in others), options=options))
         for other in others:
             self.send(other, form_in(other.text, "accept", lines=1))
         for person in people:
@@ -298,6 +356,22 @@ class Referee:
         """Each orders, finally."""
         for person, orders in ordered:
             self.send(person, person.filled("orders", f"final\n{orders}"))
+
+
+def whole_sentence(text: str) -> str | None:
+    """The sentences that a letter brings with their places filled in, ready to be signed."""
+    found = [whole for mark in WHOLE for whole in text.split(mark)[1:]]
+    return "".join(whole[: whole.index("\nend\n")] + "\nend\n" for whole in found) or None
+
+
+def new(person: Mailbox, game: str, *others: str, options: str = "") -> str:
+    """A proposal."""
+    return f"new {' '.join([game, *(['with', *others] if others else [])])}\n{placed(person)}{options}\nend\n"
+
+
+def placed(person: Mailbox) -> str:
+    """The lines that tie a player's words to this server and player."""
+    return f"server {SERVER}\nplayer {person.name}\n"
 
 
 def form_in(text: str, kind: str, lines: int | None = None) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pysequoia
@@ -13,15 +12,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from material import KEYS
 from referee import SERVER
 
 from pbem.identity import ssh
 
 if TYPE_CHECKING:
     from referee import Mailbox
-
-SHARED = Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[1] / ".." / "shared"))
-KEYS = SHARED / "samples" / "signed" / "keys"
 
 
 def head(person: Mailbox) -> str:
@@ -30,6 +27,17 @@ def head(person: Mailbox) -> str:
 
 def pasted(person: Mailbox, text: str) -> bytes:
     return f"{head(person)}Content-Type: text/plain; charset=utf-8\n\n{text}".encode().replace(b"\n", b"\r\n")
+
+
+@functools.cache
+def _private_key(file: str) -> object:
+    """A key among the samples: to load one of RSA takes longer than to sign with it a hundred times."""
+    return load_pem_private_key((KEYS / file).read_bytes(), None)
+
+
+@functools.cache
+def _ssh_key(name: str) -> ssh.PrivateKey:
+    return ssh.load((KEYS / f"ssh-{name}").read_bytes())
 
 
 def pgp_signer(name: str) -> pysequoia.PySigner:
@@ -61,7 +69,7 @@ def by_openpgp_mime(person: Mailbox, text: str, name: str = "anna", *, content_t
 
 def by_smime(person: Mailbox, text: str, name: str = "p256") -> bytes:
     certificate = x509.load_pem_x509_certificate((KEYS / f"sm-{name}.crt").read_bytes())
-    private = load_pem_private_key((KEYS / f"sm-{name}.key").read_bytes(), None)
+    private = _private_key(f"sm-{name}.key")
     letter = (
         pkcs7.PKCS7SignatureBuilder()
         .set_data(f"Content-Type: text/plain\n\n{text}".encode())
@@ -86,14 +94,13 @@ def by_minisign(person: Mailbox, text: str) -> bytes:
 
 
 def by_ed25519(person: Mailbox, text: str) -> bytes:
-    private = load_pem_private_key((KEYS / "raw-ed25519.key").read_bytes(), None)
+    private = _private_key("raw-ed25519.key")
     assert isinstance(private, Ed25519PrivateKey)
     return pasted(person, f"{text}signature: {base64.b64encode(private.sign(text.encode())).decode()}\n")
 
 
 def by_ssh(person: Mailbox, text: str, name: str = "rsa") -> bytes:
-    private = ssh.load((KEYS / f"ssh-{name}").read_bytes())
-    return pasted(person, text + ssh.sign(private, text.encode(), f"pbem@{SERVER}"))
+    return pasted(person, text + ssh.sign(_ssh_key(name), text.encode(), f"pbem@{SERVER}"))
 
 
 WAYS = {

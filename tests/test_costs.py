@@ -7,6 +7,7 @@ import os
 import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
@@ -32,12 +33,22 @@ STATEMENTS = 44
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 
-def begun(folder: Path, turns: int = 2) -> Referee:
-    referee = Referee(folder)
-    people = referee.begun()
-    for _ in range(turns):
-        referee.turn(*((person, ORDERS) for person in people))
-    return referee
+@pytest.fixture
+def begun(tmp_path: Path) -> Iterator[Callable[..., Referee]]:
+    """Makes referees, each in the middle of a match after so many turns."""
+    with ExitStack() as opened:
+
+        def begin(turns: int = 2) -> Referee:
+            folder = tmp_path / str(turns)
+            folder.mkdir()
+            referee = Referee(folder)
+            opened.callback(referee.close)
+            people = referee.begun()
+            for _ in range(turns):
+                referee.turn(*((person, ORDERS) for person in people))
+            return referee
+
+        yield begin
 
 
 def letters(referee: Referee, count: int) -> Iterator[bytes]:
@@ -60,20 +71,20 @@ def watched(referee: Referee, count: int) -> list[str]:
     return heard
 
 
-def test_statements_and_commits_of_a_letter(tmp_path: Path) -> None:
-    heard = watched(begun(tmp_path), 1)
+def test_statements_and_commits_of_a_letter(begun: Callable[..., Referee]) -> None:
+    heard = watched(begun(), 1)
     assert heard.count("COMMIT") == 2  # the lease and the effects
     assert len(heard) <= STATEMENTS, "\n".join(heard)
 
 
-def test_letters_that_wait_together_share_their_commits(tmp_path: Path) -> None:
-    heard = watched(begun(tmp_path), 8)
+def test_letters_that_wait_together_share_their_commits(begun: Callable[..., Referee]) -> None:
+    heard = watched(begun(), 8)
     assert heard.count("COMMIT") == 2
     assert len(heard) <= 8 * STATEMENTS
 
 
-def test_who_finds_nothing_to_do_keeps_no_writer_waiting(tmp_path: Path) -> None:
-    referee = begun(tmp_path)
+def test_who_finds_nothing_to_do_keeps_no_writer_waiting(begun: Callable[..., Referee]) -> None:
+    referee = begun()
     referee.desk.tick(referee.now)
     before = referee.database.begun
     assert not referee.desk.handle_next(referee.now)
@@ -81,8 +92,8 @@ def test_who_finds_nothing_to_do_keeps_no_writer_waiting(tmp_path: Path) -> None
     assert referee.database.begun == before
 
 
-def test_letters_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
-    referee = begun(tmp_path)
+def test_letters_that_arrive_together_share_a_commit(begun: Callable[..., Referee]) -> None:
+    referee = begun()
     heard: list[str] = []
     referee.database.utils.conn.set_trace_callback(heard.append)
     envelope = Envelope("ann@mail.example", ("pbem@play.example",))
@@ -90,12 +101,11 @@ def test_letters_that_arrive_together_share_a_commit(tmp_path: Path) -> None:
     assert heard.count("COMMIT") == 1
 
 
-def test_no_letter_reads_more_the_longer_the_match(tmp_path: Path) -> None:
+def test_no_letter_reads_more_the_longer_the_match(begun: Callable[..., Referee]) -> None:
     """As many rows are read of a warm match, and as much is told, after two turns as after twelve."""
     lengths = []
     for turns in (2, 12):
-        (tmp_path / str(turns)).mkdir()
-        referee = begun(tmp_path / str(turns), turns)
+        referee = begun(turns)
         heard = watched(referee, 1)
         assert not [
             statement for statement in heard if re.search(r"FROM (entries|submissions)\b(?!.*seq =)", statement)
@@ -104,12 +114,11 @@ def test_no_letter_reads_more_the_longer_the_match(tmp_path: Path) -> None:
     assert lengths[0] == lengths[1]
 
 
-def test_no_cold_letter_does_either(tmp_path: Path) -> None:
+def test_no_cold_letter_does_either(begun: Callable[..., Referee]) -> None:
     """A match that is not in memory is read from its snapshot, in a few rows, and nobody walks through it again."""
     lengths = []
     for turns in (2, 12):
-        (tmp_path / str(turns)).mkdir()
-        referee = begun(tmp_path / str(turns), turns)
+        referee = begun(turns)
         warm = len(watched(referee, 1))
         referee.desk._archive.forget()
         heard = watched(referee, 1)
@@ -119,9 +128,9 @@ def test_no_cold_letter_does_either(tmp_path: Path) -> None:
     assert lengths[0] == lengths[1]
 
 
-def test_snapshots_cost_two_statements_where_a_turn_is_resolved(tmp_path: Path) -> None:
+def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[..., Referee]) -> None:
     """And none where orders are sent."""
-    referee = begun(tmp_path)
+    referee = begun()
     assert not [statement for statement in watched(referee, 1) if "snapshot" in statement]
     ann, bob = referee.people.values()
     heard: list[str] = []
@@ -132,9 +141,9 @@ def test_snapshots_cost_two_statements_where_a_turn_is_resolved(tmp_path: Path) 
     assert found == ["UPDATE", "INSERT"]
 
 
-def test_a_view_goes_on_from_the_turn_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a turn told is cut and folded once, however many turns follow; and nothing else comes of it."""
-    referee = begun(tmp_path, 6)
+    referee = begun(6)
     loaded = referee.desk._archive.load(1)
     assert loaded is not None
     match, _ = loaded
@@ -151,9 +160,9 @@ def test_a_view_goes_on_from_the_turn_before(tmp_path: Path, monkeypatch: pytest
     assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
 
 
-def test_hot_queries_use_indexes(tmp_path: Path) -> None:
+def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
     """No statement of a letter walks through a table that grows."""
-    referee = begun(tmp_path)
+    referee = begun()
     heard = watched(referee, 1)
     referee.desk._archive.forget()
     heard += watched(referee, 1)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 from lives import End, Figures, Table
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
 from pbem.points import WAY
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from lives import MAILBOX, SERVER, Player, Server, Smarthost
+from material import KEYS
 from referee import body
 
 from pbem.config import Limits
@@ -60,15 +61,6 @@ def size(pid: int, peak: bool = True) -> int:
     return int(Path(f"/proc/{pid}/status").read_text().partition(word)[2].split()[0]) * 1024
 
 
-def corpora(shared: Path) -> list[bytes]:
-    """Odd mail and signed mail, with the line ends that SMTP knows."""
-    folders = [shared / "corpora" / "mail", shared / "samples" / "signed"]
-    paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in {".eml", ".mbox"}]
-    mails = [path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") for path in paths]
-    assert len(mails) > 130
-    return mails
-
-
 def settled(server: Server) -> None:
     """Wait until the desk has been through all letters."""
     end = time.monotonic() + 300
@@ -79,16 +71,16 @@ def settled(server: Server) -> None:
             time.sleep(0.05)
 
 
-def test_all_odd_mail_by_smtp_and_lmtp(server: Server, shared: Path) -> None:
-    mails = corpora(shared)
+@pytest.mark.odd
+def test_all_odd_mail_by_smtp_and_lmtp(server: Server, odd_and_signed_mail: list[bytes]) -> None:
     server.send(HELP % 0)
     settled(server)
     born, before = server.pid, size(server.pid)
     with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
-        for mail in mails:
+        for mail in odd_and_signed_mail:
             assert client.sendmail("anna@mail.example", [MAILBOX], mail) == {}
     with smtplib.LMTP(str(server.folder / "lmtp"), local_hostname="client.example", timeout=120) as client:
-        for mail in mails:
+        for mail in odd_and_signed_mail:
             # One recipient: smtplib's LMTP reads no more than one reply.
             assert client.sendmail("bob@mail.example", [MAILBOX], mail) == {}
     settled(server)
@@ -127,11 +119,12 @@ def signed(player: Player, number: int, mail: bytes) -> bytes:
     return head.encode() + attached + b"--b--\r\n"
 
 
-def test_all_odd_mail_signed(server: Server, smarthost: Smarthost, shared: Path) -> None:
+@pytest.mark.odd
+def test_all_odd_mail_signed(server: Server, smarthost: Smarthost, odd_and_signed_mail: list[bytes]) -> None:
     """What is signed is read for commands: also then odd mail changes nothing, and is answered."""
     player = registered(server, smarthost)
     before, born = size(server.pid), server.pid
-    mails = [signed(player, number, mail) for number, mail in enumerate(corpora(shared))]
+    mails = [signed(player, number, mail) for number, mail in enumerate(odd_and_signed_mail)]
     with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
         for mail in mails:
             assert client.sendmail(player.address, [MAILBOX], mail) == {}
@@ -229,19 +222,16 @@ def mutated(random: Random, mail: bytes) -> bytes:
     return bytes(data[:300_000])
 
 
+@pytest.mark.odd
 @pytest.mark.parametrize("rounds", [600, pytest.param(30_000, marks=pytest.mark.long)])
-def test_a_fuzzer_at_the_reader(shared: Path, rounds: int) -> None:
+def test_a_fuzzer_at_the_reader(odd_and_signed_mail: list[bytes], rounds: int) -> None:
     """No exception but `Unreadable`, no surrogate that could not be stored, and the same verdict twice."""
     random = seed()
-    mails = corpora(shared)
-    folder = shared / "samples" / "signed" / "keys"
-    keys = [
-        parse_key((folder / name).read_bytes()) for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub")
-    ]
+    keys = [parse_key((KEYS / name).read_bytes()) for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub")]
     reader = InProcess(Limits())
     read = 0
     for _ in range(rounds):
-        raw = mutated(random, random.choice(mails))
+        raw = mutated(random, random.choice(odd_and_signed_mail))
         began = time.process_time()
         try:
             letter = reader.read(raw)
@@ -256,15 +246,15 @@ def test_a_fuzzer_at_the_reader(shared: Path, rounds: int) -> None:
     assert read > rounds / 2
 
 
+@pytest.mark.odd
 @pytest.mark.parametrize("rounds", [40, pytest.param(1500, marks=pytest.mark.long)])
-def test_mutated_letters_through_a_live_daemon(server: Server, shared: Path, rounds: int) -> None:
+def test_mutated_letters_through_a_live_daemon(server: Server, odd_and_signed_mail: list[bytes], rounds: int) -> None:
     random = seed()
-    mails = corpora(shared)
     before = size(server.pid)
     with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
         for _ in range(rounds):
             with contextlib.suppress(smtplib.SMTPDataError):
-                client.sendmail("anna@mail.example", [MAILBOX], mutated(random, random.choice(mails)))
+                client.sendmail("anna@mail.example", [MAILBOX], mutated(random, random.choice(odd_and_signed_mail)))
     settled(server)
     with server.store() as (_, inbox, _):
         assert inbox.count("done") == inbox.count() > rounds / 2

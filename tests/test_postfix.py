@@ -261,9 +261,9 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     town.send(bob, form_in(bob.text, "accept", lines=1))
     town.until_letter(ann, "your setup is asked for")
     town.until_letter(bob, "your setup is asked for")
-    # Sub-addresses arrive as they were written: the answer goes to the token of the match.
+    # Sub-addresses arrive as they were written: the answer goes to that of the match.
     setup = str(ann.find("your setup is asked for")["Reply-To"])
-    assert setup.startswith("pbem+m1.")
+    assert setup.startswith("pbem+m1@")
     town.send(ann, ann.filled("setup", ANN), to=setup)
     town.send(bob, bob.filled("setup", BOB))
     for person in (ann, bob):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from domains import Domain, rsa_key
+from material import KEYS, ODD, SIGNED, mails
 from referee import Referee
 
 from pbem.config import Duration, Limits
@@ -71,18 +72,16 @@ def parsed(reader: Reader, data: str | bytes) -> Key | str:
         return str(error)
 
 
-def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> None:
+@pytest.mark.odd
+def test_a_worker_reads_and_judges_as_we_do(worker: Worker, odd_mail: list[Path]) -> None:
     ours = InProcess(Limits())
-    folders = ("corpora/mail", "samples/signed")
-    letters = [
-        path for folder in folders for path in (shared / folder).rglob("*") if path.suffix in {".eml", ".mbox"}
-    ]
+    letters = odd_mail + mails(SIGNED)
     keys = [
-        parse_key(path.read_bytes())
+        parse_key((KEYS / name).read_bytes())
         for name in ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub", "minisign.pub")
-        for path in [shared / "samples" / "signed" / "keys" / name]
     ]
     kinds = set()
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     for path in letters:
         raw = path.read_bytes()
         read = outcome(ours, raw)
@@ -91,8 +90,8 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, shared: Path) -> Non
             verdict = ours.judge(read, keys, "play.example", namespace="pbem-order@play.example")
             assert worker.bounce(read) == ours.bounce(read), path
             assert worker.judge(read, keys, "play.example", namespace="pbem-order@play.example") == verdict, path
+            assert worker.vouch(read, {}, "play.example", at) == ours.vouch(read, {}, "play.example", at), path
             kinds.add(verdict.kind)
-    assert len(letters) > 130
     assert kinds >= {"none", "valid", "bad", "unknown key"}
 
 
@@ -105,10 +104,9 @@ def plain(found: Found) -> object:
     return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.verdict)
 
 
-def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker, shared: Path) -> None:
-    letters = [path.read_bytes() for path in sorted((shared / "samples" / "signed").rglob("*.eml"))]
-    letters += [path.read_bytes() for path in sorted((shared / "corpora" / "mail").rglob("*.eml"))[:40]]
-    keys = [parse_key((shared / "samples" / "signed" / "keys" / "ssh-ed25519.pub").read_bytes())]
+def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> None:
+    letters = [path.read_bytes() for path in mails(SIGNED) + mails(ODD)[:40]]
+    keys = [parse_key((KEYS / "ssh-ed25519.pub").read_bytes())]
     ours = InProcess(Limits())
     for offered in (keys, [], None):
         for reader in (ours, worker):
@@ -160,8 +158,8 @@ def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
             assert theirs == ours.vouch(ours.read(raw), records, "mx.play.example", at)
 
 
-def test_keys_are_read_and_refused_alike(worker: Worker, shared: Path) -> None:
-    for path in (shared / "samples" / "signed" / "keys").glob("*"):
+def test_keys_are_read_and_refused_alike(worker: Worker) -> None:
+    for path in KEYS.glob("*"):
         for data in (path.read_bytes(), path.read_bytes().decode("utf-8", "replace")):
             assert parsed(worker, data) == parsed(InProcess(Limits()), data), path
 

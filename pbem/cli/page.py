@@ -5,19 +5,41 @@ Here lives printing alone; the page is put together in `pages`. Implements desig
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
 
+from pbem.config import ConfigError, load
 from pbem.games import GAMES
-from pbem.pages import composer
+from pbem.pages import Home, composer
 
 __all__ = ["page"]
 
 
 @click.command()
 @click.argument("game", type=click.Choice(list(GAMES)))
-def page(game: str) -> None:
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="PBEM_CONFIG",
+    help="The configuration of the server that the page is for.",
+)
+def page(game: str, config_file: Path | None) -> None:
     """Print the page on which setups and orders of GAME are clicked together.
 
     The page is one file that loads nothing and sends nothing: `pbem page GAME > GAME.html`, then open it.
+
+    With a configuration the page is for that server, and writes letters to no other. Without one it shows whose
+    letters it is to write, and asks before the first.
     """
-    click.echo(composer(game), nl=False)
+    home = None
+    if config_file is not None:
+        try:
+            config = load(config_file)
+        except ConfigError as error:
+            click.echo(str(error), err=True)
+            sys.exit(1)
+        home = Home(config.server, config.mail_address, config.delimiter)
+    click.echo(composer(game, home), nl=False)

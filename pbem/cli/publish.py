@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from pbem.cli.opened import config_option, opened
-from pbem.match.bundle import NotABundle, read
 from pbem.pages.replay import replay
+from pbem.proof.bundle import BeyondLimits, load, read
 
 __all__ = ["publish"]
 
@@ -32,7 +32,8 @@ def publish(place: Path, config_file: Path) -> None:
     and of a running one no more than where it stands. Files are renamed into place, and written only where they
     changed; run it as often as you like, beside the server.
 
-    Pages load nothing and send nothing. Exit status 1: the file is no bundle, or the store cannot be read.
+    Pages load nothing and send nothing. Exit status 1: the file is no bundle, or the store cannot be read; 2: it is
+    larger than what is looked at.
     """
     if place.is_file():
         _print(place)
@@ -42,10 +43,11 @@ def publish(place: Path, config_file: Path) -> None:
 
 def _print(bundle: Path) -> None:
     try:
-        click.echo(replay(read(bundle.read_bytes())), nl=False)
-    except (NotABundle, KeyError, TypeError) as error:
+        page = replay(read(load(bundle))).encode()
+    except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         click.echo(f"{bundle}: {error}", err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, BeyondLimits) else 1)
+    click.echo(page, nl=False)
 
 
 def _fill(folder: Path, config_file: Path) -> None:
@@ -54,7 +56,9 @@ def _fill(folder: Path, config_file: Path) -> None:
 
     with opened(config_file) as store:
         public = Public(store.config.server, store.database, store.vault)
-        facts = {"server": store.config.server, "address": store.config.mail_address, **public.site()}
+        config = store.config
+        home = {"server": config.server, "address": config.mail_address, "delimiter": config.delimiter}
+        facts = {**home, **public.site()}
         try:
             done = site.publish(folder, site.pages(facts, public.finished()))
         except OSError as error:

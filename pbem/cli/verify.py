@@ -1,6 +1,6 @@
 """`pbem verify`: prove a match from its bundle alone, and hold kept letters against it.
 
-Thin: the proof is in `pbem.match.verify`, the comparison with letters in `pbem.match.against`. What `--json` prints
+Thin: the proof is in `pbem.proof.verify`, the comparison with letters in `pbem.proof.compare`. What `--json` prints
 is described in docs/verification.md.
 """
 
@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.desk.forms import Letters, setup_revision
-from pbem.desk.kept import kept
 from pbem.mail.folders import letters
-from pbem.match.against import Against
 from pbem.match.transcript import digest
-from pbem.match.verify import Proved
-from pbem.match.verify import verify as checks
+from pbem.proof.bundle import LIMITS, BeyondLimits, load
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved
+from pbem.proof.verify import verify as checks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pbem.match.against import Letter, Standing
-    from pbem.match.verify import Check
+    from pbem.proof.compare import Letter, Standing
+    from pbem.proof.verify import Check
 
 _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
@@ -76,14 +77,18 @@ def verify(
     Exit status:
       0  everything holds, and every letter about the match agrees
       1  the bundle does not hold, or a letter contradicts it
-      2  a file cannot be read, or the command was written wrongly
+      2  a file cannot be read, or is larger than what is looked at,
+         or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
-    content = bundle.read_bytes()
-    proved = Proved()
+    try:
+        content = load(bundle)
+    except BeyondLimits as error:
+        raise click.UsageError(f"{bundle}: {error}") from error
+    proved = Proved(telling=bool(against))
     made = []
     for check in checks(content, Letters, server_key, proved):
         made.append(check)
@@ -91,7 +96,7 @@ def verify(
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
     holds = made[-1].holds
     judged = list(_judged(proved, [*against, *more])) if holds and against else []
-    status = _status(holds, judged, bool(against))
+    status = 2 if made[-1].what == "limits" else _status(holds, judged, bool(against))
     if as_json:
         document = {
             "pbem": "verification 1",
@@ -112,10 +117,21 @@ def _judged(proved: Proved, places: Sequence[Path]) -> Iterator[Letter]:
     assert proved.bundle is not None
     assert proved.match is not None
     bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    for source, raw in _letters(places):
+        yield bench.judge(kept(source, raw))
+
+
+def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """The letters of these places, as many as are looked at."""
+    count = octets = 0
     for place in places:
         try:
-            for source, raw in letters(place):
-                yield bench.judge(kept(source, raw))
+            for source, raw in letters(place, LIMITS.kept_octets):
+                count, octets = count + 1, octets + len(raw)
+                if count > LIMITS.letters or octets > LIMITS.all_kept_octets:
+                    most = f"{LIMITS.letters:,} letters, or than {LIMITS.all_kept_octets:,} octets of them"
+                    raise click.UsageError(f"{source}: more than {most}; give fewer at once")
+                yield source, raw
         except OSError as error:
             raise click.UsageError(f"{place} cannot be read: {error.strerror}") from error
 

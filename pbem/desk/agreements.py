@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer import Answer
+from pbem.desk.places import placed
 from pbem.desk.table import Tables
 from pbem.match import agreements
 from pbem.match.life import Step
@@ -35,10 +36,10 @@ class Agreements(Tables):
 
     def _agree(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
-        self._meant_here(seated, command)
         step = Step(seated.match, self._world(caller.now))
         word = command.arguments["word"]
-        agreed = agreements.agree(step, command.name, seated.seat, word, caller.signed)
+        said = placed(caller, command, seated.match, seated.seat)
+        agreed = agreements.agree(step, command.name, seated.seat, word, said, caller.signed)
         self._commit(seated, step)
         facts = {"agreement": command.name, "word": word, "agreed": agreed}
         return Answer("agreement", facts | self._facts(seated), match=seated.place)

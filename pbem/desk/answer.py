@@ -8,7 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pbem.games import Fault
 from pbem.match.life import Signed
+from pbem.match.transcript import written
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,13 +19,15 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Out
     from pbem.desk.mailbox import Proof
     from pbem.identity import Verdict
+    from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
     from pbem.mail.letter import Letter
     from pbem.match.life import Match
     from pbem.store.matches import MatchRow
     from pbem.store.players import PlayerRow
+    from pbem.store.tokens import Token
 
-__all__ = ["Answer", "Caller"]
+__all__ = ["IN_YOUR_NAME", "Answer", "Caller", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +38,28 @@ class Caller:
     player: PlayerRow | None
     verdict: Verdict
     letter: Letter
-    match: int | None
-    """The match whose Reply-To token the letter was sent to: proof of the player's mailbox, no more."""
     now: datetime
+    received: datetime
+    """When the letter was received, which may be long before."""
     language: str
     """What the answer is written in."""
     proof: Proof | None = None
     """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
+    words: str = ""
+    """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
     waits: bool = False
     """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
+    tokens: tuple[Token, ...] = ()
+    """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
 
     @property
     def signed(self) -> Signed:
         """The letter as one that counts for its player, at its level."""
         if self.verdict.kind == "valid":
-            return Signed(self.letter.raw, "key", self.verdict.key or "")
+            return Signed(self.letter.raw, "key", self.verdict.key or "", received=written(self.received))
         assert self.proof is not None
         assert self.proof.holds
-        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence)
+        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence, written(self.received))
 
 
 @dataclass(slots=True)
@@ -64,4 +73,16 @@ class Answer:
     """The match, its row and the seat, when the answer belongs into that thread."""
     letters: list[Out] = field(default_factory=list)
     reply_to: str | None = None
-    """The detail of the sub-address that the answer is to be answered to, where it is not the match's."""
+    """The sub-address that the answer is to be answered to, where it is not the match's."""
+
+
+IN_YOUR_NAME = Phrase(
+    "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
+    " command: only who reads your mail can do that"
+)
+
+
+def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Answer:
+    """A refusal that undoes nothing, not even what was counted."""
+    facts = {"faults": [Fault(command.name, None, message)], "shift": 0, "command": command}
+    return Answer("refused", facts, reply_to=reply_to)

@@ -7,20 +7,21 @@ here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.boards import drawn
 from pbem.boards.sheet import sheet
 from pbem.desk.agreements import Agreements
-from pbem.desk.answer import Answer
+from pbem.desk.answer import IN_YOUR_NAME, Answer, refusal
 from pbem.desk.around import Around
 from pbem.desk.clerk import Out
 from pbem.desk.early import Early
-from pbem.desk.forms import form
 from pbem.desk.gathering import Gathering
 from pbem.desk.history import History
 from pbem.desk.hours import Hours
+from pbem.desk.places import judge, missing, next_rev, placed, sentence
 from pbem.desk.substitutes import Substitutes
 from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
@@ -31,6 +32,7 @@ from pbem.match.papers import Opening
 from pbem.match.terms import OPTIONS
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase, either
+from pbem.proof.signed_letters import misdated
 from pbem.store.database import stamp
 from pbem.store.players import Challenge, KeyRow
 
@@ -53,17 +55,24 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["Answers"]
+__all__ = ["Answers", "Unplaced"]
 
 _WAITING = 5
-"""How many registrations of one address may wait for their answers."""
+"""How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
 
-_PATIENCE = timedelta(days=1)
-"""How long they wait, once somebody else registers from there."""
+_PATIENCE = timedelta(days=30)
+"""How long a registration waits for its answer."""
+
+_A_DAY = timedelta(days=1)
 
 _ELSEWHERE = Phrase(
     "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
     " {match}, such as this one"
+)
+
+_MISDATED = Phrase(
+    "the date of your letter cannot be right: {fault}. Such a letter proves nothing later; set the clock of your"
+    " machine, and send it again"
 )
 
 _NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
@@ -74,6 +83,14 @@ _OF_STRANGERS = frozenset({"confirm", "help", "games", "rules"})
 _NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
     *(name.split() for name in COMMANDS)
 )
+
+
+class Unplaced(Exception):  # noqa: N818 - no error: the answer to a sentence that did not say its place
+    """Nothing is to be changed, and this is to be answered."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.template)
+        self.answer = answer
 
 
 class Answers(Tables):
@@ -118,15 +135,41 @@ class Answers(Tables):
         form = COMMANDS[command.name]
         if form.level != "anyone" and command.name != "confirm" and caller.player is None:
             raise Refused(Fault(command.name, None, _NOT_REGISTERED))
+        if form.shown != "never" and (fault := misdated(caller.letter, caller.received)):
+            raise Refused(Fault(command.name, None, _MISDATED.given(fault=fault)))
+        place: dict[str, str] = {}
         if form.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)
+        else:
+            place = self._left_out(caller, command)
         if caller.waits and command.name not in _OF_STRANGERS:
             raise Refused(
                 Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
             )
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
-        answer: Answer = method(caller, command)
-        return answer
+        if not place:
+            answer: Answer = method(caller, command)
+            return answer
+        # What is wrong with it is told at once, and not when it comes back signed.
+        found = self.place(caller, command)
+        method(caller, replace(command, fields=place))
+        raise Unplaced(Answer("whole_sentence", {"sentence": sentence(command, place)}, match=found))
+
+    def _left_out(self, caller: Caller, command: Command) -> dict[str, str]:
+        """All fields of a sentence that a key signed without saying its whole place; none where it says it."""
+        needs = COMMANDS[command.name]
+        if caller.player is None or needs.place not in {"player", "turn"}:
+            return {}
+        judge(caller, command, self._server)
+        if needs.body == "text":
+            return {}
+        name = caller.player.name
+        found = self.place(caller, command)
+        place = {"server": self._server, "player": name, **missing(command, found[0] if found else None)}
+        if place.keys() <= command.fields.keys() and ("prev" not in place or command.rev):
+            return {}
+        rev = next_rev(command, found[0], found[2]) if needs.sentence and found else self._players.said(name) + 1
+        return {**place, "rev": str(rev), **command.fields}
 
     def _demand_mailbox(self, caller: Caller, command: Command) -> None:
         """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
@@ -142,7 +185,9 @@ class Answers(Tables):
         if found is None or proof.again is not None:
             return
         match, row, _ = found
-        if proof.token.place != (row.number, match.game, match.turn):
+        here = (row.number, match.game, match.turn)
+        whole_match = COMMANDS[command.name].place == "player"
+        if proof.token.place != here and not (whole_match and proof.token.place and proof.token.place[0] == here[0]):
             raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=match.id)))
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
@@ -231,7 +276,7 @@ class Answers(Tables):
             raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
         given = command.arguments.get("key") or _attached_key(caller.letter)
         if given is None:
-            return self._register_mailbox(caller, name)
+            return self._register_mailbox(caller, command, name)
         try:
             key = self._parse_key(given, caller.now)
         except BadKey as error:
@@ -240,23 +285,31 @@ class Answers(Tables):
             raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
         if self._players.owner(key.fingerprint):
             raise Refused(Fault("register", key.fingerprint, Phrase("this key is already registered")))
-        challenge = self._world(caller.now).salt()
+        found = self._players.challenges(caller.address)
+        same = next((old for old in found if (old.name, old.key.fingerprint) == (name, key.fingerprint)), None)
+        if same is None and len(found) >= _WAITING and not caller.tokens:
+            return self._too_many(caller, command)
+        # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
+        challenge = same.challenge if same else self._world(caller.now).salt()
         waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
-        others = [old for old in self._players.challenges(caller.address) if old.key != waiting.key]
-        if len(others) >= _WAITING:
-            raise Refused(
-                Fault("register", None, Phrase("too many registrations of this address wait; come back in a day"))
-            )
         self._players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
         facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
         return Answer("register", facts)
 
-    def _register_mailbox(self, caller: Caller, name: str) -> Answer:
+    def _too_many(self, caller: Caller, command: Command) -> Answer:
+        return refusal(command, IN_YOUR_NAME, self._mailboxes.write_back(caller.address, None, caller.now))
+
+    def _register_mailbox(self, caller: Caller, command: Command, name: str) -> Answer:
         """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
         proof = caller.proof
         if proof is None or (proof.holds and proof.token and proof.token.name != name):
-            detail = self._mailboxes.invite(caller.address, name, caller.now)
-            return Answer("register_mailbox", {"name": name}, reply_to=detail)
+            if (
+                self._mailboxes.asked("register", caller.address, caller.now - _A_DAY) >= _WAITING
+                and not caller.tokens
+            ):
+                return self._too_many(caller, command)
+            reply_to = self._mailboxes.ask("register", caller.address, name, caller.now)
+            return Answer("register_mailbox", {"name": name}, reply_to=reply_to)
         if proof.missing is not None:
             raise Refused(Fault("register", None, proof.missing))
         self._players.add(name, caller.address, None, stamp(caller.now))
@@ -269,8 +322,9 @@ class Answers(Tables):
         if (answer := self._keys.confirm(caller, command)) is not None:
             return answer
         found = self._players.challenges(caller.address)
-        waiting = next((old for old in found if old.key.fingerprint == caller.verdict.key), None)
         name = command.arguments["name"]
+        of_key = [old for old in found if old.key.fingerprint == caller.verdict.key]
+        waiting = next((old for old in of_key if old.name == name), of_key[0] if of_key else None)
         if caller.player is not None and caller.player.name == name:
             return self._account(caller.player)
         if waiting is None:
@@ -321,7 +375,7 @@ class Answers(Tables):
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         step = Step(seated.match, self._world(caller.now))
-        submission = step.setup(seated.seat, form(command), caller.signed)
+        submission = step.setup(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
         opening = Opening.read(submission.paper)
         name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
         facts = {
@@ -342,7 +396,7 @@ class Answers(Tables):
         if command.arguments.get("default") or command.arguments["turn"] > turn:
             return self._early.store(seated, command, caller)
         step = Step(seated.match, self._world(caller.now))
-        submission = step.order(seated.seat, form(command), caller.signed)
+        submission = step.order(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
         name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
         facts = {
             "orders": submission.text,
@@ -366,10 +420,14 @@ class Answers(Tables):
         if given is not None and given != seated.match.turn:
             raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
         step = Step(seated.match, self._world(caller.now))
-        submission = step.clear(seated.seat)
+        submission = step.clear(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
         where = step.match.setups if step.match.phase == "setup" else step.match.orders
-        self._submit(seated, step, where[seated.seat])
-        return Answer("clear", {"withdrawn": submission.text} | self._facts(seated), match=seated.place)
+        withdrawn = where[seated.seat]
+        self._submit(seated, step, withdrawn)
+        facts, attachments = self._withdrawn(seated, withdrawn)
+        return Answer(
+            "clear", facts | {"withdrawn": submission.text} | self._facts(seated), attachments, seated.place
+        )
 
     def _diary(self, caller: Caller, command: Command) -> Answer:
         return self._history.diary(caller, command)
@@ -430,8 +488,6 @@ class Answers(Tables):
 
     def _press(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
-        if caller.verdict.kind != "valid" and caller.match != seated.row.number:
-            raise Refused(Fault("press", None, Phrase("sign it, or answer a letter of this match")))
         if seated.match.phase in ("declined", "withdrawn"):
             raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
         text = (command.block or "").strip()
@@ -456,7 +512,8 @@ class Answers(Tables):
             wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
             raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
         step = Step(match, self._world(caller.now))
-        step.resign(seated.seat, caller.signed, whole_match=whole)
+        said = placed(caller, command, match, seated.seat)
+        step.resign(seated.seat, said, caller.signed, whole_match=whole)
         by, level = match.name(seated.seat), caller.signed.level
         what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
         subject = Phrase("{by} resigned", by=by)

@@ -7,6 +7,7 @@ call is part of the desk's transaction; after one that failed, the desk forgets 
 
 from __future__ import annotations
 
+import base64
 from collections import OrderedDict
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING
 from pbem.desk.ratings import rated, reliability
 from pbem.match.ahead import DEFAULT
 from pbem.match.clock import Clock
-from pbem.match.life import Form, Match, Step, Submission
-from pbem.match.papers import Receipt
+from pbem.match.life import Form, Match, Signed, Step, Submission, here
+from pbem.match.papers import Opening, Receipt
 from pbem.match.retrace import retrace
 from pbem.match.terms import Terms
+from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, statement, voucher
 from pbem.store.database import moment, stamp
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.snapshots import Snapshots
     from pbem.match.keys import KeyChange
-    from pbem.match.papers import Opening
+    from pbem.match.retrace import Proving
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
 
@@ -111,7 +113,7 @@ class Archive:
         if found is None:
             return None
         rows = self.matches.waiting(row.number, found.match.game, found.match.turn)
-        setups = {r.seat: _submission(r) for r in rows if not r.turn and r.seat in found.setups}
+        setups = {r.seat: replace(_submission(r), aside=()) for r in rows if not r.turn and r.seat in found.setups}
         return replace(found.match, setups=setups), rows
 
     def _retraced(self, number: int, seq: int | None = None) -> tuple[Match, list[SubmissionRow]]:
@@ -174,6 +176,23 @@ class Archive:
         after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
+    def consent(self, number: int, seat: int, signed: Signed) -> None:
+        """Keep the letter by which a seat agrees to what was proposed."""
+        content = {
+            "level": signed.level,
+            "key": signed.key,
+            "evidence": signed.evidence.decode(),
+            "received": signed.received,
+        }
+        self.matches.consent(number, seat, content, signed.raw)
+
+    def consents(self, number: int) -> dict[int, Signed]:
+        """The letters by which seats agreed, by seat; of proposals from before they were kept there are none."""
+        return {
+            seat: Signed(letter, content["level"], content["key"], content["evidence"].encode(), content["received"])
+            for seat, content, letter in self.matches.consents(number)
+        }
+
     def submit(self, number: int, match: Match, seat: int, submission: Submission, turn: int | None = None) -> None:
         """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then.
 
@@ -191,6 +210,9 @@ class Archive:
             "final": submission.final,
             "standing": submission.standing,
             "evidence": submission.evidence.decode(),
+            "aside": [
+                [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
+            ],
         }
         self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
 
@@ -219,11 +241,12 @@ class _Rows:
         kind: str,
         seat: int,
         _letter: bytes,
-        paper: Opening | Receipt | None,
+        paper: Proving | None,
         _evidence: bytes = b"",
+        _received: str = "",
     ) -> Form:
-        if paper is None:
-            return Form(match.server, match.name(seat), match.prev, 1)
+        if not isinstance(paper, Opening | Receipt):
+            return replace(here(match, seat, 0), rev=None)
         turn = match.turn if kind == "orders" else 0
         content = self._rows[match.game, turn, seat].content
         return Form(
@@ -236,6 +259,9 @@ class _Rows:
             final=content["final"],
             text=content["text"],
         )
+
+    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+        """Our own orders were judged when their turn came."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Our own entries were judged when the letters came."""
@@ -265,4 +291,8 @@ def _submission(row: SubmissionRow) -> Submission:
         content["final"],
         content["standing"],
         content.get("evidence", "").encode(),
+        tuple(
+            SetAside(paper, base64.b64decode(letter), evidence.encode())
+            for paper, letter, evidence in content.get("aside", ())
+        ),
     )

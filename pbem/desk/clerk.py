@@ -19,11 +19,12 @@ from pbem.desk.out import Draft, Out
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
-from pbem.match import ahead, bundle
+from pbem.match import ahead
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
 from pbem.phrase import Phrase
+from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +97,7 @@ class Clerk:
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
-        if player is not None and player.level == "mailbox":
+        if player is not None and player.level == "mailbox" and not out.asks:
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self.sub_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
@@ -258,9 +259,11 @@ class Clerk:
             "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
             "me": None,
+            "next": {},
             "finished": match.games,
             "totals": match.totals,
             "rules_hash": match.rules_hash,
+            "terms_signature": self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
             "server": match.server,
             "head": last.head,
             "seq": last.seq,
@@ -298,7 +301,7 @@ class Clerk:
             facts["default"] = ahead.default(match, seat) if own else None
             facts["faults"] = [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if own else []
         if notice.kind in _BRING_DEADLINES:
-            out.attachments += self._appointment(match, row, seat, now)
+            out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.draft(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
@@ -319,9 +322,9 @@ class Clerk:
         return content_id
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> Out:
-        """An empty letter in the thread of a match, with the seat's own Reply-To."""
+        """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.draw(match.id) if keyless else f"{match.id}.{row.of(seat).token}"
+        detail = self._mailboxes.draw(match.id) if keyless else match.id
         return Out(
             _about(match, subject),
             "",
@@ -343,11 +346,12 @@ class Clerk:
             "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
             "rev": submission.rev + 1 if submission else 1,
             "prev": match.prev,
-            "address": self._composer.sub_address(f"{match.id}.{row.of(seat).token}"),
+            "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
+            "address": self._composer.sub_address(match.id),
             "format": keys[-1].format if keys else "ssh",
         }
 
-    def _appointment(self, match: Match, row: MatchRow, seat: int, now: datetime) -> list[Attachment]:
+    def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
@@ -355,7 +359,7 @@ class Clerk:
         what = f"turn-{match.turn}" if match.phase == "playing" else "setup"
         name = f"{match.id}-game-{match.game}-{what}"
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=_asked_for(match))
-        address = self._composer.sub_address(f"{match.id}.{row.of(seat).token}")
+        address = self._composer.sub_address(match.id)
         uid = f"{name}-seat-{seat}@{match.server}"
         language = self.language_of(self._players.by_name(match.name(seat)))
         texts = (

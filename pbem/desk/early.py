@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk.answer import Answer
 from pbem.desk.clerk import escaped
-from pbem.desk.forms import form
+from pbem.desk.places import placed
 from pbem.desk.table import Tables
 from pbem.match import ahead
 from pbem.match.life import Step
@@ -33,7 +33,8 @@ class Early(Tables):
         """Store orders for a later turn, or default orders; raises `Refused`."""
         turn, due = _turn(command), seated.match.turn
         step = Step(seated.match, self._world(caller.now))
-        submission = ahead.store(step, seated.seat, form(command), caller.signed)
+        said = placed(caller, command, seated.match, seated.seat)
+        submission = ahead.store(step, seated.seat, said, caller.signed)
         self._keep(seated, step, turn, submission)
         paper = submission.paper.encode()
         what = f"turn-{turn}" if turn != ahead.DEFAULT else "default"
@@ -57,10 +58,13 @@ class Early(Tables):
         """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
         turn = _turn(command)
         step = Step(seated.match, self._world(caller.now))
-        submission = ahead.withdraw(step, seated.seat, turn)
-        self._keep(seated, step, turn, step.match.stored[seated.seat, turn])
-        facts = {"withdrawn": submission.text, "turn": turn, "rev": submission.rev + 1}
-        return Answer("clear_early", facts | self._facts(seated), match=seated.place)
+        said = placed(caller, command, seated.match, seated.seat)
+        submission = ahead.withdraw(step, seated.seat, turn, said, caller.signed)
+        withdrawn = step.match.stored[seated.seat, turn]
+        self._keep(seated, step, turn, withdrawn)
+        facts, attachments = self._withdrawn(seated, withdrawn)
+        facts |= {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
+        return Answer("clear_early", facts | self._facts(seated), attachments, seated.place)
 
     @staticmethod
     def stored(match: Match, seat: int) -> list[dict[str, Any]]:

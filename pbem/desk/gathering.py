@@ -103,12 +103,10 @@ class Gathering(Tables):
         if faults or terms is None:
             raise Refused(*faults)
         self._people.speak(caller.address)
-        world = self._world(caller.now)
-        known = [
-            (seat, name, world.random(8).hex(), seat == 1) for seat, name in enumerate(names, 1) if seat not in free
-        ]
+        known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
         phase = "open" if free else "proposed"
         number = self._archive.matches.create(terms.document(), known, BEFORE, stamp(caller.now), phase)
+        self._archive.consent(number, 1, caller.signed)
         told = {}
         for seat, address in free.items():
             self._people.keep_free(number, seat, address)
@@ -238,8 +236,7 @@ class Gathering(Tables):
         players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
         self._people.take(number, seat)
         phase = "open" if self._people.free(number) else "proposed"
-        token = self._world(now).random(8).hex()
-        self._archive.matches.seat(number, seat, player, token, replace(terms, players=players).document(), phase)
+        self._archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
         self._archive.forget()
         seated = self._seated(number, player)
         if phase == "proposed":
@@ -282,12 +279,33 @@ class Gathering(Tables):
             raise Refused(*keyless)
         self._people.speak(caller.address)
         self._archive.matches.accept(seated.row.number, seated.seat)
+        self._archive.consent(seated.row.number, seated.seat, caller.signed)
         agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
         if len(agreed) == len(match.seats):
-            step = Step(match, self._world(caller.now))
-            step.agree(tuple(self._pinned(name, match) for name in match.terms.players))
-            self._commit(seated, step)
+            self._begin(seated, caller.now)
         return Answer("accept", self._facts(seated), match=seated.place)
+
+    def _begin(self, seated: Seated, now: datetime) -> None:
+        """All have agreed; but who has other keys than those that signed it is asked once more."""
+        match, number = seated.match, seated.row.number
+        step = Step(match, self._world(now))
+        players = [
+            self._pinned(name, match, seat, step.world.salt())
+            for seat, name in enumerate(match.terms.players, start=1)
+        ]
+        consents = self._archive.consents(number)
+        stale = [
+            seat
+            for seat, signed in consents.items()
+            if not players[seat - 1].counts(signed.level, signed.key, BEFORE)
+        ]
+        if stale:
+            for seat in stale:
+                self._archive.matches.ask_again(number, seat)
+            self._propose(self._seated(number, match.name(seated.seat)), now, seated.seat)
+            return
+        step.agree(tuple(players), list(consents.values()) if len(consents) == len(players) else ())
+        self._commit(seated, step)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:
         return self._give_up(caller, command, "declined")

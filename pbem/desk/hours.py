@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.answer import Answer
 from pbem.desk.clerk import duration
+from pbem.desk.places import placed
 from pbem.desk.table import Tables
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
@@ -63,8 +64,6 @@ class Hours(Tables):
 
     def _set(self, caller: Caller, command: Command) -> Answer:
         assert caller.player is not None
-        if caller.verdict.kind != "valid" and caller.match is None:
-            raise Refused(Fault("set", None, Phrase("sign it, or answer a letter of one of your matches")))
         name, value = command.arguments["setting"]
         if name == TIMEZONE:
             zone = zone_named(value)
@@ -175,17 +174,16 @@ class Hours(Tables):
 
     def _extend(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
-        self._meant_here(seated, command)
         step = Step(seated.match, self._world(caller.now))
-        to = pace.extend(step, seated.seat, command.arguments["time"], caller.signed)
+        said = placed(caller, command, seated.match, seated.seat)
+        to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
         self._commit(seated, step)
         facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
         return Answer("extend", facts | self._facts(seated), match=seated.place)
 
     def _claim(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
-        self._meant_here(seated, command)
         step = Step(seated.match, self._world(caller.now))
-        pace.claim(step, seated.seat, caller.signed)
+        pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
         self._commit(seated, step)
         return Answer("claim", self._facts(seated), match=seated.place)

@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import evidence
-from pbem.desk.answer import Answer
+import structlog
+
+from pbem.desk.answer import IN_YOUR_NAME, Answer, refusal
 from pbem.desk.clerk import Out, duration
 from pbem.desk.table import commit
 from pbem.games import Fault, Refused
@@ -22,6 +23,7 @@ from pbem.match.keys import HOW, KeyChange
 from pbem.match.life import RUNNING, Step
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
+from pbem.proof import key_changes
 from pbem.store.database import moment, stamp
 from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.mailbox import Mailboxes
     from pbem.identity import Verdict
-    from pbem.mail.commands import Command
+    from pbem.mail.commands import Command, Reading
     from pbem.match.life import Match, World
     from pbem.reader import Reader
     from pbem.store.keychanges import KeyChanges
@@ -43,10 +46,7 @@ if TYPE_CHECKING:
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["CHANGES", "KeyLife"]
-
-CHANGES = frozenset({"key add", "key revoke", "key keep", "address add"})
-"""Commands that a second letter with the same signed text must not carry out again."""
+__all__ = ["KeyLife"]
 
 _MOST_KEYS = 10
 _MOST_ADDRESSES = 5
@@ -86,6 +86,7 @@ class KeyLife:
         today: Callable[[str, datetime], int],
         people: People,
         reader: Reader,
+        mailboxes: Mailboxes,
     ) -> None:
         self._config = config
         self._players = players
@@ -96,6 +97,8 @@ class KeyLife:
         self._today = today
         self._people = people
         self._reader = reader
+        self._mailboxes = mailboxes
+        self._log: Any = structlog.get_logger("keys")
         self.commands: dict[str, Callable[[Caller, Command], Answer]] = {
             "key add": self.add,
             "key revoke": self.revoke,
@@ -145,7 +148,6 @@ class KeyLife:
         """An old key asks for a new one."""
         _demand_key(caller, command)
         player = _player(caller)
-        self._misplaced(player, command)
         _fit(caller, command)
         key = self._new_key(caller, command)
         if len(player.keys) >= _MOST_KEYS:
@@ -158,12 +160,11 @@ class KeyLife:
         """A key is not to count any more."""
         _demand_key(caller, command)
         player = _player(caller)
-        self._misplaced(player, command)
         _fit(caller, command)
         given = command.arguments["fingerprint"]
-        if gone := evidence.named((key.fingerprint for key in player.former), given):
+        if gone := key_changes.named((key.fingerprint for key in player.former), given):
             raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
-        found = evidence.named((key.fingerprint for key in player.keys), given)
+        found = key_changes.named((key.fingerprint for key in player.keys), given)
         if len(found) != 1:
             reason = Phrase("more of it, please: several of your keys begin so")
             if not found:
@@ -184,10 +185,8 @@ class KeyLife:
         self._tell_changed(player, change, caller.now, but=caller.address)
         return Answer("key_revoked", {"fingerprint": found[0], "waiting": waiting})
 
-    def keep(self, caller: Caller, command: Command) -> Answer:
+    def keep(self, caller: Caller, _command: Command) -> Answer:
         """The player still has a key: nothing is recovered."""
-        player = _player(caller)
-        self._misplaced(player, command)
         return Answer("key_kept", {"stopped": self.stop(caller)})
 
     def recover(self, caller: Caller, command: Command) -> Answer:
@@ -196,18 +195,32 @@ class KeyLife:
         key = self._new_key(caller, command)
         code = command.arguments.get("code")
         if code is None:
-            return self._recover_by_mailbox(caller, player, key)
-        # Refused by an answer, not by an exception, which would undo the counting.
-        if self._today(f"recovery codes {caller.address.lower()}", caller.now) > self._config.recovery.codes_per_day:
-            return _refusal(command, Phrase("too many codes were tried from your address today; try again tomorrow"))
-        if not hmac.compare_digest(self._players.recovery_hash(player.name) or "", _hash(player.name, code)):
-            return _refusal(command, Phrase("this is not your recovery code"))
+            return self._recover_by_mailbox(caller, command, player, key)
+        # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
+        if not self._is_code(player, code):
+            count = self._today(f"wrong codes {player.name}", caller.now)
+            log = self._log.warning if count == self._config.recovery.codes_per_day + 1 else self._log.info
+            log("wrong recovery code", player=player.name, today=count)
+            return refusal(command, Phrase("this is not your recovery code"))
         return self._challenge(caller, player, key, "recovery-code", None, b"")
+
+    def _is_code(self, player: PlayerRow, code: str) -> bool:
+        return hmac.compare_digest(self._players.recovery_hash(player.name) or "", _hash(player.name, code))
+
+    def told(self, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
+        """Whether a letter holds what only the player was told: the recovery code, or a challenge that waits."""
+        challenges = {waiting.challenge for waiting in self._players.challenges(sender)}
+        challenges |= {waiting.challenge for waiting in self._players.waiting_addresses(address=sender)}
+        if player is not None:
+            challenges |= {waiting.challenge for waiting in self._changes.of_player(player.name)}
+            codes = (command.arguments.get("code") for command in reading.commands)
+            if any(code is not None and self._is_code(player, code) for code in codes):
+                return True
+        return any(command.fields.get("challenge") in challenges for command in reading.commands)
 
     def add_address(self, caller: Caller, command: Command) -> Answer:
         """One more mailbox to write from: what is mailed there must come back signed."""
         player = _player(caller)
-        self._misplaced(player, command)
         address = command.arguments["address"]
         local, _, domain = address.lower().partition("@")
         own = self._config.mail_address.partition("@")
@@ -300,8 +313,9 @@ class KeyLife:
 
     # Recovery by the mailbox alone.
 
-    def _recover_by_mailbox(self, caller: Caller, player: PlayerRow, key: Key) -> Answer:
-        self._spare(f"recoveries {player.name}", "recover", caller.now)
+    def _recover_by_mailbox(self, caller: Caller, command: Command, player: PlayerRow, key: Key) -> Answer:
+        if not caller.tokens and self._today(f"recoveries {player.name}", caller.now) > _LETTERS_A_DAY:
+            return refusal(command, IN_YOUR_NAME, self._mailboxes.write_back(caller.address, player, caller.now))
         facts = self._challenge(caller, player, key, "mailbox", None, b"").facts
         facts |= {"delay": self.delay}
         self._write(player.address, "own_recovery", Phrase("Your keys are said to be lost"), caller.now, **facts)
@@ -312,7 +326,9 @@ class KeyLife:
         if waiting.due is not None:
             return Answer("recovery_waits", {"due": moment(waiting.due), "fingerprint": waiting.key.fingerprint})
         due = caller.now + self._config.recovery.delay
-        self._changes.forget(player.name, proof="mailbox")
+        for other in self._changes.of_player(player.name):
+            if other.due is not None:
+                self._changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
         self._changes.ask(replace(waiting, letter=caller.letter.raw, due=stamp(due)))
         facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
         subject = Phrase("Your keys are said to be lost")
@@ -377,7 +393,7 @@ class KeyLife:
     def _new_key(self, caller: Caller, command: Command) -> Key:
         """The key that a letter brings, fit to be somebody's; raises `Refused`."""
         try:
-            key = evidence.asked(
+            key = key_changes.asked(
                 command, caller.verdict, caller.letter, read=self._reader.read, parse_key=self._parse_key(caller.now)
             )
         except BadKey as error:
@@ -419,7 +435,8 @@ class KeyLife:
             raise Refused(
                 Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs"))
             )
-        if same is None and len([one for one in waiting if one.due is None]) >= _LETTERS_A_DAY:
+        # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
+        if proof != "mailbox" and same is None and len(waiting) >= _LETTERS_A_DAY:
             raise Refused(
                 Fault("key", None, Phrase("too many new keys wait for their confirmation; confirm one of them"))
             )
@@ -507,21 +524,6 @@ class KeyLife:
         text = self._clerk.draft(f"letters/{template}.txt", mailbox=self._config.mail_address, **facts)
         self._clerk.send(address, Out(Phrase("[pbem] {subject}", subject=subject), text), now)
 
-    def _misplaced(self, player: PlayerRow, command: Command) -> None:
-        """What a command says of its place, if anything, must be right; raises `Refused`."""
-        wanted = {"server": self._config.server, "player": player.name}
-        faults = [
-            Fault(
-                command.name,
-                f"{name} {command.fields[name]}",
-                Phrase("this is `{name} {value}`", name=name, value=value),
-            )
-            for name, value in wanted.items()
-            if command.fields.get(name, value) != value
-        ]
-        if faults:
-            raise Refused(*faults)
-
     def _count(self, player: PlayerRow, now: datetime) -> None:
         if self._today(f"key changes {player.name}", now) > _CHANGES_A_DAY:
             raise Refused(
@@ -570,16 +572,12 @@ def _hash(player: str, code: str) -> str:
 
 def _fit(caller: Caller, command: Command) -> None:
     """The letter becomes evidence, for opponents to see; raises `Refused`."""
-    if reason := evidence.unfit(caller.letter):
+    if reason := key_changes.unfit(caller.letter):
         message = Phrase(
             "{reason}, and your opponents get this letter as the proof: write a new one, of the command alone",
             reason=reason,
         )
         raise Refused(Fault(command.name, None, message))
-
-
-def _refusal(command: Command, message: Phrase) -> Answer:
-    return Answer("refused", {"faults": [Fault(command.name, None, message)], "shift": 0, "command": command})
 
 
 def _day(time: str | None) -> str | None:

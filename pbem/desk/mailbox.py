@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused
-from pbem.identity.vouching import vouch
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
+from pbem.proof import mailbox_evidence
 from pbem.store import tokens
 from pbem.store.database import moment, stamp
 
@@ -32,16 +31,13 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["Awaited", "Mailboxes", "Proof", "vouched"]
+__all__ = ["Awaited", "Mailboxes", "Proof"]
 
 TRIES = 4
 """How often the DNS is asked before a letter is answered without it."""
 
 _AGE = timedelta(days=400)
 """How long an unused token is good: longer than the slowest match waits for a turn."""
-
-_WAITING = 5
-"""How many registrations without a key of one address may wait for their answers."""
 
 _QUOTED = 20_000
 """How many characters of a text are searched for a quoted address."""
@@ -66,8 +62,6 @@ class Proof:
     """The token that it brought back."""
     again: str | None = None
     """When the very same text had its effect; then it counts, and changes nothing."""
-    text: str = ""
-    """SHA-256 of its text."""
     key: str = ""
     """What it rests on, as receipts name it."""
     evidence: bytes = b""
@@ -84,19 +78,21 @@ class Mailboxes:
     Randomness is handed in, and `vouch`, which takes strangers' bytes apart.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         config: Config,
         kept: Tokens,
         lookups: Lookups,
         random: Callable[[int], bytes],
         vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
+        sub_address: Callable[[str], str],
     ) -> None:
         self._config = config
         self._tokens = kept
         self._lookups = lookups
         self._random = random
         self._vouch = vouch
+        self._sub_address = sub_address
 
     def draw(self, match: str = "reply") -> str:
         """The detail of a sub-address that a letter is to be answered to; good for one letter, once it is given."""
@@ -106,15 +102,31 @@ class Mailboxes:
         """Note that such a detail goes to this player, in a letter about this place."""
         self._issue(detail, player.address, player.name, "reply", place, now)
 
-    def invite(self, address: str, name: str, now: datetime) -> str:
-        """The same, for the answer that registers this name; raises `Refused` when too many wait already."""
-        if self._tokens.waiting(address, "register", stamp(now - timedelta(days=1))) >= _WAITING:
-            raise Refused(
-                Fault("register", None, Phrase("too many registrations of this address wait; come back in a day"))
-            )
-        detail = self.draw("register")
-        self._issue(detail, address, name, "register", None, now)
-        return detail
+    def ask(self, purpose: Purpose, address: str, name: str, now: datetime) -> str:
+        """The same, for the answer to what is mailed to an address, a stranger's perhaps; the whole sub-address."""
+        detail = self.draw(purpose)
+        self._issue(detail, address, name, purpose, None, now)
+        return self._sub_address(detail)
+
+    def write_back(self, address: str, player: PlayerRow | None, now: datetime) -> str | None:
+        """The address for an answer that is read whatever others send in that name.
+
+        None for a player without a key: each letter has a reply address of that kind.
+        """
+        if player is not None and player.level == "mailbox":
+            return None
+        return self.ask("write", address, player.name if player else "", now)
+
+    def go_on(self, tokens: Sequence[Token], letter: Letter, player: PlayerRow | None, now: datetime) -> str | None:
+        """The same for the answer to somebody who wrote to such an address, which is used up; else None."""
+        spent = [token for token in tokens if token.purpose == "write"]
+        for token in spent:
+            self.use(token, letter, now)
+        return self.write_back(spent[0].address, player, now) if spent else None
+
+    def asked(self, purpose: Purpose, address: str, since: datetime) -> int:
+        """How often an address was asked since then, and has not answered."""
+        return self._tokens.waiting(address, purpose, stamp(since))
 
     def _issue(  # noqa: PLR0913, PLR0917 - whose it is, and what for
         self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime
@@ -140,19 +152,20 @@ class Mailboxes:
         """What the letter proves, given the tokens found in it; raises `Awaited` while the DNS is to be asked."""
         sender = (letter.sender or "").lower()
         name = player.name if player else None
-        own = [token for token in found if token.address.lower() == sender and name in {None, token.name}]
-        text = digest((letter.text or "").encode("utf-8", "replace"))
+        # The evidence must show which token it was: one that only the envelope knew proves nothing later.
+        shown = mailbox_evidence.shown_tokens(letter)
+        given = [token for token in found if token.address.lower() == sender and name in {None, token.name}]
+        own = [token for token in given if token.hash in shown]
+        text = _text_of(letter)
         if not own:
-            return Proof(_FOREIGN if found else _NO_REPLY, text=text)
+            return Proof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         token = min(own, key=lambda token: (token.used is not None, token.letter != text))
         if token.used is not None and token.letter != text:
-            return Proof(
-                _USED.given(day=f"{moment(token.used):%Y-%m-%d}", time=f"{moment(token.used):%H:%M}"), text=text
-            )
+            return Proof(_USED.given(day=f"{moment(token.used):%Y-%m-%d}", time=f"{moment(token.used):%H:%M}"))
         reason, evidence = self._evidence(letter, row, token)
         if evidence is None:
-            return Proof(_WITHOUT_DKIM.given(reason=reason), token, text=text)
-        return Proof(None, token, token.used, text, evidence.key, evidence.text().encode())
+            return Proof(_WITHOUT_DKIM.given(reason=reason), token)
+        return Proof(None, token, token.used, evidence.key, evidence.text().encode())
 
     def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
         """Whether somebody vouches for From: what is wrong, or the evidence."""
@@ -171,27 +184,16 @@ class Mailboxes:
         place = f"m{token.place[0]}" if token.place else "-"
         received = row.received.astimezone(UTC).strftime(_TIME)
         about = (self._config.server, place, token.name, digest(letter.raw), received, token.hash)
-        return found.verdict.reason, Evidence(*about, *word)
+        where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
+        return found.verdict.reason, Evidence(*about, *word, place=where)
 
-    def use(self, proof: Proof, now: datetime) -> None:
-        """Use the proof's token up: the letter had effect."""
-        assert proof.token is not None
-        self._tokens.use(proof.token.hash, proof.text, stamp(now))
+    def use(self, token: Token, letter: Letter, now: datetime) -> None:
+        """Use a token up: the letter had effect."""
+        self._tokens.use(token.hash, _text_of(letter), stamp(now))
 
 
-def vouched(letter: Letter, evidence: Evidence) -> str:
-    """Judge a letter again by the evidence that was kept; why it does not hold, or an empty text when it does."""
-    received = _moment(evidence.received)
-    if evidence.mail != digest(letter.raw):
-        return "the evidence is about another letter"
-    if received is None:
-        return "the evidence does not say when the letter was received"
-    if evidence.by == "dkim":
-        verdict = vouch(letter, {evidence.name: evidence.record}, "", received).verdict
-        return "" if verdict.kind == "valid" else verdict.reason
-    if vouch(letter, {}, evidence.name, received).told != evidence.record:
-        return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
-    return ""
+def _text_of(letter: Letter) -> str:
+    return digest((letter.text or "").encode("utf-8", "replace"))
 
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -204,6 +206,10 @@ _FOREIGN = Phrase(
     "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
     " you, such as this one"
 )
+_UNSEEN = Phrase(
+    "the reply address that your letter was sent to is not to be seen in it, so that nobody could check it later."
+    " Send your letter with that address as To"
+)
 _USED = Phrase(
     "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
     " Answer our latest letter, such as this one"
@@ -211,10 +217,3 @@ _USED = Phrase(
 _WITHOUT_DKIM = Phrase(
     "{reason} Without a key, that is needed: see `help mailbox`; a key works from everywhere: see `help signing`"
 )
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        return None

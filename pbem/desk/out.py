@@ -44,3 +44,5 @@ class Out:
     """Where it is not the reader's own choice: that of the letter that is answered."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
+    asks: bool = False
+    """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""

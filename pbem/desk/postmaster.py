@@ -94,11 +94,11 @@ class Postmaster:
             self._outbox.told(failure.id)
         self._report(failures, now)
 
-    def heard(self, player: PlayerRow, received: datetime, now: datetime) -> None:
-        """Something came that only this player can have sent: the player can be reached again."""
+    def heard(self, player: PlayerRow, received: datetime, now: datetime) -> bool:
+        """Something came that only this player can have sent; whether nothing had reached the player until then."""
         since = self._players.unreachable(player.name)
         if since is None or stamp(received) <= since:
-            return
+            return False
         self._players.find(player.name)
         self._log.info("player reached again", player=player.name)
         self._clocks(player, now, None)
@@ -110,6 +110,7 @@ class Postmaster:
             since=moment(since),
             opponents=True,
         )
+        return True
 
     def _report(self, failures: list[Failure], now: datetime, how: str = "") -> None:
         """Note who is cut off by letters that did not arrive, and tell those concerned of what is new in it."""

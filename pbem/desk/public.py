@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.desk.archive import Archive
-from pbem.desk.forms import said
 from pbem.desk.ratings import PROVISIONAL
 from pbem.games import GAMES, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
-from pbem.match.bundle import Bundle
 from pbem.match.life import RUNNING
 from pbem.match.transcript import Entry
+from pbem.proof.bundle import Bundle
+from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
 from pbem.store.people import People
 
@@ -38,9 +38,9 @@ __all__ = ["Finished", "Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
-_PAPERS = re.compile(r"(openings|receipts|reports|records)/game-[0-9]+[a-z0-9.-]*")
+_PAPERS = re.compile(r"(openings|receipts|withdrawals|traces|reports|records)/game-[0-9]+[a-z0-9.-]*")
 """The papers of a bundle that are the server's own and hold no address."""
-_FORMS = frozenset({"setup", "orders", "resign", "draw", "annul", "claim", "extend"})
+_FORMS = frozenset({"new", "accept", "setup", "orders", "resign", "draw", "annul", "claim", "extend"})
 """The commands whose letters stand in a bundle and say nothing but what the record says too."""
 
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
@@ -179,7 +179,7 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["format"] == "ssh"]
     try:
         opened = read(letter)
-        verdict = judge(opened, pinned, server)
+        verdict = judge(opened, pinned, server, words=VOCABULARY)
         text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
         signed = verdict.signed.decode()
     except (Unreadable, UnicodeDecodeError):

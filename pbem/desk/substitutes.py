@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out
+from pbem.desk.places import placed
 from pbem.desk.table import Seated, Tables
 from pbem.games import Fault, Refused
 from pbem.match import substitutes
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Substitutes"]
 
-_PLACE = ("server", "player", "prev")
-"""What the form must say: the sentence must not be good for another moment of the match."""
+_PLACE = ("server", "player", "prev", "rev")
+"""What the newcomer's form must say: the sentence must not be good for another moment of the match."""
 
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take the seat of {leaver}?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
@@ -70,15 +71,13 @@ class Substitutes(Tables):
             raise Refused(
                 Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
             )
-        self._meant_here(seated, command)
         if name != substitutes.NOBODY:
             self._judge(seated, name)
         facts: dict[str, Any] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
         before = substitutes.agreed(match, seat, caller.now) and match.nominated[seat].name == name
         step = Step(match, self._world(caller.now))
-        substitutes.nominate(step, seated.seat, seat, name, caller.signed)
-        if not command.fields.keys() >= set(_PLACE):
-            return Answer("substitute_form", facts | self._facts(seated), match=seated.place)
+        said = placed(caller, command, match, seated.seat)
+        substitutes.nominate(step, seated.seat, seat, name, said, caller.signed)
         self._commit(seated, step)
         asked = not before and substitutes.agreed(seated.match, seat, caller.now)
         if asked:
@@ -141,7 +140,6 @@ class Substitutes(Tables):
                         seated, row.seat, "seat_declined", Phrase("{name} does not come", name=name), now, **facts
                     )
             return Answer("substitute", facts | {"state": "declined", "m": self._stranger(seated, name)})
-        self._meant(match.server, name, match.prev, command)
         if (given["name"], given["leaver"]) != (name, left):
             raise Refused(
                 Fault(
@@ -158,14 +156,17 @@ class Substitutes(Tables):
                     Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
                 )
             )
-        if "hash" not in given or not command.fields.keys() >= set(_PLACE):
+        signed = caller.verdict.kind == "valid"
+        if "hash" not in given or (signed and not command.fields.keys() >= set(_PLACE)):
             return Answer("substitute_form", facts | {"m": self._stranger(seated, name)})
         place = (seated.row.number, match.game, match.turn)
         if caller.proof and caller.proof.token and caller.proof.token.place != place:
             raise Refused(Fault("substitute", None, Phrase("answer the letter that asked you to take this seat")))
         willing = seat in match.nominated[seat].willing
         step = Step(match, self._world(now))
-        substitutes.take_over(step, seat, self._pinned(name, match), caller.signed)
+        newcomer = self._pinned(name, match, seat, step.world.salt())
+        said = placed(caller, command, substitutes.seated(match, seat, newcomer), seat)
+        substitutes.take_over(step, seat, newcomer, said, caller.signed)
         step.advance()
         self._seat_taken(seated, step, name)
         self._people.speak(caller.address)
@@ -185,7 +186,7 @@ class Substitutes(Tables):
         number, before = seated.row.number, seated.match
         matches = self._archive.matches
         matches.give_up(number, before.game, before.turn, seated.seat)
-        matches.reseat(number, seated.seat, name, step.world.random(8).hex())
+        matches.reseat(number, seated.seat, name)
         self._people.unobserve(number, name)
         row = matches.row(number)
         assert row is not None

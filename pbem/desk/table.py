@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pbem.games import Fault, Refused
 from pbem.match import pace
 from pbem.match.life import Player, Step
-from pbem.match.papers import pinned_mailbox
+from pbem.match.papers import NamedMailbox
+from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
+    from pbem.mail.compose import Attachment
     from pbem.match.life import Match, Submission, World
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
@@ -77,23 +79,6 @@ class Tables:
             self._commit(seated, step)
         return seated
 
-    @staticmethod
-    def _meant_here(seated: Seated, command: Command) -> None:
-        """What the form says of its place, where it says it, must be so."""
-        match = seated.match
-        Tables._meant(match.server, match.name(seated.seat), match.prev, command)
-
-    @staticmethod
-    def _meant(server: str, player: str, prev: str, command: Command) -> None:
-        wanted = {"server": server, "player": player, "prev": prev}
-        faults = [
-            Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
-            for key, value in wanted.items()
-            if command.fields.get(key, value) != value
-        ]
-        if faults:
-            raise Refused(*faults)
-
     def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
         """The players who cannot take part where the terms demand keys."""
         demanded = terms.keys == "demanded"
@@ -103,15 +88,17 @@ class Tables:
             if demanded and self._players.level(name) == "mailbox"
         ]
 
-    def _pinned(self, name: str, match: Match) -> Player:
+    def _pinned(self, name: str, match: Match, seat: int, salt: str) -> Player:
         """A player as the transcript of a match pins one: by keys, or by the mailbox."""
         keys = [
             {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
             for key in self._players.keys(name)
         ]
         row = self._players.by_name(name)
-        mailbox = pinned_mailbox(match.server, match.id, row.address) if row and row.level == "mailbox" else ""
-        return Player(name, tuple(keys), mailbox=mailbox)
+        if row is None or row.level != "mailbox":
+            return Player(name, tuple(keys))
+        named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
+        return Player(name, tuple(keys), mailbox=digest(named.text().encode()), named=named)
 
     def _seated(self, number: int, player: str) -> Seated:
         loaded = self._archive.load(number)
@@ -129,6 +116,17 @@ class Tables:
         """Write what a step led to, and tell everybody; the seat then looks at the match as it became."""
         commit(self._archive, self._clerk, seated.match, seated.row, step)
         seated.match = step.match
+
+    def _withdrawn(self, seated: Seated, submission: Submission) -> tuple[dict[str, Any], list[Attachment]]:
+        """The paper of a withdrawal, for its player, and what the letter says of it."""
+        paper = submission.aside[-1].paper.encode()
+        name = f"{seated.match.id}-{submission.aside[-1].stem}.txt"
+        facts = {
+            "file_name": name,
+            "hash": digest(paper),
+            "signature": self._archive.vouch(seated.match.id, digest(paper)),
+        }
+        return facts, [(name, "text/plain", paper)]
 
     def _facts(self, seated: Seated) -> dict[str, Any]:
         return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}

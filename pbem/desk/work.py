@@ -8,7 +8,7 @@ design.md, "The way of a letter", and reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import version
@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.answer import Answer, Caller
-from pbem.desk.answers import Answers
+from pbem.desk.answers import Answers, Unplaced
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out, escaped
 from pbem.desk.courier import Courier
-from pbem.desk.forms import said
-from pbem.desk.keys import CHANGES as CHANGES_OF_KEYS
 from pbem.desk.keys import KeyLife
 from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
+from pbem.desk.optout import OptOut
 from pbem.desk.postmaster import Postmaster
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.table import commit
@@ -39,6 +38,7 @@ from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.points import passing
+from pbem.proof.signed_letters import heard
 from pbem.reader import AT_HAND, Asked, InProcess, ReaderError
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.held import Held
@@ -67,20 +67,11 @@ if TYPE_CHECKING:
     from pbem.reader import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
-    from pbem.store.players import PlayerRow
+    from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
-
-CHANGES = CHANGES_OF_KEYS.union(
-    {"new", "accept", "decline", "join", "withdraw", "clear", "press", "resign"},
-    {"vacation", "extend", "claim", "draw", "annul", "substitute"},
-)
-"""Commands that a second letter with the same signed text must not carry out again."""
-
-EVIDENCE = frozenset({"setup", "orders", "preview", "resign", "extend", "claim", "draw", "annul", "substitute"})
-"""Commands whose letter is shown to the other players after the game: it must not hold another match's secrets."""
 
 _IN_ONE_GO = 32
 """How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
@@ -91,16 +82,16 @@ _SENDERS = 4096
 _PER_TICK = 100
 """How many matches the clock looks at in one go, so that letters need not wait for it."""
 
+_UNHEARD = timedelta(seconds=30)
+"""When the clock looks again at a match whose deadline is over, while letters wait that may have come before it."""
+
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
-
-ALONE = frozenset({"key add", "key revoke", "confirm"})
-"""Commands of players whose letter is shown to the others at once: nothing else may stand in it."""
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
 
-_NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form"})
+_NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form", "whole_sentence"})
 """The answers to commands that changed nothing."""
 
 _ECHO = 4000
@@ -155,7 +146,9 @@ class Desk:
         self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._outbox = Outbox(database, vault)
         self._lookups = Lookups(database)
-        self._mailboxes = Mailboxes(config, Tokens(database), self._lookups, random, self._reader.vouch)
+        self._mailboxes = Mailboxes(
+            config, Tokens(database), self._lookups, random, self._reader.vouch, composer.sub_address
+        )
         self._clerk = Clerk(
             composer,
             self._outbox,
@@ -190,6 +183,7 @@ class Desk:
             self._world,
             lambda: random(6).hex(),
         )
+        self._optout = OptOut(self._people, self._mailboxes, self._clerk, self._reply)
         self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
         self._random = random
         self._keys = KeyLife(
@@ -202,6 +196,7 @@ class Desk:
             self._today,
             self._people,
             self._reader,
+            self._mailboxes,
         )
         self._in_hand: list[int] = []
         """The letters that are leased; those of a call that broke off are given back by the next one."""
@@ -418,9 +413,12 @@ class Desk:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
-        step = Step(match, self._world(now))
+        heard = self._inbox.heard_until()
+        step = Step(match, replace(self._world(now), heard=heard))
         pace.tick(step)
         commit(self._archive, self._clerk, match, row, step)
+        if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
+            self._archive.matches.look_at(number, stamp(now + _UNHEARD))
 
     def _set_aside(self, now: datetime) -> None:
         """Set letters aside on which all attempts were spent, and tell the operator."""
@@ -471,36 +469,43 @@ class Desk:
         )
 
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
+        row = replace(row, received=min(row.received, now))  # the clock may have been set back in between
         player = self._players.by_address(sender)
-        verdict = self._verdict(letter, self._keys.offered(sender, player), row)
-        text = letter.text or ""
-        if verdict.kind == "valid":
-            try:
-                text = said(verdict, self._reader.read)
-            except Unreadable as error:
-                verdict = Verdict(
-                    "refused",
-                    Phrase("The signed letter cannot be read: {reason}.", reason=error.reason),
-                    verdict.format,
-                )
+        said = heard(letter, self._verdict(letter, self._keys.offered(sender, player), row), self._reader.read)
+        verdict = said.verdict
+        found = self._mailboxes.tokens_of(letter, row)
+        tokens = tuple(token for token in found if token.came_back(sender, player.name if player else None))
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
             verdict = Verdict("none", verdict.reason)
         if verdict.kind not in {"none", "valid"}:
-            return self._refuse_signature(letter, sender, player, verdict, now)
+            return self._refuse_signature(letter, sender, player, verdict, tokens, now)
         player, waits = self._keys.writer(sender, player, verdict)
-        reading = commands.parse(text)
-        tokens = self._mailboxes.tokens_of(letter, row)
+        reading = commands.parse(said.text)
         proof = None
         if verdict.kind == "none":
-            proof = self._prove(letter, row, tokens, player, reading)
-            # Nobody can use up the answers of somebody whose letters prove themselves.
-            if not (proof and proof.holds) and self._today(f"unsigned {sender.lower()}", now) > _UNSIGNED:
-                return "too many unsigned letters today"
-        routed = self._routed(letter, row, player, tokens)
+            proof = self._prove(letter, row, found, player, reading)
+        # A key that waits for its challenge may be anybody's. What came back of what was mailed there is not.
+        anybodys = verdict.kind == "none" or player is None or waits
+        if anybodys and not (tokens or reading.optout or self._keys.told(sender, player, reading)):
+            count = self._today(f"unsigned {sender.lower()}", now)
+            if count > _UNSIGNED:
+                return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
         language = self._clerk.language_of(player, letter)
-        caller = Caller(sender, player, verdict, letter, routed, now, language, proof, waits)
+        caller = Caller(
+            sender, player, verdict, letter, now, row.received, language, proof, said.words, waits, tokens
+        )
         return self._carry_out(caller, reading, row.received)
+
+    def _leave_unread(
+        self, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
+    ) -> str:
+        """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
+        if tell:
+            out = Out("", self._clerk.draft("letters/unread.txt", most=_UNSIGNED))
+            out.reply_to = self._mailboxes.write_back(sender, player, now)
+            self._reply(letter, sender, out, now)
+        return "too many unsigned letters today"
 
     def _prove(
         self, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
@@ -513,24 +518,42 @@ class Desk:
             tokens = [token for token in tokens if token.purpose == "register"]
             return self._mailboxes.judge(letter, row, tokens, None) if wanted and tokens else None
         wanted = any(commands.COMMANDS[command.name].signed for command in reading.commands)
+        wanted = wanted or reading.optout or self._players.unreachable(player.name) is not None
+        tokens = [token for token in tokens if token.purpose == "reply"]
         return self._mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
 
-    def _refuse_signature(
-        self, letter: Letter, sender: str, player: PlayerRow | None, verdict: Verdict, now: datetime
+    def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
+        self,
+        letter: Letter,
+        sender: str,
+        player: PlayerRow | None,
+        verdict: Verdict,
+        tokens: tuple[Token, ...],
+        now: datetime,
     ) -> str:
         """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
         outcome = f"signature {verdict.kind}"
-        if self._today(f"notices {sender.lower()}", now) > _NOTICES:
+        count = 0 if tokens else self._today(f"notices {sender.lower()}", now)
+        if count > _NOTICES:
             return outcome
         rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
         keys = [key.fingerprint for key in rows]
         subject = commands.masked(letter.subject)[:60]
         text = self._clerk.draft(
-            "letters/warning.txt", reason=verdict.reason, fingerprints=keys, subject=subject, received=now
+            "letters/warning.txt",
+            reason=verdict.reason,
+            fingerprints=keys,
+            subject=subject,
+            received=now,
+            last=count == _NOTICES,
         )
         out = Out(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language = self._clerk.language_of(player, None if player else letter)
-        self._clerk.send(player.address if player else sender, out, now)
+        home = player.address if player else sender
+        out.reply_to = self._mailboxes.go_on(tokens, letter, player, now)
+        if count == _NOTICES:
+            out.reply_to = self._mailboxes.write_back(home, player, now)
+        self._clerk.send(home, out, now)
         return f"{outcome}, noticed"
 
     def _today(self, mark: str, now: datetime) -> int:
@@ -540,58 +563,59 @@ class Desk:
         self._database.set_meta(mark, f"{now.date().isoformat()} {times}")
         return times
 
-    def _routed(self, letter: Letter, row: InboxRow, player: PlayerRow | None, tokens: list[Token]) -> int | None:
-        """The match of the player's own Reply-To token that the letter was sent to, by envelope or header."""
-        for single in tokens:
-            if player and single.name == player.name and single.place:
-                return single.place[0]
-        for address in (*row.envelope.recipients, *letter.recipients):
-            _, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
-            _, _, token = detail.partition(".")
-            found = self._archive.matches.by_token(token) if token else None
-            if found and player and found[1] == player.name:
-                return found[0]
-        return None
-
     def _carry_out(self, caller: Caller, reading: Reading, received: datetime) -> str:
-        signed = digest(caller.verdict.signed) if caller.verdict.kind == "valid" else None
-        again = self._players.handled(caller.player.name, signed) if caller.player and signed else None
-        if caller.player and signed and again is None:
-            self._players.handle(caller.player.name, signed, stamp(caller.now))
+        # By a key that is not the player's yet anybody can sign what the player is going to say.
+        signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
+        seen = self._handled(caller.player, caller) if caller.player and signed else None
+        again = seen.time if seen and seen.effect else None
         proof = caller.proof if caller.proof and caller.proof.holds else None
-        # A signed text that was here before may be sent by anybody who saw it.
-        if caller.player and ((signed and again is None and not caller.waits) or caller.match is not None):
-            self._postmaster.heard(caller.player, received, caller.now)
+        # What was here before may be sent by anybody who saw it.
+        new = bool((signed and seen is None) or (proof and proof.again is None))
+        reached = bool(caller.player and new and self._postmaster.heard(caller.player, received, caller.now))
+        if reading.optout and not self._optout.take(caller, proved=new and self._says_its_place(caller, reading)):
+            return "stop, unproved"
         wanted, left_out = _to_answer(reading)
-        several = len({command.match for command in wanted if command.match}) > 1
-        alone = len(wanted) == 1
-        answers = [
-            (command, self._answer(caller, command, again, several=several, alone=alone)) for command in wanted
-        ]
-        if proof and proof.again is None and any(_had_effect(command, answer) for command, answer in answers):
-            self._mailboxes.use(proof, caller.now)
-        if caller.player and signed and again is None and not caller.waits and any(map(_obeyed, answers)):
+        answers = [(command, self._answer(caller, command, again, wanted)) for command in wanted]
+        if caller.player and signed and again is None:
+            effect = reading.optout or any(_used_up(command, answer) for command, answer in answers)
+            self._players.handle(caller.player.name, signed, stamp(caller.now), effect=effect)
+        used = reached or reading.optout or any(_had_effect(command, answer) for command, answer in answers)
+        if proof and proof.again is None and used:
+            assert proof.token is not None
+            self._mailboxes.use(proof.token, caller.letter, caller.now)
+        if caller.player and signed and seen is None and any(map(_obeyed, answers)):
             self._keys.stop(caller)
         reading.ignored.extend(left_out)
         self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
-    def _answer(self, caller: Caller, command: Command, again: str | None, *, several: bool, alone: bool) -> Answer:
-        if again is not None and command.name in CHANGES:
+    def _says_its_place(self, caller: Caller, reading: Reading) -> bool:
+        """Whether a `stop` is of this player here: a signed one must say so, or it is asked about as any other."""
+        place = {"server": self._config.server, "player": caller.player.name if caller.player else ""}
+        return caller.player is not None and (caller.verdict.kind != "valid" or reading.place == place)
+
+    def _handled(self, player: PlayerRow, caller: Caller) -> HandledRow | None:
+        """What became of these words; those from before words were compared are known by their signed bytes."""
+        seen = self._players.handled(player.name, caller.words)
+        return seen or self._players.handled(player.name, digest(caller.verdict.signed))
+
+    def _answer(self, caller: Caller, command: Command, again: str | None, together: Sequence[Command]) -> Answer:
+        needs = commands.COMMANDS[command.name]
+        if again is not None and needs.once:
             return Answer("again", {"name": command.name, "when": moment(again)})
         proof = caller.proof
-        if proof and proof.holds and proof.again is not None and commands.COMMANDS[command.name].signed:
+        if proof and proof.holds and proof.again is not None and needs.signed:
             facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
             return Answer("again_mailbox", facts, match=self._answers.place(caller, command))
         try:
-            if several and command.name in EVIDENCE:
-                raise Refused(
-                    Fault(command.name, command.match, Phrase("one match a letter: this letter names several"))
-                )
-            if not alone and command.name in ALONE and caller.player is not None:
-                raise Refused(Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it")))
+            if caller.player is not None and (fault := _unfit_together(command, together)):
+                raise Refused(fault)
             with self._database.savepoint():
                 return self._answers.answer(caller, command)
+        except Unplaced as unplaced:
+            self._archive.forget()
+            self._players.forget()
+            return unplaced.answer
         except Refused as refused:
             self._archive.forget()
             self._players.forget()
@@ -608,14 +632,13 @@ class Desk:
         """One letter with every command echoed and its answer beneath; letters of their own before it."""
         language = self._clerk.language_of(caller.player, caller.letter)
         out = Out("", "")
-        if reading.optout:
-            self._people.silence(caller.address, stamp(caller.now))
+        going_on = self._mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
         for _, answer in answers:
             if answer.match is not None:
                 out = self._clerk.thread(*answer.match, Phrase("your letter"))
                 break
-            if answer.reply_to is not None:
-                out.reply_to = self._clerk.sub_address(answer.reply_to)
+        asked = next((answer.reply_to for _, answer in answers if answer.reply_to), None)
+        out.reply_to = asked or going_on or out.reply_to
         told = []
         for command, answer in answers:
             for letter in answer.letters:
@@ -642,6 +665,44 @@ class Desk:
         self._clerk.send(address, out, now)
 
 
+def _used_up(command: Command, answer: Answer) -> bool:
+    """Whether this was a command that the same words cannot give again, and was obeyed."""
+    return commands.COMMANDS[command.name].once and answer.template not in _NO_EFFECT
+
+
+def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | None:
+    """Why a command must not stand in one letter with the others, if so: its letter is shown to other players."""
+    needs = commands.COMMANDS[command.name]
+    others = [other for other in together if other is not command]
+    if needs.alone and others:
+        return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
+    matches = {one.match for one in together if one.match}
+    if needs.shown != "never" and len(matches) > 1:
+        return Fault(command.name, command.match, Phrase("one match a letter: this letter names several"))
+    if needs.shown == "at once" and any(_is_secret(other) for other in others):
+        return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
+    if command.name == "clear" and any(_withdraws(command, other) for other in others):
+        return Fault(command.name, command.match, Phrase("this letter brings what it withdraws: send one of the two"))
+    if any(other.name == "clear" and _withdraws(other, command) for other in others):
+        return Fault(command.name, command.match, Phrase("this letter withdraws what it brings: send one of the two"))
+    return None
+
+
+def _is_secret(command: Command) -> bool:
+    needs = commands.COMMANDS[command.name]
+    return needs.secret or needs.body == "text"
+
+
+def _withdraws(clear: Command, other: Command) -> bool:
+    """Whether a `clear` is about what another command of its letter brings."""
+    if other.name not in {"setup", "orders"} or clear.match != other.match:
+        return False
+    given = clear.arguments
+    if given.get("default") or other.arguments.get("default"):
+        return bool(given.get("default")) == bool(other.arguments.get("default"))
+    return given.get("turn", other.arguments.get("turn")) == other.arguments.get("turn")
+
+
 def _had_effect(command: Command, answer: Answer) -> bool:
     """Whether this was a command that a reply token is used up by, and was obeyed."""
     opened = answer.template == "registered_mailbox"
@@ -651,7 +712,11 @@ def _had_effect(command: Command, answer: Answer) -> bool:
 def _obeyed(answered: tuple[Command, Answer]) -> bool:
     """Whether a command that is for players alone had its effect."""
     command, answer = answered
-    return commands.COMMANDS[command.name].level != "anyone" and answer.template not in {"refused", "again"}
+    return commands.COMMANDS[command.name].level != "anyone" and answer.template not in {
+        "refused",
+        "again",
+        "whole_sentence",
+    }
 
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:

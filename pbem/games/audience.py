@@ -63,11 +63,15 @@ def cut(report: Report, shown: Shown, reader: Audience | None) -> Report | None:
 
 def _reads(fields: Fields, reader: Audience) -> bool:
     """Whether any of the fields, however deep, goes to this reader."""
-    return any(
-        reader in allowed if isinstance(allowed, frozenset) else _reads(allowed, reader)
-        for allowed in fields.values()
-    )
+    for allowed in fields.values():
+        if allowed is EVERYBODY:
+            return True
+        if reader in allowed if isinstance(allowed, frozenset) else _reads(allowed, reader):
+            return True
+    return False
 
+
+_NOBODY: Final[frozenset[Audience]] = frozenset()
 
 _LEAVES = frozenset({str, int, bool, type(None)})
 """The kinds of nearly all values: they hold no others."""
@@ -76,8 +80,11 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 def _only(value: Mapping[str, Any], fields: Fields, reader: Audience) -> dict[str, Any]:
     left: dict[str, Any] = {}
     for name, inner in value.items():
-        allowed = fields.get(name, fields.get(ANY, frozenset()))
-        if isinstance(allowed, frozenset):
+        allowed = fields[name] if name in fields else fields.get(ANY, _NOBODY)
+        if allowed is EVERYBODY:
+            if type(inner) in _LEAVES or _is_plain(inner):
+                left[name] = inner
+        elif isinstance(allowed, frozenset):
             if reader in allowed and (type(inner) in _LEAVES or _is_plain(inner)):
                 left[name] = inner
         elif _reads(allowed, reader):

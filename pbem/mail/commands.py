@@ -32,6 +32,9 @@ MAX_UNKNOWN = 5
 FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof")
 """Header fields of the signed forms, each with one word as its value."""
 
+NUMBERED = ("game", "turn")
+"""Fields of the sentences whose own words do not name the game or turn that they are about; each a number."""
+
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "format": ("both", "pictures", "text"),
@@ -102,6 +105,8 @@ class Command:
     name: str
     echo: str
     """As written, quotes and invisible characters taken out."""
+    head: str
+    """The words of the command itself, without the fields and the block that follow them."""
     line: int
     """1-based line of the text that was parsed."""
     arguments: Arguments = field(default_factory=Arguments)
@@ -123,8 +128,12 @@ class Command:
     @property
     def rev(self) -> int | None:
         """The revision in the signed form, where there is one without fault."""
-        rev = self.fields.get("rev", "")
-        return int(rev) if _REV.fullmatch(rev) else None
+        return self.number("rev")
+
+    def number(self, name: str) -> int | None:
+        """The number in a field of the signed form, where there is one without fault."""
+        value = self.fields.get(name, "")
+        return int(value) if _REV.fullmatch(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,8 @@ class Reading:
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
     """`stop` was the very first word: the sender wants no more mail, except about running matches."""
+    place: dict[str, str] = field(default_factory=dict)
+    """The server and the player that a `stop` names."""
 
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
@@ -173,10 +184,13 @@ _SECRET = re.compile(r"\b(orders|setup|preview)\s+m\d", re.I)
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")
+_UNCLEAN = re.compile(r"[^\n -~]")
 
 
 def clean(text: str) -> str:
     """Bring line ends to LF and every other white space to a blank, and take out what cannot be seen."""
+    if not _UNCLEAN.search(text):
+        return text
     return _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
 
 
@@ -433,7 +447,7 @@ def _players(words: _Words, given: Arguments) -> Phrase | None:
         return None
     words.take()
     players = []
-    while words.more and not words.word().endswith(":") and not _END.fullmatch(words.bare()):
+    while words.more and not (words.word().endswith(":") or words.bare().lower() in _RESERVED):
         players += [name for name in words.take().split(",") if name]
     given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
     return None if players else Phrase("after with come the opponents' names, or their addresses")
@@ -549,13 +563,27 @@ class Form:
     body: Literal["text", "options", "press", "fields"] | None = None
     """How the block up to `end` is read; None: the command has no block."""
     signed: bool = False
-    """Whether a match that demands keys wants this command signed."""
+    """Whether it changes something, so that it must be signed, or at level `mailbox` answer a letter of ours."""
+    place: Literal["none", "player", "terms", "turn"] = "none"
+    """What a signed one names, so that it is good nowhere else: server and player; the hash of the terms, which
+    stands for both; or server, player, game or turn, head and revision."""
+    once: bool = False
+    """Whether the same signed words are obeyed only once. Setups and orders are held together by their revisions."""
+    shown: Literal["never", "later", "at once"] = "never"
+    """Whether the letter is shown to the other players: with the game, or as soon as it has its effect."""
+    alone: bool = False
+    """Whether nothing else may stand in the letter."""
     level: Literal["anyone", "mailbox", "key"] = "mailbox"
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
     """What must follow the name, or the line is prose that happens to begin with that word."""
     secret: bool = False
     """Whether the answer must not repeat what was written: the echo is the name alone."""
+
+    @property
+    def sentence(self) -> bool:
+        """Whether it has its effect at once, at one place of a match, or withdraws what was said for one."""
+        return self.place == "turn" and not self.block
 
     @property
     def block(self) -> bool:
@@ -612,6 +640,8 @@ COMMANDS: dict[str, Form] = {
             signed=True,
             level="key",
             opens=_A_CHALLENGE,
+            shown="at once",
+            alone=True,
         ),
         Form("whoami", Phrase("Show your account, its addresses and keys.")),
         Form(
@@ -620,6 +650,10 @@ COMMANDS: dict[str, Form] = {
             (Slot("[ssh-ed25519 AAAA…|FINGERPRINT]", _key_or_fingerprint),),
             signed=True,
             level="key",
+            place="player",
+            once=True,
+            shown="at once",
+            alone=True,
         ),
         Form(
             "key revoke",
@@ -627,12 +661,18 @@ COMMANDS: dict[str, Form] = {
             (Slot("FINGERPRINT", _fingerprint),),
             signed=True,
             level="key",
+            place="player",
+            once=True,
+            shown="at once",
+            alone=True,
         ),
         Form(
             "key keep",
             Phrase("You still have your key: stop a recovery that somebody asked for in your name."),
             signed=True,
             level="key",
+            place="player",
+            once=True,
         ),
         Form(
             "recover",
@@ -649,6 +689,8 @@ COMMANDS: dict[str, Form] = {
             (Slot("anna@mail.example", _address),),
             signed=True,
             level="key",
+            place="player",
+            once=True,
         ),
         Form(
             "set",
@@ -657,7 +699,10 @@ COMMANDS: dict[str, Form] = {
                 " pictures or text."
             ),
             (Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting),),
+            signed=True,
             opens=_A_SETTING,
+            place="player",
+            once=True,
         ),
         Form(
             "vacation",
@@ -665,6 +710,8 @@ COMMANDS: dict[str, Form] = {
             (Slot("2026-12-20 to 2027-01-03|off", _days),),
             signed=True,
             opens=_A_VACATION,
+            place="player",
+            once=True,
         ),
         Form(
             "new",
@@ -675,6 +722,9 @@ COMMANDS: dict[str, Form] = {
             body="options",
             signed=True,
             opens=_A_GAME,
+            place="player",
+            once=True,
+            shown="at once",
         ),
         Form(
             "list",
@@ -687,10 +737,31 @@ COMMANDS: dict[str, Form] = {
             Phrase("Agree to a proposed match; the hash is that of its agreed rules."),
             (_MATCH_SLOT, Slot("[hash]", _hash)),
             signed=True,
+            place="terms",
+            once=True,
+            shown="at once",
         ),
-        Form("decline", Phrase("Turn a proposed match down."), (_MATCH_SLOT,), signed=True),
-        Form("join", Phrase("Take a seat in a match of the open list."), (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
-        Form("withdraw", Phrase("Take back a proposal of yours."), (_MATCH_SLOT,), signed=True, opens=_A_MATCH),
+        Form(
+            "decline", Phrase("Turn a proposed match down."), (_MATCH_SLOT,), signed=True, place="player", once=True
+        ),
+        Form(
+            "join",
+            Phrase("Take a seat in a match of the open list."),
+            (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
+        Form(
+            "withdraw",
+            Phrase("Take back a proposal of yours."),
+            (_MATCH_SLOT,),
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
         Form(
             "setup",
             Phrase("Hand in your secret setup of the next game, replacing an earlier one."),
@@ -698,6 +769,8 @@ COMMANDS: dict[str, Form] = {
             body="text",
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            shown="later",
         ),
         Form(
             "orders",
@@ -708,6 +781,8 @@ COMMANDS: dict[str, Form] = {
             body="text",
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            shown="later",
         ),
         Form(
             "clear",
@@ -716,6 +791,9 @@ COMMANDS: dict[str, Form] = {
             ),
             (_MATCH_SLOT, Slot("[turn 5|default]", _what_stands)),
             signed=True,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "status",
@@ -728,6 +806,7 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, _TURN_SLOT, Slot("[final]", _final)),
             body="text",
             opens=_A_MATCH,
+            shown="later",
         ),
         Form(
             "report",
@@ -741,21 +820,38 @@ COMMANDS: dict[str, Form] = {
             Phrase("Send a message to the other players; with `public`, to those who watch, too."),
             (_MATCH_SLOT, Slot("[public]", _public)),
             body="press",
+            signed=True,
             opens=_A_MATCH,
+            place="player",
+            once=True,
         ),
         Form(
             "observe",
             Phrase("Watch a public match: what everybody may know of it."),
             (_MATCH_SLOT,),
+            signed=True,
             opens=_A_MATCH,
+            place="player",
+            once=True,
         ),
-        Form("unobserve", Phrase("Watch it no longer."), (_MATCH_SLOT,), opens=_A_MATCH),
+        Form(
+            "unobserve",
+            Phrase("Watch it no longer."),
+            (_MATCH_SLOT,),
+            opens=_A_MATCH,
+            signed=True,
+            place="player",
+            once=True,
+        ),
         Form("standings", Phrase("Who has played how many matches, and the ratings."), level="anyone"),
         Form(
             "resign",
             Phrase("Give the game up, or the whole match."),
             (_MATCH_SLOT, Slot("game 2|match", _whole)),
             signed=True,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "draw",
@@ -766,6 +862,9 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "annul",
@@ -773,6 +872,9 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("offer|accept|decline", _word)),
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "extend",
@@ -780,6 +882,9 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("3d", _time)),
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "claim",
@@ -790,6 +895,9 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT,),
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
         ),
         Form(
             "substitute",
@@ -800,6 +908,9 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, Slot("CARL", _name), Slot("for BOB", _leaver), Slot("[hash]", _hash)),
             signed=True,
             opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
         ),
     )
 }
@@ -830,7 +941,18 @@ def parse(text: str) -> Reading:
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     skipped.sort(key=lambda found: found[0])
-    return Reading(commands, [masked(run) for run in (*(run for _, run in skipped), *signature)], optout)
+    ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
+    return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {})
+
+
+def _place_of_stop(words: _Words) -> dict[str, str]:
+    """The fields that follow a `stop`."""
+    words.take()
+    place = {}
+    while words.low() in {"server", "player"}:
+        name = words.take().lower()
+        place[name] = words.take().lower()
+    return place
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
@@ -867,6 +989,7 @@ def _command(words: _Words, form: Form) -> Command:
     words.at += len(form.name.split())
     given: Arguments = {}
     wrong = _read_slots(words, form, given)
+    head = words.text[start : words.passed]
     fields = _read_fields(words, form, given, wrong)
     options: dict[str, str] = {}
     block: str | None = None
@@ -881,7 +1004,7 @@ def _command(words: _Words, form: Form) -> Command:
     line = words.line(start)
     faults = tuple(Fault(form.name, token, message, line) for token, message in wrong)
     echo = f"{form.name} ..." if form.secret else masked(words.text[start : words.passed])
-    return Command(form.name, echo, line, given, fields, options, block, block_line, faults)
+    return Command(form.name, echo, head, line, given, fields, options, block, block_line, faults)
 
 
 def _read_slots(words: _Words, form: Form, given: Arguments) -> list[_Wrong]:
@@ -903,7 +1026,7 @@ def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong
         if name == "final" and any(slot.read is _final for slot in form.slots):
             _final(words, given)
             continue
-        if name not in FIELDS:
+        if name not in FIELDS and not (form.sentence and name in NUMBERED):
             return fields
         words.take()
         value = words.word() if name == "fingerprint" else words.low()
@@ -913,8 +1036,8 @@ def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong
         words.take()
         if name in fields:
             wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
-        elif name == "rev" and not _REV.fullmatch(value):
-            wrong.append((value, Phrase("`rev` is a number from 1.")))
+        elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
+            wrong.append((value, Phrase("`{name}` is a number from 1.", name=name)))
         fields.setdefault(name, value)
 
 

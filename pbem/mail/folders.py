@@ -16,35 +16,41 @@ if TYPE_CHECKING:
 __all__ = ["letters"]
 
 
-def letters(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Each letter of a file or folder, with the name of its place; raises OSError when it cannot be read."""
+def letters(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
+    """Each letter of a file or folder, with the name of its place; raises OSError when it cannot be read.
+
+    Of a letter with more than so many octets no more than one octet more is read.
+    """
     if not path.is_dir():
-        yield from _in_file(path)
+        yield from _in_file(path, most + 1)
     elif (path / "cur").is_dir() and (path / "new").is_dir():
-        yield from _in_maildir(path)
+        yield from _in_maildir(path, most + 1)
     else:
         for inner in sorted(path.iterdir()):
             if inner.is_dir() or inner.stat().st_size:
-                yield from letters(inner)
+                yield from letters(inner, most)
 
 
-def _in_file(path: Path) -> Iterator[tuple[str, bytes]]:
-    with path.open("rb") as file:
-        is_mbox = file.read(5) == b"From "
-    if not is_mbox:
-        yield str(path), path.read_bytes()
+def _in_file(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
+    if _beginning(path, 5) != b"From ":
+        yield str(path), _beginning(path, most)
         return
     box = mailbox.mbox(path, create=False)
     try:
         for number, key in enumerate(box.keys(), start=1):
             # What an mbox escapes is the same in every dialect but for how often (mboxo, mboxrd): once is undone.
-            raw = box.get_bytes(key)
+            raw = box.get_file(key).read(most)
             yield f"{path}, letter {number}", raw.replace(b"\n>From ", b"\nFrom ")
     finally:
         box.close()
 
 
-def _in_maildir(path: Path) -> Iterator[tuple[str, bytes]]:
+def _in_maildir(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
     for inner in sorted(path.rglob("*")):
         if inner.parent.name in {"cur", "new"} and inner.is_file():
-            yield str(inner), inner.read_bytes()
+            yield str(inner), _beginning(inner, most)
+
+
+def _beginning(path: Path, octets: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(octets)

@@ -98,6 +98,15 @@ class Part:
         text = decoded(self.content, self.parameters.get("charset", ""))
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
+    @property
+    def unaltered(self) -> str | None:
+        """The content as text with the line ends that it has; None when it is none in the charset declared."""
+        name = _codec(self.parameters.get("charset", ""))
+        try:
+            return self.content.decode("utf-8" if name in {None, "ascii"} else name)
+        except ValueError:
+            return None
+
     def walk(self) -> Iterator[Part]:
         """The part itself and all below it, in the order in which they stand."""
         yield self
@@ -128,8 +137,13 @@ class Letter:
     hops: int
     """Number of Received headers."""
     text: str | None
-    """The first text/plain part that is no attachment."""
+    """That of `plain`."""
     html_only: bool
+
+    @property
+    def plain(self) -> Part | None:
+        """The first text/plain part that is no attachment."""
+        return _plain(self.root)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -190,7 +204,7 @@ def _measure(raw: bytes, limits: Limits) -> None:
         raise Unreadable(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
     if raw.count(b"\n") > limits.message_lines:
         raise Unreadable(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
-    if max(map(len, raw.split(b"\n"))) > limits.line_bytes:
+    if len(raw) > limits.line_bytes and max(map(len, raw.split(b"\n"))) > limits.line_bytes:
         raise Unreadable(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
     head = raw[: _body_start(raw)]
     if len(head) > limits.header_bytes:
@@ -311,9 +325,8 @@ def _letter(raw: bytes, root: Part) -> Letter:
     recipients = [
         address for name in addressed for value in root.values(name) for address in ADDRESSES.findall(value)
     ]
-    texts = [part for part in root.walk() if not part.children and part.disposition != "attachment"]
-    plain = next((part for part in texts if part.content_type == "text/plain"), None)
-    html = any(part.content_type == "text/html" for part in texts)
+    plain = _plain(root)
+    html = any(part.content_type == "text/html" for part in _shown(root))
     ids = MESSAGE_ID.findall(_first(root.headers, "message-id"))
     return Letter(
         raw=raw,
@@ -329,6 +342,14 @@ def _letter(raw: bytes, root: Part) -> Letter:
         text=None if plain is None else plain.text,
         html_only=plain is None and html,
     )
+
+
+def _shown(root: Part) -> Iterator[Part]:
+    return (part for part in root.walk() if not part.children and part.disposition != "attachment")
+
+
+def _plain(root: Part) -> Part | None:
+    return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
 
 
 def _first(headers: tuple[tuple[str, str], ...], name: str) -> str:
@@ -370,6 +391,8 @@ def _codec(charset: str) -> str | None:
 
 def _words(value: str) -> str:
     """A header's text with its encoded words decoded (RFC 2047), on one line."""
+    if "=?" not in value:
+        return " ".join(value.split())
     joined = BETWEEN_WORDS.sub(r"\1", value)
     text = ENCODED_WORD.sub(lambda match: decoded(_unword(match[3], match[2]), match[1]), joined)
     return " ".join(text.split())

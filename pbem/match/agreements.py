@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.match.life import RUNNING, Notice
-from pbem.match.pace import keep
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.match.life import Match, Signed, Step
+    from pbem.match.life import Form, Match, Signed, Step
 
 __all__ = ["DRAW", "WORDS", "agree"]
 
@@ -24,13 +23,13 @@ ANNUL = "annul"
 WORDS = ("offer", "accept", "decline")
 
 
-def agree(step: Step, what: str, seat: int, word: str, signed: Signed) -> bool:
+def agree(step: Step, what: str, seat: int, word: str, form: Form, signed: Signed) -> bool:  # noqa: PLR0913, PLR0917 - a signed word
     """A seat offers, accepts or declines a draw or an annulment; whether all agree now. Raises `Refused`."""
     match = step.match
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
-    mail = keep(step, what, seat, signed)
-    step.enter(what, {"seat": seat, "word": word, **mail})
+    said = step.sentence(what, seat, form, signed)
+    step.enter(what, {"seat": seat, "word": word, **said})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
     for other in match.seats:
@@ -39,7 +38,6 @@ def agree(step: Step, what: str, seat: int, word: str, signed: Signed) -> bool:
             step.notices.append(Notice("offer", other, step.match, facts))
     if not willing >= set(_asked(match, what)):
         return False
-    step.match = replace(step.match, orders={}, resolve_at=None, offers={})
     if what == DRAW:
         assert match.position is not None
         step.end_game(Result(0, match.position.scores, "agreement"), goes_on=True)

@@ -7,11 +7,13 @@ is stored. Implements protocol.md, "A match" and "Commands" (`orders`), with doc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
+from pbem.match.changed import replace
 from pbem.match.papers import Receipt
+from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
-    faults = step.misplaced(form, seat, before, turn=turn)
+    faults = step.misplaced(form, seat, before, in_advance=True, turn=turn)
     if turn > match.turn + FARTHEST:
         faults.append(
             Fault("turn", f"turn {turn}", Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST))
@@ -61,12 +63,12 @@ def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
         raise Refused(*faults)
     if same := step.again(before, form, form.text):
         return same
-    submission = step.receipted(seat, turn, form, signed, form.text)
+    submission = step.receipted(seat, turn, form, signed, form.text, before)
     step.match = replace(match, stored={**match.stored, (seat, turn): submission})
     return submission
 
 
-def withdraw(step: Step, seat: int, turn: int) -> Submission:
+def withdraw(step: Step, seat: int, turn: int, form: Form, signed: Signed) -> Submission:
     """Withdraw what is stored for a later turn, or the default orders; what it was. Raises `Refused`."""
     match = step.match
     submission = match.stored.get((seat, turn))
@@ -75,7 +77,8 @@ def withdraw(step: Step, seat: int, turn: int) -> Submission:
         if turn != DEFAULT:
             message = Phrase("nothing of yours is stored for turn {turn}", turn=turn)
         raise Refused(Fault("clear", None, message))
-    step.match = replace(match, stored={**match.stored, (seat, turn): replace(submission, standing=False)})
+    withdrawn = step.withdrawn(seat, turn, form, signed, submission)
+    step.match = replace(match, stored={**match.stored, (seat, turn): withdrawn})
     return submission
 
 
@@ -120,7 +123,8 @@ def _taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
     try:
         return TakenUp(replace(stored, text=judge(match, seat, stored).text))
     except Refused as refused:
-        return TakenUp(replace(stored, standing=False), refused.faults)
+        unused = SetAside(stored.paper, stored.letter, stored.evidence)
+        return TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), refused.faults)
 
 
 def default(match: Match, seat: int) -> Submission | None:

@@ -8,12 +8,14 @@ Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, available_timezones
 
+from pbem.match.changed import replace
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ __all__ = [
     "Clock",
     "Stop",
     "days_of_year",
-    "floor",
     "on_a_day",
     "on_the_wall",
     "vacation",
@@ -86,7 +87,7 @@ class Calendar:
     vacations: tuple[Stop, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: see `changed`
 class Clock:
     """One seat's clock for what it is asked for: since when, and how many seconds it may run.
 
@@ -184,7 +185,7 @@ class Clock:
 
     def halted(self, reason: str, began: datetime) -> Clock:
         """The clock standing from then on, for one more reason, until `released`."""
-        if any(stop.reason == reason and stop.ended is None for stop in self.stops):
+        if [stop for stop in self.stops if stop.ended is None and stop.reason == reason]:
             return self
         return self.with_stop(Stop(began, None, reason))
 
@@ -218,6 +219,11 @@ class Clock:
             "answered": datetime.fromisoformat(document["answered"]) if document["answered"] else None,
         }
         return cls(**{**document, **times, "stops": tuple(map(Stop.read, document["stops"]))})
+
+    def floor(self, start: datetime, seconds: int) -> datetime | None:
+        """Before this moment no zone's wall clock has gone so many seconds on: for who does not know the zone."""
+        over = self.after(start, seconds)
+        return None if over is None else over - SLACK
 
     # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
 
@@ -262,8 +268,7 @@ class Clock:
         return time.astimezone(_zone(self.zone)).replace(tzinfo=None)
 
 
-def _by_time(stop: Stop) -> tuple[datetime, str]:
-    return stop.began, stop.reason
+_by_time = attrgetter("began", "reason")
 
 
 def _midnight(day: date) -> datetime:
@@ -312,11 +317,6 @@ def days_of_year(vacations: Iterable[tuple[date, date]]) -> dict[int, int]:
     days = {first + timedelta(days=day) for first, last in vacations for day in range((last - first).days + 1)}
     years = [day.year for day in days]
     return {year: years.count(year) for year in sorted(set(years))}
-
-
-def floor(since: datetime, seconds: int) -> datetime:
-    """Before this moment no zone's wall clock has gone so many seconds on: for who does not know the zone."""
-    return since + timedelta(seconds=seconds) - SLACK
 
 
 @lru_cache

@@ -15,6 +15,8 @@ from pbem.match.transcript import digest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.match.papers import NamedMailbox
+
 __all__ = ["HOW", "KeyChange", "Player"]
 
 HOW: Mapping[str, str] = {
@@ -42,7 +44,9 @@ class Player:
     former: tuple[tuple[str, Mapping[str, str]], ...] = ()
     """Revoked keys, each with the head that the last letters had printed then."""
     mailbox: str = ""
-    """For a player who had no key at the start: the hash that stands for the mailbox, see `pinned_mailbox`."""
+    """For a player who had no key at the start: the hash that stands for the mailbox, see `NamedMailbox`."""
+    named: NamedMailbox | None = field(default=None, repr=False, compare=False)
+    """The paper with that hash, where it is at hand; there is none in bundles of version 1."""
     keyless: str = ""
     """The head that the last letters had printed when such a player got the first key."""
 

@@ -9,17 +9,19 @@ to keep, notices to the seats. Who may act was decided before (identity); how a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from pbem.games import Fault, Options, Refused, Report, Result, Rules, State, Told, rules
 from pbem.match import ahead
+from pbem.match.changed import replace
 from pbem.match.clock import Calendar, Clock, Stop
 from pbem.match.keys import KeyChange, Player
-from pbem.match.papers import Opening, Receipt
+from pbem.match.papers import Opening, Receipt, Withdrawal
 from pbem.match.record import Record, RecordedResult, Turn, write
-from pbem.match.transcript import BEFORE, Entry, canonical, digest
+from pbem.match.traces import SetAside, Trace
+from pbem.match.transcript import BEFORE, Entry, canonical, digest, written
 from pbem.match.turns import Played, Reports, Turns
 from pbem.phrase import Phrase
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
 
 __all__ = [
+    "BUNDLE",
     "RUNNING",
     "Ended",
     "Form",
@@ -41,8 +44,16 @@ __all__ = [
     "Step",
     "Submission",
     "World",
+    "at_reply_address",
+    "here",
     "standing",
 ]
+
+BUNDLE = 2
+"""The version of the bundles of matches that begin now; those of version 1 are read, and played on, as they began.
+
+Since version 2 the terms are proved by letters, papers say when their letters came, and what was withdrawn or not
+used leaves a trace."""
 
 RUNNING = ("setup", "playing")
 """The phases in which something is asked of the players."""
@@ -76,17 +87,23 @@ class World:
     server_key: str
     calendar: Callable[[str], Calendar] = field(default=lambda _: Calendar())
     """The wall clock and the vacations of a player, by name."""
+    heard: datetime | None = None
+    """Up to when all letters are handled that were received; None: all are. What came in time is no miss."""
     outages: Callable[[datetime], Sequence[Stop]] = field(default=lambda _: ())
     """The times in which the server was out of reach, of those that ended after a moment."""
 
     @property
     def time(self) -> str:
         """The time as entries write it: UTC to the second."""
-        return self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return written(self.now)
 
-    def salt(self) -> str:
-        """64 hex digits that nobody can guess."""
+    def salt(self, _path: str = "") -> str:
+        """64 hex digits that nobody can guess, for the paper of this path."""
         return self.random(32).hex()
+
+    def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
+        """What was set aside by then, by seat, where a trace of it exists already."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,35 @@ class Form:
     text: str = ""
 
 
+def here(match: Match, seat: int, rev: int) -> Form:
+    """The place at which the match stands, as a form of this seat and revision says it."""
+    playing = match.phase == "playing"
+    return Form(
+        match.server,
+        match.name(seat),
+        match.prev,
+        rev,
+        game=None if playing else match.game,
+        turn=match.turn if playing else None,
+    )
+
+
+def at_reply_address(form: Form, match: Match, seat: int) -> Form:
+    """A form of the level `mailbox` with its place filled in: the address that it answers names what it leaves out.
+
+    A revision that it leaves out stays so.
+    """
+    place = here(match, seat, 0)
+    return replace(
+        form,
+        server=form.server or place.server,
+        player=form.player or place.player,
+        prev=form.prev or place.prev,
+        game=form.game or place.game,
+        turn=place.turn if form.turn is None else form.turn,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Signed:
     """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key.
@@ -114,6 +160,8 @@ class Signed:
     level: str
     key: str
     evidence: bytes = b""
+    received: str = ""
+    """When it was received, UTC to the second, as papers write it."""
 
     @property
     def evidence_hash(self) -> str:
@@ -137,6 +185,8 @@ class Submission:
     final: bool = False
     standing: bool = True
     evidence: bytes = field(default=b"", repr=False)
+    aside: tuple[SetAside, ...] = ()
+    """What was sent for the same before and was set aside; what a higher revision replaced is not among it."""
 
     @property
     def level(self) -> str:
@@ -182,7 +232,7 @@ class Nomination:
     willing: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: see `changed`
 class Match:
     """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
 
@@ -223,6 +273,17 @@ class Match:
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
     outcome: Mapping[str, Any] | None = None
+    bundle: int = 1
+    """The version of its bundles, see `BUNDLE`."""
+    time: str = ""
+    """That of the last entry: times never run backwards."""
+    said: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
+
+    @property
+    def place(self) -> dict[str, int]:
+        """What a sentence names of where the match stands, beside the head: the turn, or the game to begin."""
+        return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
 
     @property
     def rules(self) -> Rules:
@@ -355,8 +416,11 @@ class Step:
 
     # Events. Each raises `Refused`, with all faults, when the player may not do this, and then nothing changed.
 
-    def agree(self, players: tuple[Player, ...]) -> None:
-        """All players accepted: the transcript begins, and setups are asked for."""
+    def agree(self, players: tuple[Player, ...], consents: Sequence[Signed] = ()) -> None:
+        """All players accepted, by these letters: the transcript begins, and setups are asked for.
+
+        Without letters, as of a proposal that was made before they were kept, the bundle is one of version 1.
+        """
         match = self.match
         if match.phase != "proposed":
             raise Refused(
@@ -366,10 +430,16 @@ class Step:
                     Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
                 )
             )
-        self.match = replace(match, players=players)
+        self.match = replace(match, players=players, bundle=BUNDLE if consents else 1)
+        letters = {}
+        for seat, (player, signed) in enumerate(zip(players, consents, strict=False), start=1):
+            self.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
+            letters[str(seat)] = self.named(signed)
+            self.file_mailbox(seat, player)
         self.enter(
             "agreed",
             {
+                **({"bundle": BUNDLE, "letters": letters} if consents else {}),
                 "version": self.world.version,
                 "server": match.server,
                 "server_key": self.world.server_key,
@@ -385,7 +455,8 @@ class Step:
         """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
         match = self.match
         self.demand_key(signed)
-        faults = self.misplaced(form, seat, match.setups.get(seat), game=match.game)
+        before = match.setups.get(seat)
+        faults = self.misplaced(form, seat, before, game=match.game)
         if match.phase != "setup" or match.options is None:
             raise Refused(Fault("setup", None, Phrase("no setup is being asked for")))
         try:
@@ -394,7 +465,7 @@ class Step:
             faults.extend(refused.faults)
         if faults:
             raise Refused(*faults)
-        if same := self.again(match.setups.get(seat), form, setup.text):
+        if same := self.again(before, form, setup.text):
             return same
         opening = Opening(
             match.server,
@@ -404,13 +475,21 @@ class Step:
             match.name(seat),
             match.rules_hash,
             signed.hash,
-            self.world.salt(),
+            self.world.salt(f"openings/game-{match.game}-seat-{seat}.txt"),
             setup.text,
             evidence=signed.evidence_hash,
+            **({"received": signed.received, "rev": form.rev or 1} if match.bundle > 1 else {}),  # type: ignore[arg-type]
         )
-        submission = Submission(form.rev or 1, setup.text, opening.text(), signed.raw, evidence=signed.evidence)
+        submission = Submission(
+            form.rev or 1,
+            setup.text,
+            opening.text(),
+            signed.raw,
+            evidence=signed.evidence,
+            aside=before.aside if before else (),
+        )
         self.match = replace(match, setups={**match.setups, seat: submission})
-        self.answered(seat, self.world.now)
+        self.answered(seat, signed)
         return submission
 
     def order(self, seat: int, form: Form, signed: Signed) -> Submission:
@@ -419,7 +498,8 @@ class Step:
         if match.phase != "playing" or match.position is None:
             raise Refused(Fault("orders", None, Phrase("no turn is being played")))
         self.demand_key(signed)
-        faults = self.misplaced(form, seat, match.orders.get(seat), turn=match.turn)
+        before = match.orders.get(seat)
+        faults = self.misplaced(form, seat, before, in_advance=True, turn=match.turn)
         if match.position.due.get(seat, 0) is not None:
             raise Refused(
                 Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn))
@@ -430,14 +510,16 @@ class Step:
             faults.extend(refused.faults)
         if faults:
             raise Refused(*faults)
-        if same := self.again(match.orders.get(seat), form, orders.text):
+        if same := self.again(before, form, orders.text):
             return same
-        submission = self.receipted(seat, match.turn, form, signed, orders.text)
+        submission = self.receipted(seat, match.turn, form, signed, orders.text, before)
         self.match = replace(match, orders={**match.orders, seat: submission})
-        self.answered(seat, self.world.now)
+        self.answered(seat, signed)
         return submission
 
-    def receipted(self, seat: int, turn: int, form: Form, signed: Signed, text: str) -> Submission:
+    def receipted(  # noqa: PLR0913, PLR0917 - what a receipt tells
+        self, seat: int, turn: int, form: Form, signed: Signed, text: str, before: Submission | None
+    ) -> Submission:
         """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
         match = self.match
         receipt = Receipt(
@@ -451,11 +533,20 @@ class Step:
             signed.level,
             signed.key,
             signed.hash,
-            self.world.salt(),
+            self.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt"),
             evidence=signed.evidence_hash,
             orders="" if turn != ahead.DEFAULT else "default",
+            received=signed.received if match.bundle > 1 else "",
         )
-        return Submission(form.rev or 1, text, receipt.text(), signed.raw, final=form.final, evidence=signed.evidence)
+        return Submission(
+            form.rev or 1,
+            text,
+            receipt.text(),
+            signed.raw,
+            final=form.final,
+            evidence=signed.evidence,
+            aside=before.aside if before else (),
+        )
 
     def submit(self, seat: int, submission: Submission) -> None:
         """Let orders stand, or be known as not standing, that were sent before the turn came."""
@@ -463,10 +554,10 @@ class Step:
         self.submitted.append((match.game, match.turn, seat, submission))
         self.match = replace(match, orders={**match.orders, seat: submission})
         if submission.standing:
-            self.answered(seat, self.world.now)
+            self._answered_at(seat, self.world.now)
 
-    def clear(self, seat: int) -> Submission:
-        """Withdraw what stands: orders of this turn, or the setup while the game has not begun."""
+    def clear(self, seat: int, form: Form, signed: Signed) -> Submission:
+        """Withdraw what stands: orders of this turn, or the setup while the game has not begun; what it was."""
         match = self.match
         if match.phase not in RUNNING:
             raise Refused(Fault("clear", None, Phrase("nothing is being asked for")))
@@ -475,18 +566,50 @@ class Step:
         submission = standing(submissions, seat)
         if submission is None:
             raise Refused(Fault("clear", None, Phrase("nothing of yours stands")))
-        withdrawn = {**submissions, seat: replace(submission, standing=False)}
-        self.match = replace(match, resolve_at=None, **{where: withdrawn})  # type: ignore[arg-type]  # by name
-        self.answered(seat, None)
+        withdrawn = self.withdrawn(seat, match.turn, form, signed, submission)
+        self.match = replace(self.match, resolve_at=None, **{where: {**submissions, seat: withdrawn}})
+        self._answered_at(seat, None)
         return submission
 
-    def answered(self, seat: int, when: datetime | None) -> None:
-        """Note when a seat's answer came in; reminders whose time went by meanwhile are not made up for."""
+    def withdrawn(self, seat: int, turn: int, form: Form, signed: Signed, before: Submission) -> Submission:
+        """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
+        match = self.match
+        self.demand_key(signed)
+        playing = match.phase == "playing"
+        place: dict[str, Any] = {"turn": turn} if playing else {"game": match.game}
+        if faults := self.misplaced(form, seat, before, again=False, in_advance=playing, **place):
+            raise Refused(*faults)
+        paper = Withdrawal(
+            match.server,
+            match.id,
+            match.game,
+            turn,
+            seat,
+            match.name(seat),
+            form.rev or 1,
+            signed.level,
+            signed.key,
+            signed.hash,
+            evidence=signed.evidence_hash,
+            orders="default" if playing and turn == ahead.DEFAULT else "",
+            received=signed.received,
+            salt=self.world.salt(),
+        )
+        aside = SetAside(paper.text(), signed.raw, signed.evidence)
+        return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
+
+    def answered(self, seat: int, signed: Signed) -> None:
+        """Note that a seat's answer came in, when its letter was received, however long the desk took."""
+        received = datetime.fromisoformat(signed.received) if signed.received else self.world.now
+        self._answered_at(seat, min(received, self.world.now))
+
+    def _answered_at(self, seat: int, when: datetime | None) -> None:
+        """Reminders whose time went by meanwhile are not made up for."""
         if clock := self.match.clocks.get(seat):
             clock = replace(clock.reminded_by(self.world.now), answered=when)
             self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
-    def resign(self, seat: int, signed: Signed, *, whole_match: bool) -> None:
+    def resign(self, seat: int, form: Form, signed: Signed, *, whole_match: bool) -> None:
         """Give up the game, or the whole match: the position's scores stand.
 
         Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
@@ -503,21 +626,12 @@ class Step:
                     Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id),
                 )
             )
-        self.demand_key(signed)
         in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
         if seat not in in_game:
             raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
         winner = _alone(in_game, seat)
-        body: dict[str, Any] = {"seat": seat, "match": whole_match, "mail": signed.hash}
-        if signed.evidence:
-            body |= {"level": "mailbox", "evidence": signed.evidence_hash}
-        # Before a game begins, the letter belongs to what is revealed already: this game never will be.
-        game = match.game if match.phase == "playing" else match.game - 1
-        self.file_letter(f"resign-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-        self.enter("resigned", body)
-        # What waits is given up, too: neither orders nor their settling may reach into the next game.
-        setups = {} if match.phase == "setup" else match.setups
-        self.match = replace(self.match, setups=setups, orders={}, resolve_at=None)
+        said = self.sentence("resign", seat, form, signed)
+        self.enter("resigned", {"seat": seat, "match": whole_match, **said})
         if match.position is not None and match.phase == "playing":
             self.end_game(Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
         if whole_match and self.match.phase != "closed":
@@ -543,7 +657,6 @@ class Step:
         if match.position is not None and match.phase == "playing":
             self.end_game(Result(winner, match.position.scores, reason), goes_on=True)
         else:
-            self.match = replace(self.match, setups={}, resolve_at=None)
             self.close(winner, reason)
 
     def keys(self, seat: int, change: KeyChange) -> None:
@@ -627,8 +740,6 @@ class Step:
     def abandon(self, reason: str = "abandoned", by: str = "") -> None:
         """Nobody plays on: a game under way is laid open as it stands, nobody wins, and the match is closed."""
         match = self.match
-        setups = {} if match.phase == "setup" else match.setups
-        self.match = replace(match, setups=setups, orders={}, resolve_at=None)
         if match.position is not None and match.phase == "playing":
             self.end_game(Result(0, match.position.scores, "abandoned"), goes_on=False, by=by)
         self.close(0, reason)
@@ -659,14 +770,60 @@ class Step:
                 Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
             )
 
-    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int) -> None:
+    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
         """Keep a player's letter, and what vouches for it where that is no signature."""
         self.papers.append(Paper(f"letters/{name}.eml", letter, game, seat))
         if evidence:
             self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
 
-    def misplaced(self, form: Form, seat: int, before: Submission | None, **place: int) -> list[Fault]:
-        """The faults of the form itself: signed for another game or turn, or older than what was sent before."""
+    def file_mailbox(self, seat: int, player: Player) -> None:
+        """Keep the paper that says whose mailbox the next entry pins, if it pins one."""
+        if player.named is not None:
+            path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
+            self.papers.append(Paper(path, player.named.text().encode(), 0, seat))
+
+    def named(self, signed: Signed) -> dict[str, Any]:
+        """How an entry names the letter that it rests on."""
+        named = {"mail": signed.hash}
+        if signed.evidence:
+            named |= {"level": "mailbox", "evidence": signed.evidence_hash}
+        return named | ({"received": signed.received} if self.match.bundle > 1 else {})
+
+    def sentence(self, what: str, seat: int, form: Form, signed: Signed, player: str = "") -> dict[str, Any]:
+        """Take a sentence that has its effect at once: keep its letter, and say how the next entry names it.
+
+        It must name the place at which the match stands, and is obeyed once. Before a game begins its letter belongs
+        to what is revealed already: nothing of the game to come is in it. Raises `Refused`.
+        """
+        match = self.match
+        self.demand_key(signed)
+        before = 0 if player else match.said.get((seat, what), 0)
+        faults = self.misplaced(form, seat, None, player=player or match.name(seat), **dict[str, Any](match.place))
+        if form.rev is not None and form.rev <= before:
+            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
+        if faults:
+            raise Refused(*faults)
+        game = match.game if match.phase == "playing" else match.game - 1
+        self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
+        if match.bundle == 1:
+            return self.named(signed)
+        self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
+        return self.named(signed) | {"rev": form.rev}
+
+    def misplaced(
+        self,
+        form: Form,
+        seat: int,
+        before: Submission | None,
+        *,
+        again: bool = True,
+        in_advance: bool = False,
+        **place: Any,
+    ) -> list[Fault]:
+        """The faults of the form itself: said at another place, or older than what was said before.
+
+        `again` allows the revision that stands, `in_advance` any head that letters of this game printed.
+        """
         match = self.match
         wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev, **place}
         faults = []
@@ -674,16 +831,12 @@ class Step:
             given = getattr(form, key)
             if given is None:
                 faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
-            elif key == "prev" and "turn" in place and match.printed(given):
-                continue  # written before the last letters came: in advance
-            elif given != value:
+            elif given != value and not (key == "prev" and in_advance and match.printed(given)):
                 faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
         if form.rev is None:
             faults.append(Fault("rev", None, Phrase("the form does not say its revision, such as `rev 1`")))
-        elif before and form.rev < before.rev:
-            faults.append(
-                Fault("rev", f"rev {form.rev}", Phrase("rev {rev} was here before; use a higher one", rev=before.rev))
-            )
+        elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
+            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
         return faults
 
     @staticmethod
@@ -703,9 +856,11 @@ class Step:
 
     def enter(self, kind: str, body: dict[str, Any]) -> Entry:
         """The next entry of the transcript."""
-        entry = Entry(self.match.seq + 1, self.match.head, self.world.time, kind, body)
+        match = self.match
+        time = max(self.world.time, match.time) if match.bundle > 1 else self.world.time
+        entry = Entry(match.seq + 1, match.head, time, kind, body)
         self.entries.append(entry)
-        self.match = replace(self.match, seq=entry.seq, head=entry.head)
+        self.match = replace(match, seq=entry.seq, head=entry.head, time=time)
         return entry
 
     def tell(self, kind: str, **facts: Any) -> None:
@@ -729,6 +884,7 @@ class Step:
             banks=self._banks(),
             missed=frozenset(),
             offers={},
+            said={},
         )
         self.start_clocks(match.seats)
         self.tell("setup")
@@ -778,9 +934,11 @@ class Step:
             self.papers.append(Paper(opening, submission.paper.encode(), match.game, seat))
             letter = f"game-{match.game}-setup-seat-{seat}"
             self.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
+        trace = self.trace("setup", match.game)
         self.enter(
             "commitments",
             {
+                **trace,
                 "game": match.game,
                 "options": dict(match.options.changed),
                 "commitments": {
@@ -791,7 +949,10 @@ class Step:
         setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
         position = match.rules.begin(match.options, setups)
         head = self.match.head
-        self.match = replace(self.match, phase="playing", prev=head, position=position, silent={})
+        begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
+        self.match = replace(
+            self.match, phase="playing", setups=begun, prev=head, position=position, silent={}, said={}
+        )
         self._ask_for_orders(position)
         self.tell("begin")
         self._go_on()
@@ -816,15 +977,17 @@ class Step:
         for seat, content in files.items():
             self.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
         self.papers.append(Paper(f"reports/{name}.json", everything, match.game))
+        trace = self.trace(f"turn-{match.turn}", match.game)
         self.enter(
             "turn",
             {
+                **trace,
                 "game": match.game,
                 "turn": match.turn,
                 "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
                 "shown": {str(seat): digest(content) for seat, content in files.items()},
                 "reports": digest(everything),
-                **({"default": list(stand_ins)} if stand_ins else {}),
+                **({"default": list(stand_ins)} if stand_ins or match.bundle > 1 else {}),
             },
         )
         self.match = replace(
@@ -834,6 +997,7 @@ class Step:
             orders={},
             resolve_at=None,
             prev=self.match.head,
+            said={},
             silent={seat: times for seat, times in match.silent.items() if seat not in sent},
         )
         self._ask_for_orders(position)
@@ -857,7 +1021,8 @@ class Step:
         for seat in sorted(match.missed):
             orders = None if standing(match.orders, seat) else ahead.default(match, seat)
             if orders is not None:
-                receipt = replace(Receipt.read(orders.paper), turn=match.turn, salt=self.world.salt())
+                path = f"receipts/game-{match.game}-turn-{match.turn}-seat-{seat}.txt"
+                receipt = replace(Receipt.read(orders.paper), turn=match.turn, salt=self.world.salt(path))
                 found[seat] = replace(orders, paper=receipt.text())
                 self.submitted.append((match.game, match.turn, seat, found[seat]))
         return found
@@ -865,6 +1030,7 @@ class Step:
     def _report_file(self, seat: int | None, reports: Sequence[Report]) -> bytes:
         """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
         match = self.match
+        name = f"game-{match.game}-turn-{match.turn}"
         return canonical(
             {
                 "pbem": "reports 1",
@@ -873,7 +1039,7 @@ class Step:
                 "game": match.game,
                 "turn": match.turn,
                 "seat": seat,
-                "salt": self.world.salt(),
+                "salt": self.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
                 "reports": reports,
             }
         )
@@ -897,9 +1063,11 @@ class Step:
         record = write(self._record(result)).encode()
         path = f"records/game-{match.game}.pbem.toml"
         self.papers.append(Paper(path, record, match.game))
+        trace = self.trace("end", match.game)
         self.enter(
             "ended",
             {
+                **trace,
                 "game": match.game,
                 "turns": turns,
                 "winner": result.winner,
@@ -931,6 +1099,35 @@ class Step:
             assert match.options is not None
             carried = match.rules.carry(match.options, result)
             self._ask_for_setups(carried if match.terms.kind == "continued" else match.terms.first_options())
+
+    def trace(self, what: str, game: int) -> dict[str, str]:
+        """What was set aside up to the next entry, kept with the papers of this game, and how the entry names it."""
+        match = self.match
+        if match.bundle == 1:
+            return {}
+        found = self.world.set_aside(match, what)
+        if found is None:
+            found = self._set_aside(at_end=what == "end")
+        path = f"traces/game-{match.game}-{what}.txt"
+        place = (match.server, match.id, match.game, match.turn)
+        trace = Trace.of(place, self.world.salt(path), (aside for _, aside in found)).text().encode()
+        for _, aside in found:
+            self.papers.append(Paper(aside.path, aside.paper.encode(), game))
+            self.file_letter(aside.stem, aside.letter, aside.evidence, game, None)
+        self.papers.append(Paper(path, trace, game))
+        return {"trace": digest(trace)}
+
+    def _set_aside(self, *, at_end: bool) -> list[tuple[int, SetAside]]:
+        """What was set aside for what is due, by seat; at the end of the game of its default orders, too."""
+        match = self.match
+        submissions = match.setups if match.phase == "setup" else match.orders
+        found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
+        for seat in match.seats if at_end and match.phase == "playing" else ():
+            if stored := match.stored.get((seat, ahead.DEFAULT)):
+                found += [(seat, aside) for aside in stored.aside]
+                if seat in match.missed and stored.standing and ahead.default(match, seat) is None:
+                    found.append((seat, SetAside(stored.paper, stored.letter, stored.evidence)))
+        return found
 
     def _record(self, result: Result) -> Record:
         match = self.match
@@ -964,8 +1161,13 @@ class Step:
     def close(self, winner: int, reason: str) -> None:
         """The match is over."""
         outcome = {"winner": winner, "scores": list(self.match.totals), "reason": reason}
-        self.enter("closed", outcome)
-        self.match = replace(self.match, phase="closed", outcome=outcome, clocks={}, missed=frozenset(), offers={})
+        over: dict[str, Any] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
+        trace = {}
+        if self.match.phase == "setup":
+            trace = self.trace("end", self.match.game - 1)
+            over |= {"setups": {}, "resolve_at": None}
+        self.enter("closed", {**outcome, **trace})
+        self.match = replace(self.match, phase="closed", **over)
         self.tell("closed")
 
 
@@ -975,3 +1177,5 @@ class _NoOrders:
 
 
 _NONE = _NoOrders()
+
+_USED_UP = Phrase("rev {rev} was here before; use a higher one")

@@ -7,20 +7,21 @@ its answer is in. The arithmetic is in `clock`. Implements protocol.md, "A match
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
+from pbem.match.changed import replace
 from pbem.match.clock import VACATION, Clock, Stop
 from pbem.match.life import RUNNING, UNREACHABLE, Notice, standing
+from pbem.match.transcript import written
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, datetime
 
-    from pbem.match.life import Match, Signed, Step
+    from pbem.match.life import Form, Match, Signed, Step
     from pbem.match.terms import Terms
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "delay",
     "extend",
     "find",
-    "keep",
     "long_enough",
     "lose",
     "miss",
@@ -60,7 +60,8 @@ def tick(step: Step) -> None:
             continue
         patience = clock.patience
         if patience is not None and patience <= now:
-            miss(step, seat)
+            if step.world.heard is None or patience < step.world.heard:
+                miss(step, seat)
         elif kind := clock.reminder(now):
             _set(step, seat, clock.reminded_by(now))
             step.notices.append(Notice("reminder", seat, step.match, {"reminder": kind}))
@@ -80,7 +81,7 @@ def catch_up(step: Step) -> None:
             stop.ended for clock in moved.values() for stop in clock.stops if stop.reason == OUTAGE and stop.ended
         ]
         until = max(ends, default=step.world.now)
-        step.enter("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": _time(until)})
+        step.enter("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": written(until)})
 
 
 def miss(step: Step, seat: int) -> None:
@@ -88,7 +89,7 @@ def miss(step: Step, seat: int) -> None:
     match = step.match
     deadline = match.clocks[seat].deadline
     assert deadline is not None, "who has no deadline cannot miss it"
-    body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": _time(deadline)}
+    body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
     step.enter("missed", body)
     times = match.silent.get(seat, 0) + 1
     again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
@@ -103,7 +104,7 @@ def miss(step: Step, seat: int) -> None:
     step.tell("missed", seat=seat, silent=times, again=again)
 
 
-def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
+def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> list[int]:
     """A gift of time from this seat to the others that are asked; which they are. Raises `Refused`."""
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
@@ -111,8 +112,8 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
         raise Refused(Fault("extend", match.id, Phrase("no deadline of your opponent runs")))
     if not GIFT[0] <= seconds <= GIFT[1]:
         raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
-    mail = keep(step, "extend", seat, signed)
-    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **mail})
+    said = step.sentence("extend", seat, form, signed)
+    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **said})
     clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
     missed = match.missed & set(to)
     step.match = replace(
@@ -125,7 +126,7 @@ def extend(step: Step, seat: int, seconds: int, signed: Signed) -> list[int]:
     return to
 
 
-def claim(step: Step, seat: int, signed: Signed) -> None:
+def claim(step: Step, seat: int, form: Form, signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
 
     From those whom no letter has reached for long nothing is won: the match ends, abandoned.
@@ -138,9 +139,9 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
     silent = sorted(match.missed - answered - {seat})
     lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
     if match.terms.claimable and silent and not match.asked(seat):
-        claimed(step, seat, silent, signed)
+        claimed(step, seat, silent, form, signed)
     elif lost:
-        claimed(step, seat, lost, signed)
+        claimed(step, seat, lost, form, signed)
     elif not match.terms.claimable:
         raise Refused(
             Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
@@ -153,33 +154,19 @@ def claim(step: Step, seat: int, signed: Signed) -> None:
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
 
 
-def claimed(step: Step, seat: int, against: Sequence[int], signed: Signed) -> None:
+def claimed(step: Step, seat: int, against: Sequence[int], form: Form, signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
     silent = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (silent or lost):
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
-    mail = keep(step, "claim", seat, signed)
-    step.enter("claimed", {"seat": seat, "against": list(against), **mail})
+    said = step.sentence("claim", seat, form, signed)
+    step.enter("claimed", {"seat": seat, "against": list(against), **said})
     if silent:
-        step.match = replace(step.match, orders={}, resolve_at=None)
         step.lose(against)
     else:
         step.abandon()
-
-
-def keep(step: Step, what: str, seat: int, signed: Signed) -> dict[str, str]:
-    """Keep the letter of the next entry, and say how that entry names it. Raises `Refused` where a key is demanded.
-
-    Before a game begins it belongs to what is revealed already: nothing of the game to come is in it.
-    """
-    match = step.match
-    step.demand_key(signed)
-    game = match.game if match.phase == "playing" else match.game - 1
-    step.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-    named = {"mail": signed.hash}
-    return named | {"level": "mailbox", "evidence": signed.evidence_hash} if signed.evidence else named
 
 
 def vacation(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:
@@ -213,7 +200,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     if clock is None or clock.since != asked or seat in step.match.missed:
         return False
     _set(step, seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
-    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": _time(until)})
+    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
     return True
 
 
@@ -232,7 +219,7 @@ def lose(step: Step, seat: int, since: datetime) -> None:
 def find(step: Step, seat: int) -> None:
     """A seat's player can be reached again: the clock runs on."""
     match = step.match
-    if seat not in match.unreachable:
+    if seat not in match.unreachable or match.phase not in RUNNING:
         return
     if clock := match.clocks.get(seat):
         _set(step, seat, clock.released(UNREACHABLE, step.world.now))
@@ -259,7 +246,3 @@ def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
 def _set(step: Step, seat: int, clock: Clock) -> None:
     match: Match = step.match
     step.match = replace(match, clocks={**match.clocks, seat: clock})
-
-
-def _time(time: datetime) -> str:
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

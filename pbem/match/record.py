@@ -36,8 +36,12 @@ _KEYS = (
 
 
 # tomllib takes quadratic time over dotted keys, and builds them deeper than anything can be walked.
-_LONG_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+){100}")
+_DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+)++")
+_PARTS = 100
 _DEPTH = 100
+
+LONGEST = 256 * 1024
+"""Characters of a setup or of orders: a letter has no more octets, and the rules name every fault."""
 
 
 class NotARecord(ValueError):  # noqa: N818 - what it says of the file
@@ -112,7 +116,7 @@ def read(text: str) -> Record:
 
 
 def _table(text: str) -> dict[str, Any]:
-    if _LONG_KEY.search(text):
+    if any(key[0].count(".") >= _PARTS for key in _DOTTED.finditer(text)):
         raise NotARecord("not TOML that anybody would write: a key of hundreds of parts")
     try:
         table = tomllib.loads(text)
@@ -308,6 +312,11 @@ def replay(record: Record) -> Replay:
         raise
 
 
+def _refuse_long(turn: int, seat: int, text: str) -> None:
+    if len(text) > LONGEST:
+        raise Illegal(turn, seat, None, f"longer than any letter: {len(text):,} characters, {LONGEST:,} at most")
+
+
 class _Player:
     """A record being played."""
 
@@ -337,6 +346,7 @@ class _Player:
         for seat, (_, text) in enumerate(seats, start=1):
             if not isinstance(text, str):
                 raise Illegal(0, seat, None, "the setup of this seat is missing, or no text")
+            _refuse_long(0, seat, text)
             try:
                 setups.append(self.rules.setup(options, seat, text))
             except Refused as refused:
@@ -350,6 +360,7 @@ class _Player:
                 raise Illegal(number, seat, None, "this seat has no orders in this turn")
             if not isinstance(turn.orders.get(seat), str):
                 raise Illegal(number, seat, None, "the orders of this seat are missing, or no text")
+            _refuse_long(number, seat, turn.orders[seat])
             try:
                 orders[seat] = self.rules.order(state, seat, turn.orders[seat])
             except Refused as refused:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match import ahead
 from pbem.match.life import RUNNING, Nomination, Notice, standing
-from pbem.match.pace import keep, out_of_reach
+from pbem.match.pace import out_of_reach
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.match.keys import Player
-    from pbem.match.life import Match, Signed, Step
+    from pbem.match.life import Form, Match, Signed, Step
 
 __all__ = ["NOBODY", "agreed", "gone", "nominate", "seated", "take_over"]
 
@@ -48,13 +48,13 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
     return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
 
 
-def nominate(step: Step, by: int, seat: int, name: str, signed: Signed) -> None:
+def nominate(step: Step, by: int, seat: int, name: str, form: Form, signed: Signed) -> None:  # noqa: PLR0913, PLR0917 - a signed word
     """A player wants this one in that seat, or nobody (`NOBODY`) after all. Raises `Refused`."""
     match = step.match
     nomination = match.nominated.get(seat)
     _judge(step, by, seat, name)
-    mail = keep(step, "substitute", by, signed)
-    step.enter("substitute", {"seat": by, "for": seat, "name": name, **mail})
+    said = step.sentence("substitute", by, form, signed)
+    step.enter("substitute", {"seat": by, "for": seat, "name": name, **said})
     nominated = {other: found for other, found in match.nominated.items() if other != seat}
     if name != NOBODY:
         willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
@@ -104,7 +104,7 @@ def seated(match: Match, seat: int, player: Player) -> Match:
     return replace(match, players=(*match.players[: seat - 1], player, *match.players[seat:]))
 
 
-def take_over(step: Step, seat: int, player: Player, signed: Signed) -> None:
+def take_over(step: Step, seat: int, player: Player, form: Form, signed: Signed) -> None:
     """The newcomer takes the seat: all that it knows, and a clock that starts anew. Raises `Refused`.
 
     What the other had sent and was not used yet is given up: it was signed with keys that count no longer.
@@ -117,8 +117,9 @@ def take_over(step: Step, seat: int, player: Player, signed: Signed) -> None:
         )
     if not agreed(match, seat, step.world.now):
         raise Refused(Fault("substitute", match.id, Phrase("not everybody agrees to it any more")))
-    mail = keep(step, "substituted", seat, signed)
-    step.enter("substituted", {"seat": seat, "player": player.document(), **mail})
+    said = step.sentence("substituted", seat, form, signed, player.name)
+    step.file_mailbox(seat, player)
+    step.enter("substituted", {"seat": seat, "player": player.document(), **said})
     left = match.name(seat)
     given_up = "setups" if match.phase == "setup" else "orders"
     submissions = {other: found for other, found in getattr(match, given_up).items() if other != seat}
@@ -131,6 +132,7 @@ def take_over(step: Step, seat: int, player: Player, signed: Signed) -> None:
         unreachable={other: since for other, since in match.unreachable.items() if other != seat},
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated={other: found for other, found in match.nominated.items() if other != seat},
+        said={place: rev for place, rev in match.said.items() if place[0] != seat},
         **{given_up: submissions},  # type: ignore[arg-type]  # by name
     )
     if seat in match.clocks:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import UTC
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
-__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement", "voucher"]
+__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement", "voucher", "written"]
 
 BEFORE = "0" * 64
 """The head before the first entry."""
@@ -32,9 +35,9 @@ class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: an entry remembers its head
 class Entry:
-    """One entry: its number from 1, the head before it, its UTC time, its type and body."""
+    """One entry: its number from 1, the head before it, its UTC time, its type and body, which nobody changes."""
 
     seq: int
     prev: str
@@ -46,15 +49,15 @@ class Entry:
         """The bytes that are hashed: see `canonical`."""
         return canonical({name: getattr(self, name) for name in _FIELDS})
 
-    @property
+    @cached_property
     def head(self) -> str:
         """The head of the chain after this entry: SHA-256 over a tag and the canonical bytes, in hex."""
-        return hashlib.sha256(_TAG + self.canonical()).hexdigest()
+        return _head(self.canonical())
 
     @classmethod
     def read(cls, line: bytes) -> Entry:
         """The entry of these canonical bytes; raises ValueError when they are anything else."""
-        found = json.loads(line)
+        found = _DECODER.decode(line.decode("ascii"))
         if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
             raise ValueError("not an entry")
         entry = cls(**found)
@@ -62,22 +65,40 @@ class Entry:
         if type(entry.seq) is not int or not isinstance(entry.body, dict) or not all(map(_is_text, texts)):
             raise ValueError("not an entry")
         try:
-            again = entry.canonical()
+            # Other kinds did not come so far; and in a line of ASCII only an escape makes a key of anything else.
+            again = canonical(found) if b"\\u" in line else _dumped(found)
         except TypeError as error:
             raise ValueError(str(error)) from error
         if again != line:
             raise ValueError("not the canonical bytes of an entry")
+        entry.__dict__["head"] = _head(line)
         return entry
+
+
+def _head(content: bytes) -> str:
+    return hashlib.sha256(_TAG + content).hexdigest()
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and value.isascii()
 
 
+def _no_number(text: str) -> None:
+    raise ValueError(f"not allowed in an entry: {text[:20]}")
+
+
+_DECODER = json.JSONDecoder(parse_float=_no_number, parse_constant=_no_number)
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
 def canonical(value: Any) -> bytes:
     """Canonical JSON: ASCII, sorted keys, no blanks; raises TypeError on anything but the allowed kinds."""
     _refuse_other_kinds(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+    return _dumped(value)
+
+
+def _dumped(value: Any) -> bytes:
+    return _ENCODER.encode(value).encode("ascii")
 
 
 _LEAVES = frozenset({str, int, bool, type(None)})
@@ -85,17 +106,24 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 
 def _refuse_other_kinds(value: object) -> None:
     if isinstance(value, dict):
-        for key, inner in value.items():
-            if not (isinstance(key, str) and key.isascii()):
-                raise TypeError(f"not an ASCII key: {key!r}")
-            if type(inner) not in _LEAVES:
-                _refuse_other_kinds(inner)
+        if not all(map(str.isascii, value)):  # which raises for what is no text
+            raise TypeError("a key that is not ASCII")
+        _refuse_within(value.values())
     elif isinstance(value, (list, tuple)):
-        for inner in value:
-            if type(inner) not in _LEAVES:
-                _refuse_other_kinds(inner)
+        _refuse_within(value)
     elif value is not None and not isinstance(value, (str, int)):
         raise TypeError(f"not allowed in an entry: {type(value).__name__}")
+
+
+def written(time: datetime) -> str:
+    """A time as entries and papers write it: UTC to the second."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _refuse_within(values: Iterable[object]) -> None:
+    for inner in values:
+        if type(inner) not in _LEAVES:
+            _refuse_other_kinds(inner)
 
 
 def digest(content: bytes) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from operator import eq
 from typing import TYPE_CHECKING, Self, overload
 
@@ -62,23 +62,27 @@ class Past:
 class Turns(Sequence[Played]):
     """The turns of a game so far, oldest first. Immutable."""
 
-    __slots__ = ("_late", "_past")
+    __slots__ = ("_late", "_past", "at_hand")
 
-    def __init__(self, late: tuple[Played, ...] = (), past: Past | None = None) -> None:
-        self._late = late
+    at_hand: int
+    """How many of them need not be fetched."""
+
+    def __init__(self, late: Iterable[Played] = (), past: Past | None = None) -> None:
+        self._late = list(late)
         self._past = past or Past(0, tuple)
+        self.at_hand = len(self._late)
 
     def and_(self, turn: Played) -> Turns:
         """These turns and one more."""
-        return Turns((*self._late, turn), self._past)
-
-    @property
-    def at_hand(self) -> int:
-        """How many of them need not be fetched."""
-        return len(self._late)
+        made = Turns(past=self._past)
+        # Who grew out of these shares their list, or a thousand matches of a thousand turns would fill the memory.
+        made._late = self._late if len(self._late) == self.at_hand else self._late[: self.at_hand]
+        made._late.append(turn)
+        made.at_hand = self.at_hand + 1
+        return made
 
     def __len__(self) -> int:
-        return self._past.count + len(self._late)
+        return self._past.count + self.at_hand
 
     @overload
     def __getitem__(self, at: int) -> Played: ...
@@ -98,11 +102,11 @@ class Turns(Sequence[Played]):
         return self._late[late] if late >= 0 else self._past.turns[number]
 
     def __iter__(self) -> Iterator[Played]:
-        return chain(self._past.turns, self._late)
+        return chain(self._past.turns, islice(self._late, self.at_hand))
 
     def __reversed__(self) -> Iterator[Played]:
         """The latest first."""
-        yield from reversed(self._late)
+        yield from map(self._late.__getitem__, range(self.at_hand - 1, -1, -1))
         yield from reversed(self._past.turns)
 
     def __eq__(self, other: object) -> bool:

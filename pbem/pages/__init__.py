@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -21,15 +21,26 @@ from pbem.match.transcript import canonical
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["composer", "fragment", "page"]
+__all__ = ["Home", "composer", "fragment", "page"]
 
 
-def composer(game: str) -> str:
-    """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none."""
+class Home(NamedTuple):
+    """The server that a page is made for: its name, its mail address, and what parts that from a detail."""
+
+    server: str
+    address: str
+    delimiter: str = "+"
+
+
+def composer(game: str, home: Home | None = None) -> str:
+    """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none.
+
+    It writes letters to its `home` alone; without one it asks before it writes to a server it does not know.
+    """
     if game not in GAMES:
         raise KeyError(game)
     scripts = (f"rules/{game}.js", "board.js", f"composer/{game}.js", "composer.js")
-    return page("composer", rules(game).title, scripts)
+    return page("composer", rules(game).title, scripts, shown={"home": home}, data=home and home._asdict())
 
 
 def page(

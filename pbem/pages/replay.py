@@ -13,9 +13,9 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import rules
-from pbem.match import bundle
-from pbem.match.bundle import Bundle
 from pbem.pages import page
+from pbem.proof import bundle
+from pbem.proof.bundle import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ __all__ = ["replay", "revealed"]
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
+_OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 
 
 def replay(
@@ -62,8 +63,9 @@ def revealed(found: Bundle) -> Bundle:
     def open_by_now(path: str) -> bool:
         if game := _OF_A_GAME.match(path):
             return int(game[1]) in ends
-        entry = _OF_AN_ENTRY.match(path)
-        return entry is not None and int(entry[1]) < last
+        if entry := _OF_AN_ENTRY.match(path):
+            return int(entry[1]) < last
+        return _OF_THE_AGREEMENT.match(path) is not None
 
     papers = {path: content for path, content in found.papers.items() if open_by_now(path)}
     return Bundle(found.entries, found.signatures, papers)

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import GAMES, rules
-from pbem.pages import composer, page
+from pbem.pages import Home, composer, page
 from pbem.pages.replay import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pbem.match.bundle import Bundle
+    from pbem.proof.bundle import Bundle
 
 __all__ = ["Published", "index", "match_page", "pages", "publish"]
 
@@ -56,8 +56,9 @@ def match_page(found: Bundle, forms: Mapping[str, str], press: Iterable[Any], se
 def pages(site: Mapping[str, Any], finished: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """All files of the folder by name; `finished` are `desk.public.Finished`, whose summaries the index lists."""
     summaries = []
+    home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     for game in GAMES:
-        yield f"{game}.html", composer(game)
+        yield f"{game}.html", composer(game, home)
     for match in finished:
         summaries.append({**match.summary, "page": match.bundle is not None})
         if match.bundle is not None:

@@ -216,6 +216,12 @@ class Inbox:
             raise KeyError(row_id)
         return row["state"], row["outcome"] or row["reference"]
 
+    def heard_until(self) -> datetime | None:
+        """When the oldest letter was received that has not been handled yet; None when there is none."""
+        query = "SELECT min(received) FROM inbox INDEXED BY inbox_unheard WHERE state IN ('waiting', 'leased')"
+        received = self._database.execute(query).fetchone()[0]
+        return moment(received) if received else None
+
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
         return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))

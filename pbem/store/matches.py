@@ -26,11 +26,10 @@ class HeadMoved(Exception):  # noqa: N818 - what it says of the transcript
 
 @dataclass(frozen=True, slots=True)
 class SeatRow:
-    """A seat of a match: its player, the token of its Reply-To address, and whether it accepted."""
+    """A seat of a match: its player, and whether it accepted."""
 
     seat: int
     player: str
-    token: str
     accepted: bool
 
 
@@ -92,34 +91,28 @@ class Matches:
         self._vault = vault
 
     def create(
-        self, terms: dict[str, Any], seats: Iterable[tuple[int, str, str, bool]], head: str, time: str, phase: str
+        self, terms: dict[str, Any], seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
-        """A new proposal; of each seat that is taken: number, player, token and whether accepted. Its number."""
+        """A new proposal; of each seat that is taken: number, player and whether accepted. Its number."""
         cursor = self._database.execute(
             "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?)",
             (phase, json.dumps(terms), head, time),
         )
         number = int(cursor.lastrowid or 0)
-        for seat, player, token, accepted in seats:
-            self._database.execute(
-                "INSERT INTO seats VALUES (?, ?, ?, ?, ?)", (number, seat, player, token, int(accepted))
-            )
+        for seat, player, accepted in seats:
+            self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?)", (number, seat, player, int(accepted)))
         return number
 
-    def seat(  # noqa: PLR0913, PLR0917 - a row has its columns
-        self, number: int, seat: int, player: str, token: str, terms: dict[str, Any], phase: str
-    ) -> None:
+    def seat(self, number: int, seat: int, player: str, terms: dict[str, Any], phase: str) -> None:
         """Give a free seat of a proposal to a player, with the terms that name them."""
-        self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?, 0)", (number, seat, player, token))
+        self._database.execute("INSERT INTO seats VALUES (?, ?, ?, 0)", (number, seat, player))
         self._database.execute(
             "UPDATE matches SET terms = ?, phase = ? WHERE number = ?", (json.dumps(terms), phase, number)
         )
 
-    def reseat(self, number: int, seat: int, player: str, token: str) -> None:
-        """Give a seat that is taken to another player, with a token of its own."""
-        self._database.execute(
-            "UPDATE seats SET player = ?, token = ? WHERE match = ? AND seat = ?", (player, token, number, seat)
-        )
+    def reseat(self, number: int, seat: int, player: str) -> None:
+        """Give a seat that is taken to another player."""
+        self._database.execute("UPDATE seats SET player = ? WHERE match = ? AND seat = ?", (player, number, seat))
 
     def give_up(self, number: int, game: int, turn: int, seat: int) -> None:
         """Forget what waits of a seat, for this turn, in advance and by default (-1): it counts no longer."""
@@ -141,7 +134,7 @@ class Matches:
         if not found:
             return None
         seats = self._database.execute(
-            "SELECT seat, player, token, accepted FROM seats WHERE match = ? ORDER BY seat", (number,)
+            "SELECT seat, player, accepted FROM seats WHERE match = ? ORDER BY seat", (number,)
         )
         return MatchRow(
             found[0],
@@ -150,7 +143,7 @@ class Matches:
             found[3],
             found[4],
             json.loads(found[5]) if found[5] else None,
-            tuple(SeatRow(seat, player, token, bool(accepted)) for seat, player, token, accepted in seats),
+            tuple(SeatRow(seat, player, bool(accepted)) for seat, player, accepted in seats),
         )
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
@@ -173,11 +166,6 @@ class Matches:
         query = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number"
         return [row[0] for row in self._database.execute(query)]
 
-    def by_token(self, token: str) -> tuple[int, str] | None:
-        """The match and the player that a Reply-To token belongs to."""
-        row = self._database.execute("SELECT match, player FROM seats WHERE token = ?", (token,)).fetchone()
-        return (row[0], row[1]) if row else None
-
     def due(self, now: str, limit: int) -> list[int]:
         """The matches whose clocks want something by now, the longest due first."""
         query = "SELECT number FROM matches WHERE due <= ? ORDER BY due, number LIMIT ?"
@@ -199,6 +187,26 @@ class Matches:
     def accept(self, number: int, seat: int) -> None:
         """Note that a seat accepted the terms."""
         self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))
+
+    def ask_again(self, number: int, seat: int) -> None:
+        """Note that a seat's agreement counts no longer."""
+        self._database.execute("UPDATE seats SET accepted = 0 WHERE match = ? AND seat = ?", (number, seat))
+        self._database.execute("DELETE FROM consents WHERE match = ? AND seat = ?", (number, seat))
+
+    def consent(self, number: int, seat: int, content: dict[str, Any], letter: bytes) -> None:
+        """Keep the letter by which a seat agreed, with a JSON object about it."""
+        context = f"consent {number} {seat}"
+        sealed = (self._vault.seal(json.dumps(content).encode(), context), self._vault.seal(letter, context))
+        self._database.execute("INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?)", (number, seat, *sealed))
+
+    def consents(self, number: int) -> list[tuple[int, dict[str, Any], bytes]]:
+        """The letters by which seats agreed, in seat order: seat, object and letter."""
+        query = "SELECT seat, sealed, letter FROM consents WHERE match = ? ORDER BY seat"
+        found = []
+        for seat, sealed, letter in self._database.execute(query, (number,)):
+            context = f"consent {number} {seat}"
+            found.append((seat, json.loads(self._vault.open(sealed, context)), self._vault.open(letter, context)))
+        return found
 
     def update(
         self,

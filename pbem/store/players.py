@@ -82,6 +82,14 @@ class WaitingAddress:
 _BY_NAME = "SELECT name, address FROM players WHERE name = :value"
 
 
+@dataclass(frozen=True, slots=True)
+class HandledRow:
+    """A signed text that was here: when it was handled last, and whether anything was changed by it."""
+
+    time: str
+    effect: bool
+
+
 class Players:
     """The players of a store; who was found is remembered until the transaction is over."""
 
@@ -238,19 +246,20 @@ class Players:
         self._database.execute("INSERT OR REPLACE INTO recovery_codes VALUES (?, ?, ?)", (player, code_hash, time))
 
     def challenges(self, address: str) -> list[Challenge]:
-        """The registrations that wait for an answer from this address, one a key, oldest first."""
+        """The registrations that wait for an answer from this address, one a name and key, oldest first."""
         query = (
             "SELECT address, name, format, fingerprint, public, challenge FROM challenges"
-            " WHERE address = ? ORDER BY created, fingerprint"
+            " WHERE address = ? ORDER BY created, fingerprint, name"
         )
         rows = self._database.execute(query, (address,))
         return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
 
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
-        """Keep a challenge, in place of an earlier one for the same key; forget those from before `too_old`."""
-        self._database.execute("DELETE FROM challenges WHERE address = ? AND created < ?", (waiting.address, too_old))
+        """Keep a challenge, or wait anew with one that is kept; forget all from before `too_old`."""
+        self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
         self._database.execute(
-            "INSERT OR REPLACE INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (address, name, fingerprint) DO UPDATE SET created = excluded.created",
             (
                 waiting.address,
                 waiting.name,
@@ -289,12 +298,21 @@ class Players:
         """Note that the player can be reached again."""
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
-    def handled(self, player: str, signed: str) -> str | None:
-        """When a text with this hash, signed by the player, was handled; None when it is new."""
-        query = "SELECT received FROM handled WHERE player = ? AND signed = ?"
+    def handled(self, player: str, signed: str) -> HandledRow | None:
+        """What became of a text with this hash, signed by the player; None when it is new."""
+        query = "SELECT received, effect FROM handled WHERE player = ? AND signed = ?"
         row = self._database.execute(query, (player, signed)).fetchone()
-        return row[0] if row else None
+        return HandledRow(row[0], bool(row[1])) if row else None
 
-    def handle(self, player: str, signed: str, time: str) -> None:
-        """Remember a signed text, so that it is never handled a second time."""
-        self._database.execute("INSERT INTO handled VALUES (?, ?, ?)", (player, signed, time))
+    def said(self, player: str) -> int:
+        """How many texts of the player's were handled that were signed."""
+        row = self._database.execute("SELECT count(*) FROM handled WHERE player = ?", (player,)).fetchone()
+        return int(row[0])
+
+    def handle(self, player: str, signed: str, time: str, *, effect: bool) -> None:
+        """Remember a signed text, so that what had its effect never has it a second time."""
+        self._database.execute(
+            "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET received = excluded.received,"
+            " effect = max(effect, excluded.effect)",
+            (player, signed, time, int(effect)),
+        )

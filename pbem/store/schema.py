@@ -356,6 +356,68 @@ CREATE TABLE snapshot_turns (
 ) STRICT;
 """
 
+SEATS = """
+CREATE TABLE taken_seats (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    player TEXT NOT NULL REFERENCES players(name),
+    accepted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, seat)
+) STRICT, WITHOUT ROWID;
+INSERT INTO taken_seats SELECT match, seat, player, accepted FROM seats;
+DROP TABLE seats;
+ALTER TABLE taken_seats RENAME TO seats;
+CREATE INDEX seats_of_a_player ON seats(player);
+"""
+
+PURPOSES = """
+CREATE TABLE mailed_tokens (
+    hash TEXT PRIMARY KEY,
+    address TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    purpose TEXT NOT NULL CHECK (purpose IN ('register', 'reply', 'stop', 'write')),
+    match INTEGER REFERENCES matches(number),
+    game INTEGER NOT NULL DEFAULT 0,
+    turn INTEGER NOT NULL DEFAULT 0,
+    created TEXT NOT NULL,
+    used TEXT,
+    letter TEXT
+) STRICT, WITHOUT ROWID;
+INSERT INTO mailed_tokens SELECT * FROM reply_tokens;
+DROP TABLE reply_tokens;
+ALTER TABLE mailed_tokens RENAME TO reply_tokens;
+CREATE INDEX reply_tokens_of_an_address ON reply_tokens(address, created);
+"""
+
+REGISTRATIONS = """
+CREATE TABLE waiting_challenges (
+    address TEXT NOT NULL COLLATE NOCASE,
+    name TEXT NOT NULL,
+    format TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    public TEXT NOT NULL,
+    challenge TEXT NOT NULL,
+    created TEXT NOT NULL,
+    PRIMARY KEY (address, name, fingerprint)
+) STRICT;
+INSERT INTO waiting_challenges SELECT * FROM challenges;
+DROP TABLE challenges;
+ALTER TABLE waiting_challenges RENAME TO challenges;
+CREATE INDEX challenges_by_age ON challenges(created);
+"""
+
+CONSENTS = """
+CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased');
+ALTER TABLE handled ADD COLUMN effect INTEGER NOT NULL DEFAULT 1;
+CREATE TABLE consents (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    letter BLOB NOT NULL,
+    PRIMARY KEY (match, seat)
+) STRICT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -373,5 +435,9 @@ MIGRATIONS: tuple[str, ...] = (
     PRESS_TIMES,
     DIGESTS,
     SNAPSHOTS,
+    SEATS,
+    PURPOSES,
+    REGISTRATIONS,
+    CONSENTS,
 )
 """The scripts in their order."""

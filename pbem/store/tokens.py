@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "Token", "Tokens", "new"]
 
-Purpose = Literal["register", "reply"]
+Purpose = Literal["register", "reply", "stop", "write"]
+"""What an answer does: it registers, counts for its player, ends all mail, or is read whatever others sent."""
 Place = tuple[int, int, int]
 """Match, game and turn (0: the setup, or before the agreement) at which a match stood when the token was mailed."""
 
@@ -34,12 +35,17 @@ class Token:
     hash: str
     address: str
     name: str
-    """The player's, or the one that is to be registered."""
+    """The player's, or the one that is to be registered; empty for a stranger."""
     purpose: Purpose
     place: Place | None
     used: str | None
     letter: str | None
     """SHA-256 of the text that used it up."""
+
+    def came_back(self, address: str, player: str | None) -> bool:
+        """Whether it comes back for the first time, and from where it was mailed to, or from its player."""
+        own = self.purpose == "write" and self.name == player
+        return self.used is None and (own or self.address.lower() == address.lower())
 
 
 def new(random: Callable[[int], bytes]) -> str:

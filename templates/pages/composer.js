@@ -4,7 +4,53 @@
 (() => {
   const LONGEST = 1500;
   const byId = (id) => document.getElementById(id);
-  let state = null, key = null, signed = null;
+  let state = null, key = null, signed = null, asking = null;
+
+  // Whose letters these are. Anybody can make a link: an address in it is believed only where it is the server's own.
+
+  const baked = byId("data");
+  /** The server that this page is for: its name, mail address and delimiter; null where it was made for none. */
+  const home = baked ? JSON.parse(baked.textContent) : null;
+  /** What goes into the text to be signed is one word of its kind, and no line of somebody else's. */
+  const WORDS = { server: /^[a-z0-9.-]+$/, match: /^m[1-9][0-9]{0,8}$/, player: /^[a-z][a-z0-9_-]{0,31}$/, prev: /^[0-9a-f]{64}$/ };
+  const NUMBERS = ["game", "turn", "rev", "seat"];
+
+  const plain = (found) => Object.entries(WORDS).every(([name, word]) => typeof found[name] === "string" && word.test(found[name]))
+    && NUMBERS.every((name) => found[name] === undefined || Number.isInteger(found[name]));
+
+  /** The mailbox that letters go to, without the detail of a sub-address; "" where this is no plain address. */
+  function mailbox(address, delimiter) {
+    const parts = /^([a-z0-9._=+-]+)@([a-z0-9.-]+)$/.exec(address);
+    return parts ? `${parts[1].split(delimiter)[0]}@${parts[2]}` : "";
+  }
+
+  /** Refuse what would send letters elsewhere; the mailbox that the player is to be asked about, or "". */
+  function foreign(found) {
+    if (!plain(found)) throw new Error("it does not read as one of the server's own");
+    const to = mailbox(found.address, home ? home.delimiter : "+");
+    if (home && (to !== home.address || found.server !== home.server)) {
+      throw new Error(`its letters would go to ${found.address}, for ${found.server}, and this page is for ${home.address} alone`);
+    }
+    if (!home && to.split("@")[1] !== found.server) {
+      throw new Error(`its letters would go to ${found.address}, which is not at ${found.server}`);
+    }
+    return home ? "" : to;
+  }
+
+  async function ask(found, to) {
+    if (await keep((store) => store.get(`home ${to}`)).catch(() => undefined)) return begin(found);
+    asking = { found, to };
+    byId("work").hidden = true;
+    byId("ask").hidden = false;
+    byId("asked").textContent = `This says that you are ${found.player} in match ${found.match} at ${found.server}, and that your letters go to ${to}. Anybody can make such a link. Do you play there?`;
+    byId("trust").focus();
+  }
+
+  byId("trust").addEventListener("click", () => {
+    const { found, to } = asking;
+    keep((store) => store.put(true, `home ${to}`)).catch(() => undefined);
+    begin(found);
+  });
 
   // Bringing in a report
 
@@ -31,7 +77,8 @@
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error("it is neither a position nor a setup");
     if (found.rules !== RULES.name) throw new Error(`it is of another game: ${found.rules}`);
     if (found.pbem === "position 1" && !(found.view && found.view.entitled)) throw new Error(`nothing is asked of you in turn ${found.turn}`);
-    begin(found);
+    const to = foreign(found);
+    return to ? ask(found, to) : begin(found);
   }
 
   function attempt(read) {
@@ -53,6 +100,9 @@
 
   function begin(found) {
     state = found;
+    asking = null;
+    byId("ask").hidden = true;
+    byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;
     signed = null;
     byId("work").hidden = false;
@@ -200,6 +250,7 @@
     byId("keyed").textContent = "Signed: copy the whole of it into a letter.";
   });
 
+  if (home) byId("server").value = home.server;
   keep((store) => store.get("player")).then((found) => { key = found || null; return showKey(); }, () => undefined);
   linked();
 })();

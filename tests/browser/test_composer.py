@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from referee import ANN, BOB, SERVER, attachment, body, form_in
 
 from pbem.games import GAMES
-from pbem.pages import composer, fragment
+from pbem.pages import Home, composer, fragment
 from tests.browser.waiting import until
 from tests.referee import Referee
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from referee import Mailbox
 
     Opened = Callable[..., Page]
+
+HOME = Home(SERVER, f"pbem@{SERVER}")
 
 PIECES = {"*": "A1 A2 A3 A4 A5 A6 A7", "W": "C1", "B": "C2", "X1": "C3", "X2": "C4", "Y1": "C5", "Y2": "C6",
           "Z1": "C7", "Z2": "C8", "Z3": "C9", "Z4": "C10", "H": "B5"}  # fmt: skip
@@ -37,11 +39,15 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def pasted(page: Page, text: str) -> None:
+def brought(page: Page, text: str) -> None:
     if not page.locator("#load").evaluate("(load) => load.open"):
         page.locator("#load > summary").click()
     page.locator("#pasted").fill(text)
     page.locator("#bring").click()
+
+
+def pasted(page: Page, text: str) -> None:
+    brought(page, text)
     page.wait_for_selector("#work:not([hidden])")
 
 
@@ -74,7 +80,7 @@ def flat(text: str) -> str:
 def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee, opened: Opened) -> None:
     ann, bob = referee.agreed("settle: 0")
     referee.send(bob, bob.filled("setup", BOB))
-    page = opened(composer("spaceships"))
+    page = opened(composer("spaceships", HOME))
     pasted(page, ann.find("your setup").as_string())
     page.locator("#drop-2").click()
     page.locator("#add-PC").click()
@@ -89,7 +95,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     assert "Your setup stands" in ann.text or "game 1 begins" in ann.last["Subject"]
 
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships"), "again.html", f"#{fragment(position)}")
+    page = opened(composer("spaceships", HOME), "again.html", f"#{fragment(position)}")
     page.wait_for_selector("#work:not([hidden])")
     due = page.locator("#controls tbody tr").all_inner_texts()
     assert [" ".join(row.split()) for row in due] == [
@@ -117,7 +123,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
 def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships"), "page.html", f"#{fragment(position)}")
+    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
     page.wait_for_selector("#work:not([hidden])")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "kind"
@@ -143,7 +149,7 @@ def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -
 def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Referee, opened: Opened) -> None:
     ann, bob = referee.agreed("settle: 0", game="dueling-masters")
     referee.send(bob, bob.filled("setup", MASTERS_BOB))
-    page = opened(composer("dueling-masters"))
+    page = opened(composer("dueling-masters", HOME))
     pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
     for squares in PIECES.values():
         click(page, "Your half", *squares.split())
@@ -163,7 +169,7 @@ def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Ref
 def test_a_setup_and_a_turn_of_shoot_em_up_are_chosen(referee: Referee, opened: Opened) -> None:
     ann, bob = referee.agreed("settle: 0", game="shoot-em-up")
     referee.send(bob, bob.filled("setup", "D b9 S\nE c9 S\nF d9 S"))
-    page = opened(composer("shoot-em-up"))
+    page = opened(composer("shoot-em-up", HOME))
     pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
     click(page, "The board", "b1", "c1", "h1")
     page.locator("#facing-C").select_option("W")
@@ -205,7 +211,8 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
     page.locator("#server").fill(SERVER)
     referee.send(cat, signed(form_in(cat.text, "accept", lines=1)), sign=False)
     referee.send(bob, bob.filled("setup", BOB))
-    pasted(page, attachment(cat.find("your setup"), "setup.json").decode())
+    brought(page, attachment(cat.find("your setup"), "setup.json").decode())
+    page.locator("#trust").click()
     page.locator("#notation").fill(ANN)
     page.locator("#sign").click()
     until(page, "document.getElementById('form').value.includes('END SSH SIGNATURE')")
@@ -227,7 +234,7 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
 
 def test_line_ends_lost_on_the_way_change_nothing(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.agreed("settle: 0")
-    page = opened(composer("spaceships"))
+    page = opened(composer("spaceships", HOME))
     pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
     page.locator("#notation").fill(ANN)
     _, text = mailed(page)
@@ -247,7 +254,7 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     _, one, other = setups[game]
     ann, _ = referee.table(game, "settle: 0", {"ann": one, "bob": other})
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer(game))
+    page = opened(composer(game, HOME))
 
     def looked_at(state: str) -> None:
         found = Axe().run(page).response["violations"]
@@ -281,7 +288,7 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
 
 
 def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee) -> None:
-    page = opened(composer("shoot-em-up"))
+    page = opened(composer("shoot-em-up", HOME))
     ann, _ = referee.agreed("settle: 0")
     for text, words in (
         ("nothing", "there is no position.json"),
@@ -292,3 +299,76 @@ def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee)
         page.locator("#bring").click()
         until(page, f"document.getElementById('loaded').textContent.includes({json.dumps(words)})")
         assert page.locator("#work").is_hidden()
+
+
+FOREIGN = [
+    {"address": "mallory@evil.example"},
+    {"address": "pbem+m1@evil.example"},
+    {"address": f"mallory@{SERVER}"},
+    {"address": f"pbem+m1@{SERVER},mallory@evil.example"},
+    {"address": f"pbem+m1@{SERVER}?bcc=mallory@evil.example"},
+    {"address": f"pbem%2Cmallory%40evil.example+m1@{SERVER}"},
+    {"address": None},
+    {"server": "evil.example", "address": "pbem+m1@evil.example"},
+    {"server": "evil.example"},
+]
+
+
+@pytest.mark.parametrize("change", FOREIGN)
+def test_a_link_of_somebody_else_does_not_lead_the_letter_away(
+    referee: Referee, opened: Opened, change: dict[str, str | None]
+) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    setup = json.loads(attachment(ann.find("your setup"), "setup.json"))
+    page = opened(composer("spaceships", HOME), fragment=f"#{fragment({**setup, **change})}")
+    until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
+    assert page.locator("#work").is_hidden()
+    assert page.locator("#mail").get_attribute("href") is None
+    told = page.locator("#loaded").inner_text()
+    assert f"this page is for pbem@{SERVER} alone" in told
+    # Its own letters go to its own address, and the page says so.
+    pasted(page, json.dumps(setup))
+    assert page.locator("#to").inner_text() == f"pbem+m1@{SERVER}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"player": "ann\nend\nresign m1 match"},
+        {"match": "m1\nresign m1"},
+        {"prev": "0" * 64 + "\nend"},
+        {"rev": "1\nend\nresign m1 match"},
+        {"game": "1 end resign m1 match"},
+    ],
+)
+def test_a_link_puts_no_words_into_the_text_to_be_signed(
+    referee: Referee, opened: Opened, change: dict[str, str]
+) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    setup = json.loads(attachment(ann.find("your setup"), "setup.json"))
+    page = opened(composer("spaceships", HOME), fragment=f"#{fragment({**setup, **change})}")
+    until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
+    assert page.locator("#work").is_hidden()
+
+
+def test_a_page_of_no_server_asks_before_its_first_letter(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    setup = json.loads(attachment(ann.find("your setup"), "setup.json"))
+    elsewhere = {**setup, "address": "pbem+m1@evil.example"}
+    page = opened(composer("spaceships"), fragment=f"#{fragment(elsewhere)}")
+    until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
+    assert f"which is not at {SERVER}" in page.locator("#loaded").inner_text()
+    brought(page, json.dumps(setup))
+    page.wait_for_selector("#ask:not([hidden])")
+    assert page.locator("#work").is_hidden()
+    assert f"that your letters go to pbem@{SERVER}" in page.locator("#asked").inner_text()
+    assert [one["id"] for one in Axe().run(page).response["violations"]] == []
+    page.locator("#trust").click()
+    assert page.locator("#to").inner_text() == f"pbem+m1@{SERVER}"
+    # It is asked once a mailbox: the next match of the same server opens, another server does not.
+    pasted(page, json.dumps({**setup, "match": "m2", "address": f"pbem+m2@{SERVER}"}))
+    assert page.locator("#ask").is_hidden()
+    brought(page, json.dumps({**elsewhere, "server": "evil.example"}))
+    page.wait_for_selector("#ask:not([hidden])")
+    assert "pbem@evil.example" in page.locator("#asked").inner_text()
+    assert page.locator("#work").is_hidden()

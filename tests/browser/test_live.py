@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from demo import SERVER, Letter, Player, PostOffice, Server, agree, new_player, register
 
-from pbem.pages import composer, fragment
+from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +205,11 @@ def test_what_is_composed_is_accepted_by_a_running_server(
     with table(tmp_path, game) as players:
         for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
             letter = player.wait("your setup is asked for")
-            page = opened(composer(game), f"setup-{seat}.html", f"#{fragment(letter.attached('setup.json'))}")
+            page = opened(
+                composer(game, Home(SERVER, f"pbem@{SERVER}")),
+                f"setup-{seat}.html",
+                f"#{fragment(letter.attached('setup.json'))}",
+            )
             page.wait_for_selector("#work:not([hidden])")
             text = compose(page, hand, setup, seat, letter)
             # As from a phone that keeps no line ends, where a line is no ship by itself.
@@ -215,7 +219,11 @@ def test_what_is_composed_is_accepted_by_a_running_server(
         for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
             turn = later if seat == 2 else 1
             letter = player.wait("the game begins" if turn == 1 else "turn 1\n")
-            page = opened(composer(game), f"orders-{seat}.html", f"#{fragment(letter.attached('position.json'))}")
+            page = opened(
+                composer(game, Home(SERVER, f"pbem@{SERVER}")),
+                f"orders-{seat}.html",
+                f"#{fragment(letter.attached('position.json'))}",
+            )
             page.wait_for_selector("#work:not([hidden])")
             text = compose(page, hand, orders, seat, letter)
             player.send(text if game == "shoot-em-up" else " ".join(text.split()) + "\n", answering=letter)

@@ -8,6 +8,8 @@ import json
 import quopri
 import re
 import zipfile
+from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +20,11 @@ from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, attachment, form_in
 
 from pbem.desk.public import Public
-from pbem.match import bundle
 from pbem.match.transcript import BEFORE, Entry, canonical, digest, statement
 from pbem.pages import replay as pages
 from pbem.pages.replay import replay
 from pbem.pages.site import pages as pages_of
+from pbem.proof import bundle
 from tests.referee import Referee
 
 if TYPE_CHECKING:
@@ -252,6 +254,28 @@ def test_a_referee_who_lies_is_found_out(
     assert f"FAILED  {said}" in " ".join(found[-2].split()).replace("FAILED ", "FAILED  "), found
 
 
+def test_a_server_key_under_which_one_signature_holds_for_all(
+    bundles: dict[str, bytes], opened: Callable[..., Page]
+) -> None:
+    """Points of small order, the neutral one first; with S = 0 the equation holds whatever was signed."""
+    eighth = 2707385501144840649318225287225658788936804267575313519463743609750303402022
+    for y in (1, 0, 2**255 - 20, eighth, 2**255 - 19 - eighth, 2**255 - 18):
+        point = y.to_bytes(32, "little")
+        found = bundle.read(rebuilt(bundles["spaceships"], partial(with_server_key, point.hex())))
+        signed = replace(found, signatures=[bytes([1, *bytes(63)])] * len(found.entries))
+        said = verified(opened(carrying(bundles["spaceships"], bundle.write(signed))))
+        assert f"server: the key {point.hex()} is none" in said[-2], said
+    neutral = bytes([1, *bytes(63)])
+    found = bundle.read(bundles["spaceships"])
+    signed = replace(found, signatures=[neutral] * len(found.entries))
+    said = verified(opened(carrying(bundles["spaceships"], bundle.write(signed))))
+    assert "server: entry 1: the server's signature does not hold" in said[-2], said
+
+
+def with_server_key(key: str, bodies: list[dict[str, Any]], _papers: dict[str, bytes]) -> None:
+    bodies[0]["body"]["server_key"] = key
+
+
 def test_a_letter_that_does_not_fit_its_signature_is_left_open(
     bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
@@ -352,7 +376,6 @@ def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) 
     carl = referee.registered("carl")
     for person in (bob, ann):
         referee.send(person, "substitute m1 carl for bob\n")
-        referee.send(person, form_in(person.text, "substitute"))
     referee.send(carl, form_in(carl.text, "substitute"))
     referee.turn((ann, "Rz3"), (carl, "Ov1"))
     referee.send(ann, "resign m1 match\n")

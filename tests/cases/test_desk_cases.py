@@ -5,24 +5,30 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
 from lives import Server
+from material import KEYS, SIGNED
 from referee import Mailbox, Referee, body
 
+from pbem import identity
 from pbem.config import Limits
-from pbem.identity import judge, parse_key, ssh
+from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Permanent, Smarthost
 from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY
 from pbem.reader import InProcess, Worker
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+judge = partial(identity.judge, words=VOCABULARY)
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -197,11 +203,10 @@ def test_case_21_forged_letters(referee: Referee) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("revo", "revoked"), ("exie", "expired"), ("anna", "unknown key")])
-def test_case_22_revoked_expired_and_foreign_keys(shared: Path, name: str, kind: str) -> None:
-    folder = shared / "samples" / "signed"
+def test_case_22_revoked_expired_and_foreign_keys(name: str, kind: str) -> None:
     offered = "rolf" if kind == "unknown key" else name
-    key = parse_key((folder / "keys" / f"pgp-{offered}.pub.asc").read_bytes(), RECEIVED)
-    text = next(path for path in sorted((folder / "openpgp").glob("*")) if name in path.name).read_bytes()
+    key = parse_key((KEYS / f"pgp-{offered}.pub.asc").read_bytes(), RECEIVED)
+    text = next(path for path in sorted((SIGNED / "openpgp").glob("*")) if name in path.name).read_bytes()
     verdict = judge(read(b"From: a@mail.example\r\n\r\n" + text), [key], "play.example", at=RECEIVED)
     assert verdict.kind == kind
     assert not verdict.signed
@@ -263,8 +268,8 @@ def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> 
     assert "No orders of yours stand." in status(referee, ann)
 
 
-def test_case_24_dkim_with_a_length(shared: Path) -> None:
-    raw = (shared / "samples" / "signed" / "dkim" / "rsa-ltag.eml").read_bytes()
+def test_case_24_dkim_with_a_length() -> None:
+    raw = (SIGNED / "dkim" / "rsa-ltag.eml").read_bytes()
     assert b"l=" in raw
     assert judge(read(raw), [], "play.example").kind == "none"
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import zlib
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,9 @@ from click.testing import CliRunner
 from pbem.cli import main
 from pbem.games import GAMES
 from pbem.pages import fragment
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -48,3 +52,16 @@ def test_a_links_fragment_holds_the_state() -> None:
     raw = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
     assert json.loads(zlib.decompress(raw, -15)) == state
     assert len(packed) < 200
+
+
+def test_with_a_configuration_the_page_is_for_that_server(tmp_path: Path) -> None:
+    config = tmp_path / "pbem.toml"
+    config.write_text('server = "play.example"\naddress = "games@mail.example"\ndelimiter = "-"\n', encoding="utf-8")
+    done = CliRunner().invoke(main, ["page", "spaceships", "--config", str(config)])
+    assert done.exit_code == 0, done.output
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', done.stdout)
+    assert json.loads(data) == {"server": "play.example", "address": "games@mail.example", "delimiter": "-"}
+    assert "its letters go to <strong>games@mail.example</strong>" in done.stdout
+    missing = CliRunner().invoke(main, ["page", "spaceships", "--config", str(tmp_path / "none.toml")])
+    assert missing.exit_code == 1
+    assert "none.toml" in missing.stderr

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from referee import Referee, attachment
 
 from pbem.cli import main
-from pbem.match import bundle
+from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from pathlib import Path

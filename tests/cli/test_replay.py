@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from material import EXAMPLES
 
 from pbem.cli import COMMANDS, main
 
@@ -19,9 +20,7 @@ def run(*arguments):
     return CliRunner().invoke(main, ["replay", *map(str, arguments)])
 
 
-@pytest.fixture
-def examples(shared):
-    return shared / "examples" / "spaceships"
+SPACESHIPS = EXAMPLES / "spaceships"
 
 
 def test_example(example):
@@ -42,26 +41,26 @@ def test_example(example):
         ]
 
 
-def test_one_object_a_file_in_the_order_of_the_files(examples, tmp_path):
+def test_one_object_a_file_in_the_order_of_the_files(tmp_path):
     files = ["kamikaze", "bad-cell-twice", "bad-no-record", "flashcube"]
-    done = run("--json", *(examples / f"{file}.pbem.toml" for file in files), tmp_path / "missing", tmp_path)
+    done = run("--json", *(SPACESHIPS / f"{file}.pbem.toml" for file in files), tmp_path / "missing", tmp_path)
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert ["error" in answer for answer in found] == [False, True, True, False, True, True]
     assert [answer["game"] for answer in found[2:]] == [None, "spaceships", None, None]
     assert done.exit_code == 2
 
 
-def test_status(examples):
-    legal, bad = examples / "kamikaze.pbem.toml", examples / "bad-cell-twice.pbem.toml"
+def test_status():
+    legal, bad = SPACESHIPS / "kamikaze.pbem.toml", SPACESHIPS / "bad-cell-twice.pbem.toml"
     assert run(legal, legal).exit_code == 0
     assert run(legal, bad, legal).exit_code == 1
-    assert run(examples / "bad-no-record.pbem.toml", bad).exit_code == 2
+    assert run(SPACESHIPS / "bad-no-record.pbem.toml", bad).exit_code == 2
     assert run().exit_code == 2
     assert run("--colour", legal).exit_code == 2
 
 
-def test_the_account_for_people(examples):
-    done = run(examples / "both-destroyed.pbem.toml")
+def test_the_account_for_people():
+    done = run(SPACESHIPS / "both-destroyed.pbem.toml")
     assert done.stdout.splitlines()[1:] == [
         "Turn 1",
         "  Ann: mR Bz5",
@@ -70,15 +69,15 @@ def test_the_account_for_people(examples):
         "    Bob strike Rv1 hit destroyed: LG Rv1 flashcube: Rv1 nothing",
         "A draw (rules). Ann 0, Bob 0",
     ]
-    refused = run(examples / "bad-same-ship-twice.pbem.toml")
+    refused = run(SPACESHIPS / "bad-same-ship-twice.pbem.toml")
     assert "refused, turn 2, seat 2, `m4 Rz2`" in refused.stdout
 
 
-def test_the_account_names_ships_and_pieces(shared):
-    done = run(shared / "examples" / "shoot-em-up" / "draw.pbem.toml")
+def test_the_account_names_ships_and_pieces():
+    done = run(EXAMPLES / "shoot-em-up" / "draw.pbem.toml")
     assert "    state action: 1 ships: A b2 N 0, B c2 N 0, C d2 N 0, D b4 S 0, E c4 S 0, F d4 S 0" in done.stdout
     assert "    state action: 2 ships: nothing\n" in done.stdout
-    done = run(shared / "examples" / "dueling-masters" / "three-way-collision.pbem.toml")
+    done = run(EXAMPLES / "dueling-masters" / "three-way-collision.pbem.toml")
     assert "    collision B7 pieces: Z1 Y1 destroyed: destroyed undamaged\n" in done.stdout
 
 
@@ -99,8 +98,8 @@ def test_huge_files_are_not_read(tmp_path):
     assert run(file, "--json").exit_code == 2
 
 
-def test_names_cannot_steer_the_terminal(examples, tmp_path):
-    text = (examples / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
+def test_names_cannot_steer_the_terminal(tmp_path):
+    text = (SPACESHIPS / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
     file = tmp_path / "x.pbem.toml"
     file.write_text(text.replace('"Ann"', '"\\u001b[31mAnn\\nBob"'), encoding="utf-8")
     done = run(file)
@@ -109,8 +108,8 @@ def test_names_cannot_steer_the_terminal(examples, tmp_path):
     assert len(done.stdout.splitlines()) == 7
 
 
-def test_a_narrow_terminal_is_no_failure(examples, tmp_path):
-    text = (examples / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
+def test_a_narrow_terminal_is_no_failure(tmp_path):
+    text = (SPACESHIPS / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
     file = tmp_path / "x.pbem.toml"
     file.write_text(text.replace('"Ann"', '"Ænne 船"'), encoding="utf-8")
     pbem = Path(sys.executable).with_name("pbem")
@@ -141,8 +140,8 @@ HEAVY = {
 }
 
 
-def test_replay_imports_the_record_and_the_rules_of_its_game_alone(examples):
-    _, imported = imported_by("replay", examples / "kamikaze.pbem.toml")
+def test_replay_imports_the_record_and_the_rules_of_its_game_alone():
+    _, imported = imported_by("replay", SPACESHIPS / "kamikaze.pbem.toml")
     assert not imported & HEAVY
     ours = {name for name in imported if name.partition(".")[0] == "pbem"}
     game = {name for name in ours if name.startswith("pbem.games.spaceships.")}

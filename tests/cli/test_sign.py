@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,16 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
+from material import KEYS
 
+from pbem import identity
 from pbem.cli.sign import sign
-from pbem.identity import judge, ssh
+from pbem.identity import ssh
 from pbem.mail.letter import Letter, read
+from pbem.proof.signed_letters import VOCABULARY
 
-KEYS = (
-    Path(os.environ.get("PBEM_SHARED", Path(__file__).parents[2] / ".." / "shared")) / "samples" / "signed" / "keys"
-)
+judge = partial(identity.judge, words=VOCABULARY)
+
 FORM = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\nrev 1\nGx3 bGx1Gx3 # so\nend\n"
 
 

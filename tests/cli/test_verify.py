@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from referee import Referee, attachment
 
 from pbem.cli.verify import verify
-from pbem.match import bundle
-from pbem.match.against import Standing
+from pbem.proof import bundle
+from pbem.proof.compare import Standing
 
 KEY = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
 
@@ -259,6 +259,31 @@ class TestJson:
         keys |= {*document["letters"][0], *document["letters"][0]["findings"][0]}
         assert not [key for key in keys if f"`{key}`" not in described]
         assert not [standing for standing in get_args(Standing) if f"`{standing}`" not in described]
+
+
+def test_the_proof_loads_no_desk_no_store_and_no_pictures(proof: Path) -> None:
+    code = (
+        "import sys; from pbem.cli import main\n"
+        f"try: main(['verify', {str(proof)!r}, '--against', {str(proof.parent / 'last.eml')!r}])\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "Everything holds." in done.stdout
+    assert {f"pbem.{name}" for name in ("proof.verify", "proof.compare", "games.spaceships")} <= loaded
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("pbem.")}
+    assert rooms == {"cli", "config", "games", "identity", "mail", "match", "phrase", "proof"}
+    assert not loaded & {
+        "sqlite3",
+        "sqlite_utils",
+        "aiosmtpd",
+        "aiosmtplib",
+        "jinja2",
+        "PIL",
+        "babel",
+        "asyncio.base_events",
+    }
 
 
 def test_help_tells_the_exit_status() -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from golden import reads_like
-from referee import Referee, attachment, body, form_in
+from referee import Referee, attachment, body, form_in, whole_sentence
 
-from pbem.desk.forms import Letters
-from pbem.match import bundle
 from pbem.match.record import read, replay
-from pbem.match.verify import verify
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox
@@ -112,10 +112,19 @@ class TestDraws:
 
     def test_the_same_letter_again_offers_nothing(self, referee: Referee) -> None:
         ann, bob = begun(referee)
-        referee.send(ann, "draw m1 offer\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.send(ann, "draw m1 offer\n")
+        referee.send(ann, "draw m1 offer\n", follow=False)
+        offer = whole_sentence(ann.text)
+        assert offer is not None
+        referee.send(ann, offer)
+        assert "Offered" in ann.text
+        referee.send(ann, offer)
         assert "is not obeyed twice" in ann.text
+        referee.send(ann, f"Hello!\n{offer}")
+        assert "your own offer stands already" in ann.text
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, f"Hello again!\n{offer}")
+        assert "this is `turn 2`" in ann.text
+        assert not referee.match().offers
 
 
 class TestAnnulment:

@@ -9,8 +9,8 @@ import pytest
 from golden import reads_like
 from referee import Referee, attachment, body
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -142,7 +142,7 @@ class TestInAdvance:
         referee.send(ann, "clear m1 turn 2\n")
         referee.turn((bob, ""))
         assert len(reports(ann)) == 1
-        referee.send(ann, ann.filled("orders", "Rv3", rev=2))
+        referee.send(ann, ann.filled("orders", "Rv3", rev=3))
         assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
 
     def test_withdrawn(self, referee: Referee) -> None:
@@ -150,16 +150,16 @@ class TestInAdvance:
         early(referee, ann, "turn 2", "Rv5", rev=2)
         referee.send(ann, "clear m1 turn 2\n")
         assert (
-            "Withdrawn, your orders for turn 2:\n\n  Rv5\n\nTo store others, send the form with `rev 3`." in ann.text
+            "Withdrawn, your orders for turn 2:\n\n  Rv5\n\nTo store others, send the form with `rev 4`." in ann.text
         )
         the_same_after_a_restart(referee)
         early(referee, ann, "turn 2", "Rv4", rev=1)
-        assert "rev 2 was here before" in ann.text
+        assert "rev 3 was here before" in ann.text  # the withdrawal took it
         referee.send(ann, "# again\nclear m1 turn 2\n")
         assert "nothing of yours is stored for turn 2" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "in advance" not in body(reports(ann)[0])
-        assert "\nrev 3\n" in ann.form("orders")
+        assert "\nrev 4\n" in ann.form("orders")
         the_same_after_a_restart(referee)
         referee.turn((bob, ""))
         assert len(reports(ann)) == 1

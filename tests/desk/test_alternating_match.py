@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import Referee, attachment, body
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from referee import Referee, attachment, body
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

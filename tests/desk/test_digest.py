@@ -11,10 +11,10 @@ from golden import reads_like
 from referee import Referee, attachment, body
 
 from pbem.desk.digest import next_digest
-from pbem.desk.forms import Letters
-from pbem.desk.kept import kept
-from pbem.match.against import Against
-from pbem.match.verify import Proved, verify
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from referee import Mailbox
@@ -51,7 +51,7 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     assert bob.last["Date"] == "Mon, 02 Mar 2026 06:00:00 +0000"
     reads_like(bob.last, "digest/turn-and-press", whole=True)
     assert attachment(bob.last, "turn-1.json")
-    assert bob.last["Reply-To"].startswith("pbem+m1.")
+    assert bob.last["Reply-To"] == "pbem+m1@play.example"
     html = bob.last.get_body(("html",))
     assert html is not None
     assert "Well played!" in html.get_content()

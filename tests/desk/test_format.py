@@ -72,11 +72,11 @@ def test_pictures_come_inside_the_html(referee: Referee) -> None:
         assert "image/png" not in [part.get_content_type() for part in bob.find(subject).walk()]
 
 
-def test_settings_need_proof_of_the_mailbox(referee: Referee) -> None:
+def test_settings_are_signed(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, SETUPS)
     referee.send(ann, "set format text\n", sign=False)
-    assert "sign it" in ann.text
-    referee.send(ann, "set format text\n", sign=False, to=str(ann.find("begins")["Reply-To"]))
+    assert "must be signed" in ann.text
+    referee.send(ann, "set format text\n")
     assert "as text alone" in ann.text
     referee.send(ann, "set format loud\n")
     assert "or `set format text`" in ann.text

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Referee, attachment, body, form_in
+from referee import SERVER, Referee, attachment, body, form_in, placed, whole_sentence
 
-from pbem.desk.forms import Letters
 from pbem.identity import parse_key, ssh
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | 
     """A letter signed with this key, or with none."""
     signed = text + ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else text
     referee.deliver(referee.raw(person, signed, headers=headers), person.address)
+    if key and person.letters and (whole := whole_sentence(person.text)):
+        del person.letters[-1]
+        send(referee, person, whole, key, headers)
 
 
 def add(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:
@@ -164,7 +167,7 @@ class TestAdding:
     def test_an_attached_key_must_be_signed_for(self, referee: Referee, *, named: bool) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
         new = another("ann")
-        text = f"key add {fingerprint(new)}\n" if named else "key add\n"
+        text = f"key add {fingerprint(new)}\n{placed(ann)}" if named else f"key add\n{placed(ann)}"
         raw = (
             f"From: {ann.address}\nTo: pbem@{SERVER}\nSubject: key\nMIME-Version: 1.0\n"
             "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n"
@@ -205,7 +208,7 @@ class TestAdding:
     def test_replayed_letters_change_nothing(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
         new = another("ann")
-        asked = referee.signed(ann, f"key add\n{line(new)}\n")
+        asked = referee.signed(ann, f"key add\n{line(new)}\n{placed(ann)}")
         referee.deliver(referee.raw(ann, asked), ann.address)
         form = form_in(ann.text, "confirm")
         send(referee, ann, form, new)
@@ -311,19 +314,22 @@ class TestRecoveryCode:
             assert code.encode() not in bundle
             assert code.replace("-", "").encode() not in bundle
 
-    def test_wrong_codes_are_limited_and_never_repeated(self, referee: Referee) -> None:
+    def test_wrong_codes_are_logged_and_never_repeated(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
         code, new = code_of(ann), another("ann")
         wrong = code[:-4] + ("0000" if code[-4:] != "0000" else "1111")
-        for _ in range(5):
-            referee.deliver(
-                referee.raw(ann, f"recover {wrong}\n{line(new)}\n", subject=f"recover {wrong}"), ann.address
-            )
-            assert "this is not your recovery code" in said(ann)
-            assert wrong[:20] not in str(ann.last)
-        send(referee, ann, f"recover {code}\n{line(new)}\n", None)
-        assert "too many codes" in said(ann)
-        referee.wait(timedelta(days=1))
+        structlog.reset_defaults()
+        referee.open_desk()
+        with structlog.testing.capture_logs() as entries:
+            for _ in range(6):
+                referee.deliver(
+                    referee.raw(ann, f"recover {wrong}\n{line(new)}\n", subject=f"recover {wrong}"), ann.address
+                )
+                assert "this is not your recovery code" in said(ann)
+                assert wrong[:20] not in str(ann.last)
+        logged = [entry for entry in entries if entry["event"] == "wrong recovery code"]
+        assert [entry["log_level"] for entry in logged] == ["info"] * 5 + ["warning"]
+        assert wrong[:20] not in str(entries)
         send(referee, ann, f"recover {code.upper().replace('-', '')} {line(new)}\n", None)
         assert "proof recovery-code" in said(ann)
 
@@ -453,7 +459,7 @@ class TestMailboxAlone:
         assert "its delay runs" in said(ann)
         for _ in range(9):
             referee.deliver(referee.raw(ann, f"recover\n{line(another('eve'))}\n"), "eve@elsewhere.example")
-        assert "come back tomorrow" in said(ann)
+        assert "Answer this letter with your command" in said(ann)
         referee.wait(timedelta(days=7))
         assert len(changes(proof(referee, bob))) == 1
 
@@ -579,7 +585,7 @@ class TestEverywhere:
         send(referee, ann, f"recover {code}\n{line(another('by code'))}\n", None)
         send(referee, ann, form_in(ann.text, "confirm"), another("by code"))
         send(referee, ann, "whoami\nhelp key\nhelp signing\n", None)
-        for letter in ann.letters[before[0] :] + bob.letters[before[1] :] + other.letters:
+        for letter in (*ann.letters[before[0] :], *bob.letters[before[1] :], *other.letters):
             for text in body(letter).split("\n"):
                 assert len(text) <= 78 or text.startswith((">", "challenge ")), text
 
@@ -620,8 +626,8 @@ def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Re
     ann, new = referee.registered("ann"), another("new")
     add(referee, ann, new)
     old = parse_key(ssh.public(ann.key)).fingerprint
-    revoke = f"key revoke {old}\n"
-    for text, key in ((revoke, new), ("set language de\n", ann.key)):
+    revoke = f"key revoke {old}\n{placed(ann)}"
+    for text, key in ((revoke, new), (f"set language de\n{placed(ann)}", ann.key)):
         raw = referee.raw(ann, text + ssh.sign(key, text.encode(), f"pbem@{SERVER}"))
         referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
     referee.work()

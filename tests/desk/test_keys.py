@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import io
 import zipfile
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Mailbox, Referee, attachment, body, form_in
+from material import IN_FORCE
+from referee import Mailbox, Referee, attachment, body, form_in, placed
 from signers import KEYS, WAYS, by_openpgp_mime, by_ssh, head, pasted
 
-from pbem.desk.forms import Letters
 from pbem.identity import parse_key, ssh
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 @pytest.fixture
 def referee(tmp_path: Path) -> Iterator[Referee]:
     referee = Referee(tmp_path)
-    referee.now = datetime(2026, 11, 21, 12, tzinfo=UTC)  # when the sample keys are in force
+    referee.now = IN_FORCE
     yield referee
     referee.close()
 
@@ -84,7 +84,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
     fingerprint = parse_key(content).fingerprint
     ann, bob = referee.begun(SMALL, (BOB, ANN))
     if by_attachment:
-        asked = referee.signed(ann, f"key add {fingerprint}\n")
+        asked = referee.signed(ann, f"key add {fingerprint}\n{placed(ann)}")
         referee.deliver(attached(ann, asked.replace("\n", "\r\n"), file, content), ann.address)
     else:
         referee.send(ann, f"key add\n{content.decode()}")
@@ -92,7 +92,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
     referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
     assert "and counts from now on" in ann.text, ann.text
     own = parse_key(ssh.public(ann.key)).fingerprint
-    referee.deliver(sign(ann, f"key revoke {own}\n"), ann.address)
+    referee.deliver(sign(ann, f"key revoke {own}\n{placed(ann)}"), ann.address)
     assert "is revoked" in ann.text, ann.text
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
@@ -110,7 +110,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     referee.deliver(by_openpgp_mime(ann, form_in(ann.text, "confirm")), ann.address)
     public = (KEYS / "ssh-rsa.pub").read_text()
     parts = (
-        "Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: text/plain\n\nkey add\n\n"
+        f"Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: text/plain\n\nkey add\n{placed(ann)}\n"
         "--c\nContent-Type: text/plain\nContent-Disposition: attachment; filename=new.pub\n\n"
         f"{public}\n--c--"
     )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from golden import reads_like
-from referee import attachment, body, form_in
+from referee import attachment, body, form_in, placed
 
-from pbem.desk.kept import kept
 from pbem.identity import ssh
+from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee
@@ -34,10 +34,10 @@ def test_it_is_chosen_and_shown(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "set language fr\n")
     assert "write `set format both` or" in ann.text
-    referee.send(ann, "set language de\nwhoami\n")
+    referee.send(ann, f"set language de\n{placed(ann)}whoami\n")
     assert "Briefe an dich sind auf Deutsch." in ann.text
     assert "  language de\n" in ann.text
-    referee.send(ann, "set language en\nwhoami\n")
+    referee.send(ann, f"set language en\n{placed(ann)}whoami\n")
     assert "Letters come to you in English." in ann.text
     assert "  language en\n" in ann.text
 
@@ -52,7 +52,7 @@ def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]
     reads_like(ann.find("beginnt"), "de/letters/begin")
     calendar = attachment(ann.find("beginnt"), ".ics").decode().replace("\r\n ", "")
     assert "SUMMARY:Spaceships m1\\, Spiel 1\\, Zug 1" in calendar
-    assert "DESCRIPTION:Zu schicken an pbem+m1." in calendar
+    assert "DESCRIPTION:Zu schicken an pbem+m1@" in calendar
     referee.send(ann, ann.filled("orders", "Rv1 Rv9 sRv3"))
     reads_like(ann.last, "de/letters/refused")
     referee.send(ann, ann.filled("orders", "Rv1"))

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from golden import reads_like
 from referee import Referee, attachment, body, form_in
 
-from pbem.desk.forms import Letters
 from pbem.identity import ssh
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,7 +165,6 @@ class Years:
         carl = self.referee.registered("carl")
         self.referee.send(carl, "set mail digest\n")
         self.referee.send(self.ann, "substitute m1 carl for bob\n")
-        self.referee.send(self.ann, form_in(self.ann.text, "substitute"))
         reads_like(carl.find("will you take"), "long-match/will-you-take-the-seat")
         self.referee.wait(2 * DAY)
         self.referee.send(carl, form_in(body(carl.find("will you take")), "substitute"))

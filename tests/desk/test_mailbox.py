@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from domains import Domain, rsa_key
-from referee import ANN, BOB, SERVER, Mailbox, Referee, attachment, body, form_in
+from referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
 
 from pbem.config import Identity
-from pbem.desk.forms import Letters
 from pbem.identity import ssh
-from pbem.match import bundle
-from pbem.match.papers import Evidence, Opening, pinned_mailbox
-from pbem.match.verify import verify
+from pbem.match.papers import Evidence, Opening
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+from pbem.store.database import stamp
 from pbem.store.players import KeyRow, PlayerRow
 
 if TYPE_CHECKING:
@@ -156,7 +157,11 @@ def test_registrations_are_few(post: Post) -> None:
     bob = post.referee.person("bob")
     for number in range(6):
         post.referee.send(bob, f"register bob{number}\n", sign=False)
-    assert "too many registrations" in bob.text
+    assert "somebody else may have written them" in " ".join(bob.text.split())
+    # Who reads the mail there goes on all the same.
+    post.reply(bob, "register bob")
+    post.reply(bob, "register bob")
+    assert "You are registered as bob" in bob.text
 
 
 # A whole match.
@@ -197,16 +202,19 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
     assert all(line.startswith("ok") for line in checks(content))
     found = bundle.read(content)
     evidence = [path for path in found.papers if path.startswith("evidence/")]
-    assert len(evidence) == 3
+    assert len(evidence) == 5
     for path in evidence:
         paper = found.papers[path]
-        for changed in (
-            None,
-            paper.replace(b"by dkim", b"by server"),
-            paper.replace(b"p=MI", b"p=MJ"),
-            paper.replace(b"received 2026", b"received 2027"),
-            paper.replace(b"player bob", b"player eve"),
-        ):
+        forged = (
+            (paper.replace(b"address bob", b"address eve"),)
+            if path.startswith("evidence/mailbox-")
+            else (
+                paper.replace(b"by dkim", b"by server"),
+                paper.replace(b"p=MI", b"p=MJ"),
+                paper.replace(b"received 2026", b"received 2027"),
+            )
+        )
+        for changed in (None, paper.replace(b"player bob", b"player eve"), *forged):
             assert changed != paper
             papers = {**found.papers, path: changed or b""}
             if changed is None:
@@ -224,9 +232,9 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
         ({"name": "s2._domainkey.mail.example"}, "it is not vouched for"),
         ({"mail": "0" * 64}, "about another letter"),
         ({"received": "yesterday"}, "does not say when"),
-        ({"player": "ann"}, "another match or player"),
-        ({"match": "m2"}, "another match or player"),
-        ({"server": "other.example"}, "another match or player"),
+        ({"player": "ann"}, "another server or player"),
+        ({"match": "m2"}, "another match"),
+        ({"server": "other.example"}, "another server or player"),
         ({"by": "server", "name": OURS, "record": "x"}, "is said to have written"),
     ],
 )
@@ -255,7 +263,9 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
     loaded = post.referee.desk._archive.load(1)
     assert loaded is not None
     match, sent = loaded[0], loaded[0].setups[2]
-    other = replace(match.players[1], mailbox=pinned_mailbox(SERVER, "m1", "eve@mail.example"))
+    pinned = match.players[1]
+    assert pinned.named is not None
+    other = replace(pinned, named=replace(pinned.named, address="eve@mail.example"))
     keyed = replace(match.players[1], keys=match.players[0].keys)
     for player, told in ((other, "does not come from the mailbox"), (keyed, "has a key")):
         changed = replace(match, players=(match.players[0], player))
@@ -326,12 +336,61 @@ def test_letters_without_a_token_ask_the_dns_nothing(post: Post) -> None:
     assert post.referee.asked == before
 
 
+@pytest.mark.parametrize(
+    "text", ["set timezone Asia/Tokyo", "set mail digest", "press m1\nHi.\nend", "observe m1", "unobserve m1"]
+)
+def test_settings_and_messages_need_a_token_and_dkim_too(post: Post, text: str) -> None:
+    ann, bob = post.begun()
+    before, fresh = len(ann.letters), reply_to(bob.last)
+    for to, sign in (("pbem@play.example", post.sign), ("pbem+m1@play.example", post.sign), (fresh, bytes)):
+        post.reply(bob, text, to=to, sign=sign)
+        assert "Refused" in bob.text
+    assert len(ann.letters) == before
+    assert post.referee.desk._players.setting("bob", text.split()[1], "as it was") == "as it was"
+
+
+def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
+    ann, bob = post.begun()
+    early = reply_to(bob.find("begins"))
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "final"))
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, "press m1\nOf another match.\nend", to=reply_to(bob.find("proposes")))
+    assert "belongs to another match" in " ".join(bob.text.split())
+    post.reply(bob, "press m1\nWell played.\nend", to=early)
+    assert "Well played." in ann.text
+    post.reply(bob, "press m1\nAnother one.\nend", to=early)
+    assert "Another one." not in ann.text
+
+
+def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_does_not(post: Post) -> None:
+    _, bob = post.begun()
+    referee, players = post.referee, post.referee.desk._players
+    used = reply_to(bob.last)
+    post.reply(bob, bob.filled("orders", "final"), to=used)
+    with referee.database.transaction():
+        players.lose("bob", stamp(referee.now), 1)
+    referee.now += timedelta(hours=1)
+    fresh = reply_to(bob.last)
+    for to, sign in (("pbem+m1@play.example", post.sign), (used, post.sign), (fresh, bytes)):
+        post.reply(bob, "status m1", to=to, sign=sign)
+        assert players.unreachable("bob")
+    post.reply(bob, "status m1", to=fresh)
+    assert players.unreachable("bob") is None
+    # Nor by the same letter, should it be seen and sent once more.
+    with referee.database.transaction():
+        players.lose("bob", stamp(referee.now), 1)
+    referee.now += timedelta(hours=1)
+    post.reply(bob, "status m1 # again", to=fresh)
+    assert players.unreachable("bob")
+
+
 def test_another_players_token(post: Post) -> None:
     ann, bob = post.begun()
     carl = post.registered("carl")
     post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(carl.last))
     assert "given to somebody else" in " ".join(bob.text.split())
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(ann.last))  # a routing token, no more
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(ann.last))
     assert "must be a reply" in " ".join(bob.text.split())
     post.reply(carl, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("begins")))
     assert post.standing(2) is None
@@ -355,10 +414,18 @@ def test_a_token_of_another_turn_or_match(post: Post) -> None:
     assert "the match begins" in bob.text
 
 
+def test_a_token_that_the_envelope_alone_shows_proves_nothing_later(post: Post) -> None:
+    """Evidence is judged again from the letter, which alone is in the bundle."""
+    _, bob = post.begun()
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example", envelope=reply_to(bob.last))
+    assert "Send your letter with that address as To" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+
+
 def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
     _, bob = post.begun()
     elsewhere = "pbem@play.example"
-    for rev, place in enumerate(("envelope", "To", "Cc", "Delivered-To", "quoted"), start=1):
+    for rev, place in enumerate(("To", "Cc", "Delivered-To", "quoted"), start=1):
         token = reply_to(bob.last)
         text = bob.filled("orders", "bOy3Oy5", rev=rev)
         if place == "quoted":
@@ -367,7 +434,7 @@ def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
             bob,
             text,
             to=token if place == "To" else elsewhere,
-            envelope=token if place == "envelope" else elsewhere,
+            envelope=elsewhere,
             headers=f"{place}: {token}\n" if place in {"Cc", "Delivered-To"} else "",
         )
         assert f"revision {rev}, at the level mailbox" in bob.text, place
@@ -537,7 +604,7 @@ def test_two_people_without_keys(post: Post) -> None:
     post.reply(carl, carl.filled("setup", BOB), to=reply_to(carl.find("setup is asked for")))
     post.reply(carl, "press m1\nGood luck!\nend", to=reply_to(carl.find("begins")))
     assert "Good luck!" in bob.text
-    post.reply(carl, carl.filled("orders", "final"), to=reply_to(carl.find("begins")))
+    post.reply(carl, carl.filled("orders", "final"))
     post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
     assert "turn 1" in str(carl.last["Subject"])
     assert "Level of the orders: bob mailbox, carl mailbox." in carl.text

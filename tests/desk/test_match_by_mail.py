@@ -13,11 +13,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, body, form_in
+from referee import Referee, attachment, body, form_in, whole_sentence
 
-from pbem.desk.forms import Letters
 from pbem.identity import ssh
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.database import FullError
 from pbem.store.inbox import Envelope
 
@@ -153,16 +153,25 @@ def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
     assert "turn 2" in str(ann.last["Subject"])
 
 
+def whole_sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
+    """The answer to a sentence that does not say its place."""
+    referee.send(person, text, follow=False)
+    whole = whole_sentence(person.text)
+    assert whole is not None, person.text
+    return whole
+
+
 def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     form = ann.filled("orders", "Rv5")
     referee.send(ann, form)
-    referee.send(ann, "clear m1 turn 1\n")
-    assert "Nothing of yours stands now; send the form again with `rev 2`" in ann.text
+    clear = whole_sentence_of(referee, ann, "clear m1 turn 1\n")
+    referee.send(ann, clear)
+    assert "Nothing of yours stands now; send the form again with `rev 3`" in ann.text
     referee.send(ann, form)
     assert "Refused" in ann.text
     referee.send(bob, bob.filled("orders", ""))
-    referee.send(ann, "clear m1 turn 1\n")
+    referee.send(ann, clear)
     assert "is not obeyed twice" in ann.text
     referee.send(ann, "status m1", sign=False)
     assert "No orders of yours stand." in ann.text
@@ -192,7 +201,7 @@ def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Re
         names = [name for name in archive.namelist() if "/" in name]
         assert b"mRv1" not in b"".join(archive.read(name) for name in archive.namelist())
     assert names
-    assert all("seat-2" in name for name in names)
+    assert {name for name in names if "seat-2" not in name} == {"letters/agreed-seat-1.eml"}
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
 
@@ -202,11 +211,34 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     referee.send(ann, "press m1\nGood luck!\nend\n")
     assert "Good luck!" in bob.text
     before = len(bob.letters)
-    referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False)
+    # What a revealed letter shows in its To: routes, and grants nothing.
+    for to in ("pbem@play.example", str(ann.find("game 1 begins")["Reply-To"])):
+        referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False, to=to)
+        assert "must be signed with your key" in ann.text
     assert len(bob.letters) == before
-    token = str(ann.find("game 1 begins")["Reply-To"])
-    referee.send(ann, "press m1\nUnsigned, but with the token.\nend\n", sign=False, to=token)
-    assert "with the token" in bob.text
+
+
+@pytest.mark.parametrize(
+    "text", ["set timezone Asia/Tokyo", "set mail digest", "press m1\nHi.\nend", "observe m2", "unobserve m2"]
+)
+def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Referee, text: str) -> None:
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    to = str(ann.find("game 1 begins")["Reply-To"])
+    referee.send(ann, f"{text}\n", sign=False, to=to)
+    assert "must be signed with your key" in ann.text
+    assert referee.desk._players.setting("ann", text.split()[1], "as it was") == "as it was"
+
+
+def test_old_words_change_no_setting_again(referee: Referee) -> None:
+    """A signed letter is shown to the others after the game: what it set is not set anew by whoever sends it."""
+    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    referee.send(ann, "set mail digest\n", follow=False)
+    letter = referee.raw(ann, referee.signed(ann, whole_sentence(ann.text) or ""))
+    referee.deliver(letter, ann.address)
+    referee.send(ann, "set mail each\n")
+    referee.deliver(letter.replace(b"Subject: orders", b"Subject: again"), "eve@elsewhere.example")
+    assert "is not obeyed twice" in " ".join(ann.text.split())
+    assert referee.desk._players.setting("ann", "mail", "") == "each"
 
 
 def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee: Referee) -> None:
@@ -265,13 +297,13 @@ def test_reading_commands(referee: Referee) -> None:
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    for letter in ann.letters + bob.letters:
+    for letter in (*ann.letters, *bob.letters):
         assert letter["Auto-Submitted"].startswith("auto-")
         assert letter["X-Loop"]
         assert letter["Message-ID"].endswith("@play.example>")
         if "[pbem m1]" in letter["Subject"]:
             assert str(letter["References"]).startswith("<m1.thread@play.example>")
-            assert str(letter["Reply-To"]).startswith("pbem+m1.")
+            assert letter["Reply-To"] == "pbem+m1@play.example", "it names the match, and holds no secret"
         assert body(letter).isascii()
         assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">")), body(letter)
 
@@ -353,14 +385,15 @@ def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None
 
 def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
-    resignation = referee.signed(ann, "resign m1 game 2\n")
+    text = whole_sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
+    resignation = referee.signed(ann, text)
     referee.deliver(referee.raw(ann, resignation), ann.address)
     assert "Refused" in ann.text
     referee.send(ann, "resign m1 game 1\n")
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.deliver(referee.raw(ann, resignation), "evil@elsewhere.example")
-    assert "is not obeyed twice" in ann.text
+    assert "Refused" in ann.text
     referee.send(ann, "status m1\n", sign=False)
     assert "turn 1 is being played" in ann.text
 
@@ -377,14 +410,6 @@ def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
     for _ in range(60):
         referee.send(ann, "games\n", sign=False)
     assert len(ann.letters) < before + 60
-
-
-def test_a_token_proves_only_its_own_seat(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    before = len(bob.letters)
-    token = str(bob.find("game 1 begins")["Reply-To"])
-    referee.send(ann, "press m1\nI am Ann.\nend\n", sign=False, to=token)
-    assert len(bob.letters) == before
 
 
 def test_a_foreign_registration_does_not_push_ones_own_away(referee: Referee) -> None:

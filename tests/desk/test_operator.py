@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import ANN, BOB, attachment, body
 
-from pbem.desk.forms import Letters
 from pbem.match.transcript import Entry
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.matches import Matches
 from pbem.store.operator import Generation, Instructions, survey
 
@@ -173,7 +173,7 @@ def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee) ->
     form = ann.filled("orders", "final\n")
     first = ann.form("setup").split("prev ")[1][:64]
     referee.send(ann, form.replace(form.split("prev ")[1][:64], first))
-    assert operator.letters == []
+    assert not operator.letters
     for number in range(5):
         referee.send(ann, form.replace(form.split("prev ")[1][:64], str(number) * 64))
     assert "Orders or a setup of ann in m1" in operator.letters[0].get_content()

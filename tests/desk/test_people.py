@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from referee import ANN, BOB, attachment, body, form_in
+from referee import ANN, BOB, attachment, body, form_in, placed
 
 from pbem.identity import ssh
 from pbem.store.people import People
@@ -113,13 +113,14 @@ def test_an_address_is_invited_once_and_finds_the_proposals(referee: Referee) ->
 
 def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.person("cy")
-    referee.send(bob, "stop\n", sign=False)
+    referee.send(bob, f"stop\n{placed(bob)}")
     assert "You will get no more mail from here" in bob.text
     before = len(bob.letters)
     referee.send(ann, "new spaceships with bob\nend\n")
     assert "bob wants no mail about new matches" in ann.text
     assert len(bob.letters) == before
     referee.send(cy, "stop\n", sign=False)
+    referee.send(cy, "stop\n", sign=False, to=str(cy.last["Reply-To"]))
     before = len(cy.letters)
     referee.send(ann, f"new spaceships with {cy.address}\nend\n")
     assert len(cy.letters) == before
@@ -130,7 +131,7 @@ def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
 
 def test_stop_does_not_end_a_running_match(referee: Referee) -> None:
     ann, bob = referee.agreed(SMALL)
-    referee.send(bob, "stop\n", sign=False)
+    referee.send(bob, f"stop\n{placed(bob)}")
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     assert "the game begins" in body(bob.find("begins"))
@@ -139,7 +140,7 @@ def test_stop_does_not_end_a_running_match(referee: Referee) -> None:
 def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> None:
     ann, bob = referee.begun()
     cy = referee.registered("cy")
-    referee.send(cy, "observe m1\n", sign=False)
+    referee.send(cy, "observe m1\n")
     assert "You watch m1 (Spaceships, ann - bob)" in cy.text
     before = len(cy.letters)
     referee.turn((ann, "Gz1"), (bob, "Gz5"))
@@ -158,7 +159,7 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
     referee.send(ann, "press m1 public opinion is\nagainst you\nend\n")
     assert "public opinion is" in bob.text
     assert "against you" not in cy.text
-    referee.send(cy, "unobserve m1\n", sign=False)
+    referee.send(cy, "unobserve m1\n")
     before = len(cy.letters)
     referee.turn((ann, "Gx4"), (bob, "Gv5"))
     assert len(cy.letters) == before
@@ -169,13 +170,13 @@ def test_who_may_observe_what(referee: Referee) -> None:
     referee.send(ann, "new spaceships with bob\nprivacy: private\nend\n")
     assert "nobody else may watch" in bob.text
     referee.send(bob, form_in(bob.text, "accept", lines=1))
-    referee.send(cy, "observe m1\n", sign=False)
+    referee.send(cy, "observe m1\n")
     assert "there is no such match to be watched" in cy.text
-    referee.send(cy, "unobserve m1\n", sign=False)
+    referee.send(cy, "unobserve m1\n")
     assert "you do not watch this match" in cy.text
     referee.send(ann, "new spaceships with bob\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
-    referee.send(bob, "observe m2\n", sign=False)
+    referee.send(bob, "observe m2\n")
     assert "you play in it" in bob.text
     stranger = referee.person("dora")
     referee.send(stranger, "observe m2\n", sign=False)
@@ -185,7 +186,7 @@ def test_who_may_observe_what(referee: Referee) -> None:
 def test_an_observer_sees_the_end(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     cy = referee.registered("cy")
-    referee.send(cy, "observe m1\n", sign=False)
+    referee.send(cy, "observe m1\n")
     referee.send(ann, "resign m1 match\n")
     ended = body(cy.find("the end"))
     assert "bob wins" in ended

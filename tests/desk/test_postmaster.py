@@ -9,8 +9,8 @@ import pytest
 from golden import reads_like
 from referee import attachment, body, form_in
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.database import stamp
 from pbem.store.players import Players
 
@@ -167,14 +167,16 @@ def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mai
     assert "2026-03-01 at 13:00" in body(ann.find("can be reached again"))
 
 
-def test_an_answer_to_a_letter_of_the_match_brings_a_player_back(
+def test_a_forged_answer_to_a_letter_of_the_match_brings_nobody_back(
     referee: Referee, table: tuple[Mailbox, Mailbox]
 ) -> None:
+    """The reply address only names the match: whoever saw one of the player's letters knows it."""
     _, bob = table
     bounce(referee, return_path(referee, bob))
     referee.now += HOUR
-    referee.send(bob, "status m1\n", sign=False, to=str(bob.last["Reply-To"]))
-    assert since(referee, bob) is None
+    forged = referee.raw(bob, "status m1\n")
+    referee.deliver(forged, "eve@elsewhere.example", str(bob.last["Reply-To"]))
+    assert since(referee, bob) is not None
 
 
 def test_an_old_letter_sent_by_somebody_else_brings_nobody_back(
@@ -263,7 +265,6 @@ class TestForEver:
         carl = referee.registered("carl")
         referee.wait(10 * self.DAY)
         referee.send(ann, "substitute m1 carl for bob\n")
-        referee.send(ann, form_in(ann.text, "substitute"))
         referee.send(carl, form_in(carl.text, "substitute"))
         assert "Your clock stands" not in body(carl.find("your seat"))
         referee.send(carl, carl.filled("orders", "final\n"))

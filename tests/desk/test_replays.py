@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import base64
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import Referee, body, form_in
-from signers import KEYS, WAYS, pasted
+from material import IN_FORCE
+from openpgp_maker import Signer
+from referee import Referee, body, form_in, new, placed, whole_sentence
+from signers import KEYS, WAYS, head, pasted
 
 from pbem.identity import ssh
+from pbem.proof.signed_letters import words
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ def standing(referee: Referee) -> list[Any]:
 
 
 class Recorder:
-    """Sends letters, and sends every earlier one again after each."""
+    """Sends letters, the whole sentence where one did not say its place, and every earlier one again after each."""
 
     def __init__(self, referee: Referee) -> None:
         self.referee = referee
@@ -37,12 +41,17 @@ class Recorder:
 
     def send(self, person: Mailbox, text: str) -> None:
         raw = self.referee.raw(person, self.referee.signed(person, text))
-        self.deliver(raw, person.address)
+        whole = self.deliver(raw, person)
+        if whole is not None:
+            self.send(person, whole)
 
-    def deliver(self, raw: bytes, sender: str) -> None:
-        self.referee.deliver(raw, sender)
-        self.sent.append((raw, sender))
+    def deliver(self, raw: bytes, person: Mailbox) -> str | None:
+        """What is to be signed instead, if anything."""
+        self.referee.deliver(raw, person.address)
+        whole = whole_sentence(person.text) if person.letters else None
+        self.sent.append((raw, person.address))
         self.again()
+        return whole
 
     def again(self) -> None:
         before = standing(self.referee)
@@ -55,7 +64,7 @@ def test_every_letter_of_a_match_again_after_each_other(referee: Referee) -> Non
     """Proposal, agreement, setups, revisions, a withdrawal, turns, a resignation, the next game."""
     post = Recorder(referee)
     ann, bob = referee.registered("ann"), referee.registered("bob")
-    post.send(ann, f"new spaceships with bob\n{SMALL}\nkind: scored\ngames: 2\nend\n")
+    post.send(ann, new(ann, "spaceships", "bob", options=f"{SMALL}\nkind: scored\ngames: 2"))
     post.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
     post.send(ann, ann.filled("setup", "MD Gv1 Gv2 Gv3"))
     post.send(ann, ann.filled("setup", ANN, rev=2))
@@ -94,7 +103,7 @@ class TestOtherPlaces:
     @pytest.mark.parametrize("way", [way for way in WAYS if way != "ssh"])
     def test_another_server(self, referee: Referee, way: str) -> None:
         """Formats without a namespace: the line `server` is signed, and says where the orders belong."""
-        referee.now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+        referee.now = IN_FORCE
         _, file, sign = WAYS[way]
         ann = referee.person("ann")
         referee.deliver(pasted(ann, f"register ann\n{(KEYS / file).read_text()}"), ann.address)
@@ -128,3 +137,61 @@ class TestOtherPlaces:
         for one, other in ((ann, bob), (bob, ann)):
             referee.deliver(referee.raw(one, referee.signed(other, other.filled("orders", "final\n"))), one.address)
             assert standing(referee) == before
+
+
+class TestOtherDress:
+    """One signature holds for texts that differ in octets, in letters that differ more: the words are known again."""
+
+    def added(self, referee: Referee) -> tuple[Mailbox, str, str]:
+        """A player who asked for a second key, and the signature of the letter."""
+        referee.now = IN_FORCE
+        ann, signer = referee.person("ann"), Signer()
+
+        def send(text: str) -> str:
+            signature = signer.over(text.encode())
+            referee.deliver(pasted(ann, text + signature), ann.address)
+            return signature
+
+        referee.deliver(pasted(ann, f"register ann\n{signer.certificate()}"), ann.address)
+        send(form_in(ann.text, "confirm"))
+        assert "You are registered" in ann.text, ann.text
+        text = f"key add\n{(KEYS / 'ssh-rsa.pub').read_text()}{placed(ann)}end\n"
+        return ann, text, send(text)
+
+    @pytest.mark.parametrize("dress", ["attached", "CRLF", "trailing blanks"])
+    def test_the_same_words_are_handled_once(self, referee: Referee, dress: str) -> None:
+        ann, text, signature = self.added(referee)
+        assert "challenge" in ann.text
+        before, count = standing(referee), len(ann.letters)
+        other = {"CRLF": text.replace("\n", "\r\n"), "trailing blanks": text.replace("\n", " \n")}.get(dress, text)
+        raw = attached(ann, other, signature) if dress in {"attached", "CRLF"} else pasted(ann, other + signature)
+        referee.deliver(raw, ann.address)
+        assert (standing(referee), len(ann.letters)) == (before, count + 1)
+        assert "not obeyed twice" in ann.text, ann.text
+
+    def test_a_lone_cr_is_refused(self, referee: Referee) -> None:
+        ann, text, signature = self.added(referee)
+        before = standing(referee)
+        referee.deliver(attached(ann, text.replace("\n", "\r"), signature), ann.address)
+        assert "U+000D" in ann.text
+        assert standing(referee) == before
+
+    def test_what_was_handled_before_words_were_compared(self, referee: Referee) -> None:
+        """Such letters are known by their signed octets."""
+        ann, text, signature = self.added(referee)
+        signed = hashlib.sha256(text.replace("\n", "\r\n").encode()).hexdigest()
+        referee.database.execute("UPDATE handled SET signed = ? WHERE signed = ?", (signed, words(text)))
+        before = standing(referee)
+        referee.deliver(attached(ann, text, signature), ann.address)
+        assert standing(referee) == before
+        assert "not obeyed twice" in ann.text, ann.text
+
+
+def attached(person: Mailbox, text: str, signature: str) -> bytes:
+    """A text and its signature, each a file."""
+    parts = "".join(
+        f"--b\nContent-Disposition: attachment; filename={name}\nContent-Transfer-Encoding: base64\n\n"
+        + base64.encodebytes(content.encode()).decode()
+        for name, content in (("key.txt", text), ("key.txt.asc", signature))
+    )
+    return f"{head(person)}Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n".encode()

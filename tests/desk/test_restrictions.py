@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from referee import attachment
 
-from pbem.desk.forms import Letters
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from referee import Mailbox, Referee

@@ -69,8 +69,7 @@ class Watched(Referee):
     def collect(self):
         while row := self.outbox.lease(self.now):
             self.noted.append((row.recipient, self.now - START, row.raw))
-            letter = email.message_from_bytes(row.raw, policy=email.policy.default)
-            self.people[row.recipient].letters.append(letter)
+            self.people[row.recipient].letters.bring(row.raw)
             with self.database.transaction():
                 self.outbox.delivered(row.id, "250 ok", self.now)
 
@@ -190,17 +189,28 @@ class Play:
                 stage.revs[seat] += what == "orders"
                 send(person, person.filled(kind, text if what == "orders" else WRONG, stage.revs[seat] or 1))
                 if kind == "setup" and what == "orders":  # a setup that stood might begin the game
-                    send(person, f"# {self.referee.now}\nclear m1\n")
+                    self.clear(person, seat, stage)
             elif what in ("ahead", "default") and asked and kind == "orders":
                 self.send_early(seat, what, text, stage)
             elif what == "preview" and asked and kind == "orders":
                 send(person, f"preview m1 turn {turn_of(person)}\n{text}\nend\n", sign=False)
             elif what == "clear":
-                send(person, f"# {self.referee.now}\nclear m1\n")
+                self.clear(person, seat, stage)
             else:
                 send(person, f"{'status' if what in UNASKED else what} m1\n", sign=False)
 
         return do
+
+    def clear(self, person, seat, stage):
+        """What is withdrawn uses up a revision, of the turn that it says: perhaps the next one has begun."""
+        self.referee.send(person, "clear m1\n")
+        if "Withdrawn" not in person.text:
+            return
+        said = re.search(r"^> turn (\d+)$", person.text, re.MULTILINE)
+        if said is None or int(said[1]) == stage.turn:
+            stage.revs[seat] += 1
+        else:
+            self.early[seat, int(said[1])] += 1
 
     def send_early(self, seat, what, text, stage):
         """Orders for the next turn that asks this seat, or default orders; what counts replaces them then."""

@@ -14,9 +14,9 @@ from referee import Die, Referee, attachment, body, known
 
 import pbem
 from pbem.desk import archive, snapshots
-from pbem.desk.forms import Letters
 from pbem.desk.snapshots import fingerprint
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 from pbem.store.inbox import Envelope
 from pbem.store.snapshots import SnapshotRows
 from pbem.store.vault import Vault
@@ -128,7 +128,7 @@ def test_turns_are_fetched_where_they_are_asked_for(referee: Referee, monkeypatc
     assert referee.match().stored
     referee.open_desk()
     referee.send(bob, "resign m1 match\n")
-    assert (walked.times, fetched.times) == (0, 2)
+    assert (walked.times, fetched.times) == (0, 3)  # once for the sentence that did not say its place
     checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks[-1]
     assert rows(referee, "snapshot_turns") == 0  # the game is over

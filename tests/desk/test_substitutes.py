@@ -10,10 +10,10 @@ import pytest
 from golden import reads_like
 from referee import Referee, attachment, body, form_in
 
-from pbem.desk.forms import Letters
-from pbem.desk.kept import kept
-from pbem.match.against import Against
-from pbem.match.verify import Proved, verify
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
     from referee import Mailbox
@@ -45,9 +45,7 @@ def proved(referee: Referee, person: Mailbox) -> list[str]:
 
 
 def says(referee: Referee, person: Mailbox, text: str = "substitute m1 carl for bob\n") -> None:
-    """Say it, and sign the form that the answer brings."""
     referee.send(person, text)
-    referee.send(person, form_in(person.text, "substitute"))
 
 
 class TestHandedOver:
@@ -67,7 +65,7 @@ class TestHandedOver:
         reads_like(carl.find("your seat"), "substitutes/welcome")
         reads_like(ann.last, "substitutes/taken")
         reads_like(bob.last, "substitutes/left")
-        assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 1\n")
+        assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 2\n")
         referee.read_three_ways()
         referee.send(bob, "status m1\n", sign=False)
         assert "you have no such match" in bob.text
@@ -161,7 +159,6 @@ class TestHandedOver:
         assert len(carl.letters) == 2
         for person in (bob, ann):
             referee.send(person, "substitute m1 carl for bob # anew\n")
-            referee.send(person, "# anew\n" + form_in(person.text, "substitute"))
         referee.send(carl, "substitute m1 none for bob\n")
         assert "You do not take the seat of bob" in carl.text
         reads_like(ann.last, "substitutes/declined")

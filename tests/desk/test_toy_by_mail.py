@@ -11,12 +11,12 @@ import pytest
 from referee import Referee, attachment, body
 
 import pbem
-from pbem.desk.forms import Letters
 from pbem.games import GAMES
 from pbem.mail.compose import Templates, template_folder
-from pbem.match import bundle
 from pbem.match.record import read, replay
-from pbem.match.verify import verify
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -118,6 +118,10 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "draw",
         "annul",
         "substitute",
+        "press",
+        "observe",
+        "unobserve",
+        "set",
         *KEYED,
     }
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED

@@ -12,12 +12,12 @@ import pytest
 import structlog
 from referee import Die, Referee, attachment
 
-from pbem.desk.forms import Letters
 from pbem.games import Refused
-from pbem.match.life import Form, Match, Player, Signed, Step, World
+from pbem.match.life import Form, Match, Player, Signed, Step, World, here
 from pbem.match.terms import Terms
 from pbem.match.transcript import digest, follow
-from pbem.match.verify import verify
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,14 @@ def _quiet() -> Iterator[None]:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     yield
     structlog.reset_defaults()
+
+
+RECEIVED = "2026-03-01T12:00:00Z"
+
+
+def signed(letter: bytes) -> Signed:
+    """A letter that a key signed."""
+    return Signed(letter, "key", "k", received=RECEIVED)
 
 
 class Table:
@@ -64,7 +72,7 @@ class Table:
 
     def agree(self) -> Table:
         step = self.step()
-        step.agree((Player("ann", ()), Player("bob", ())))
+        step.agree((Player("ann", ()), Player("bob", ())), [signed(b"new"), signed(b"accept")])
         self.done(step)
         return self
 
@@ -75,25 +83,28 @@ class Table:
 
     def setup(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
-        submission = step.setup(seat, self.form(seat, text, **changes), Signed(text.encode(), "key", "k"))
+        submission = step.setup(seat, self.form(seat, text, **changes), signed(text.encode()))
         self.done(step)
         return submission
 
     def order(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
-        submission = step.order(seat, self.form(seat, text, **changes), Signed(text.encode(), "key", "k"))
+        submission = step.order(seat, self.form(seat, text, **changes), signed(text.encode()))
         self.done(step)
         return submission
 
     def clear(self, seat: int) -> Submission:
         step = self.step()
-        submission = step.clear(seat)
+        sent = (self.match.setups if self.match.phase == "setup" else self.match.orders).get(seat)
+        rev = sent.rev + 1 if sent else 1
+        submission = step.clear(seat, here(self.match, seat, rev), signed(b"clear"))
         self.done(step)
         return submission
 
     def resign(self, seat: int, *, match: bool = False) -> None:
         step = self.step()
-        step.resign(seat, Signed(b"resign", "key", "k"), whole_match=match)
+        rev = self.match.said.get((seat, "resign"), 0) + 1
+        step.resign(seat, here(self.match, seat, rev), signed(b"resign"), whole_match=match)
         self.done(step)
 
     def begin(self, ann: str = ANN, bob: str = BOB) -> Table:
@@ -145,7 +156,8 @@ class TestPhases:
 
     def test_events_out_of_phase_are_refused(self) -> None:
         table = Table()
-        assert refused(table.step().resign, 1, Signed(b"", "", ""), whole_match=True) == ["resign"]
+        form = here(table.match, 1, 1)
+        assert refused(table.step().resign, 1, form, signed(b""), whole_match=True) == ["resign"]
         assert refused(table.clear, 1) == ["clear"]
         assert refused(table.setup, 1, ANN) == ["setup"]
         assert refused(table.order, 1, "") == ["orders"]
@@ -242,7 +254,8 @@ class TestRevisions:
         assert refused(table.order, 1, "Rv5") == ["rev"]
         table.order(2, "")
         assert table.match.turn == 1
-        table.order(1, "Rv5", rev=2)
+        assert refused(table.order, 1, "Rv5", rev=2) == ["rev"]
+        table.order(1, "Rv5", rev=3)
         assert table.match.turn == 2
 
     def test_a_cleared_setup_does_not_begin_the_game(self) -> None:
@@ -251,7 +264,7 @@ class TestRevisions:
         table.clear(1)
         table.setup(2, BOB)
         assert table.match.phase == "setup"
-        table.setup(1, ANN, rev=2)
+        table.setup(1, ANN, rev=3)
         assert table.match.phase == "playing"
 
     def test_revisions_begin_again_each_turn(self) -> None:
@@ -294,7 +307,7 @@ class TestSettling:
         table.now += timedelta(minutes=11)
         table.done(table.step())
         assert table.match.turn == 1
-        table.order(2, "", rev=2)
+        table.order(2, "", rev=3)
         assert table.match.resolve_at == table.now + timedelta(minutes=10)
 
     def test_saying_final_afterwards_ends_it(self) -> None:
@@ -505,27 +518,27 @@ def test_a_desk_that_remembers_nothing_makes_the_same_match(tmp_path: Path, seed
 
 def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     table = Table(keys="demanded").agree()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence")
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
     assert refused(table.step().setup, 1, table.form(1, ANN), mailbox) == ["keys"]
     table.begin()
     assert refused(table.step().order, 1, table.form(1, ""), mailbox) == ["keys"]
-    assert refused(table.step().resign, 1, mailbox, whole_match=True) == ["keys"]
+    assert refused(table.step().resign, 1, here(table.match, 1, 1), mailbox, whole_match=True) == ["keys"]
     assert table.match.orders == {}
 
 
 def test_evidence_is_filed_beside_the_letter() -> None:
     table = Table().agree()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence")
-    for seat, setup, signed in ((1, ANN, Signed(b"a", "key", "k")), (2, BOB, mailbox)):
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
+    for seat, setup, letter in ((1, ANN, signed(b"a")), (2, BOB, mailbox)):
         step = table.step()
-        step.setup(seat, table.form(seat, setup), signed)
+        step.setup(seat, table.form(seat, setup), letter)
         table.done(step)
     assert [paper.path for paper in step.papers if paper.content == b"evidence"] == [
         "evidence/game-1-setup-seat-2.txt"
     ]
     step = table.step()
     assert step.order(2, table.form(2, ""), mailbox).level == "mailbox"
-    step.resign(2, mailbox, whole_match=False)
+    step.resign(2, here(table.match, 2, 1), mailbox, whole_match=False)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == digest(b"evidence")
     assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.papers import Evidence, NotAPaper, Opening, Receipt, pinned_mailbox
+from pbem.match.papers import Evidence, NamedMailbox, NotAPaper, Opening, Receipt, Withdrawal, mailbox_before
 
 WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)
 HASHES = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
@@ -23,6 +23,12 @@ RECEIPT = Receipt("play.example", "m17", 2, 5, 1, "anna", 3, "key", "SHA256:x+/"
 
 
 # The same, of letters at level `mailbox`.
+RECEIVED = "2026-03-01T12:00:00Z"
+LATER = [replace(OPENING, received=RECEIVED, rev=2), replace(RECEIPT, received=RECEIVED)]
+WITHDRAWAL = Withdrawal(
+    "play.example", "m17", 2, 5, 1, "anna", 4, "key", "SHA256:x+/", "77" * 32, received=RECEIVED, salt="ab" * 32
+)
+MAILBOX = NamedMailbox("play.example", "m17", 1, "anna", "anna@mail.example", "ab" * 32)
 VOUCHED = [replace(OPENING, evidence="cd" * 32), replace(RECEIPT, level="mailbox", evidence="cd" * 32)]
 EVIDENCE = Evidence(
     "play.example",
@@ -56,10 +62,10 @@ def test_evidence_reads_back_and_says_what_it_rests_on() -> None:
 
 
 def test_what_stands_for_a_mailbox_names_its_place_and_ignores_case() -> None:
-    pins = {pinned_mailbox(*place) for place in (("s", "m1", "a@b"), ("t", "m1", "a@b"), ("s", "m2", "a@b"))}
+    pins = {mailbox_before(*place) for place in (("s", "m1", "a@b"), ("t", "m1", "a@b"), ("s", "m2", "a@b"))}
     assert len(pins) == 3
-    assert pinned_mailbox("s", "m1", "A@b") in pins
-    assert pinned_mailbox("s", "m1", "c@b") not in pins
+    assert mailbox_before("s", "m1", "A@b") in pins
+    assert mailbox_before("s", "m1", "c@b") not in pins
 
 
 def test_the_opening_is_the_file_of_the_protocol() -> None:
@@ -86,9 +92,38 @@ def test_receipts_read_back(receipt: Receipt) -> None:
     assert Receipt.read(receipt.text()) == receipt
 
 
-@given(st.sampled_from([OPENING, RECEIPT, *VOUCHED, EVIDENCE]), st.data())
+PLACED = replace(EVIDENCE, place="game 2 turn 5")
+
+
+@pytest.mark.parametrize(
+    "paper", [*LATER, WITHDRAWAL, replace(WITHDRAWAL, turn=0, orders="default"), MAILBOX, PLACED]
+)
+def test_papers_of_the_second_version_read_back(
+    paper: Opening | Receipt | Withdrawal | NamedMailbox | Evidence,
+) -> None:
+    assert type(paper).read(paper.text()) == paper
+
+
+@pytest.mark.parametrize("time", ["", "2026-13-01T12:00:00Z", "2026-03-01T12:00:00", "2026-03-01T13:00:00+01:00"])
+def test_a_time_is_written_in_one_way(time: str) -> None:
+    """Any other would mean another moment to who reads it elsewhere."""
+    for paper in LATER:
+        with pytest.raises(NotAPaper, match="received is no time"):
+            type(paper).read(paper.text().replace(f"received {RECEIVED}", f"received {time}"))
+
+
+def test_papers_say_when_their_letters_came_in_the_second_version_alone() -> None:
+    for first, second in zip((OPENING, RECEIPT), LATER, strict=True):
+        assert second.text().startswith(first.text().partition(" 1\n")[0] + " 2\n")
+        assert f"received {RECEIVED}\n" in second.text()
+        for text in (first.text().replace(" 1\n", " 2\n", 1), second.text().replace(" 2\n", " 1\n", 1)):
+            with pytest.raises(NotAPaper):
+                type(first).read(text)
+
+
+@given(st.sampled_from([OPENING, RECEIPT, *LATER, *VOUCHED, EVIDENCE, PLACED, WITHDRAWAL, MAILBOX]), st.data())
 def test_what_is_changed_reads_as_another_paper_or_not_at_all(
-    paper: Opening | Receipt | Evidence, data: st.DataObject
+    paper: Opening | Receipt | Evidence | Withdrawal | NamedMailbox, data: st.DataObject
 ) -> None:
     text = paper.text()
     at = data.draw(st.integers(0, len(text) - 1))
@@ -106,7 +141,7 @@ def test_what_is_changed_reads_as_another_paper_or_not_at_all(
 
 @given(st.text(max_size=200))
 def test_no_text_raises_anything_else(text: str) -> None:
-    for paper in (Opening, Receipt, Evidence):
+    for paper in (Opening, Receipt, Evidence, Withdrawal, NamedMailbox):
         for hostile in (text, f"{RECEIPT.text()}{text}", f"pbem opening 1\n{text}\nsetup\n{text}\nend\n"):
             try:
                 paper.read(hostile)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, moment, stamp
-from pbem.store.schema import MIGRATIONS
+from pbem.store.schema import MIGRATIONS, PURPOSES, SEATS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,34 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
     for _ in range(2):
         with Database(tmp_path / "a.db", second) as database:
             assert (database.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
+
+
+def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
+    """Their reply tokens are forgotten: they grant nothing any more."""
+    before = MIGRATIONS[: MIGRATIONS.index(SEATS)]
+    with Database(tmp_path / "a.db", before) as database:
+        database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
+        database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
+        database.execute("INSERT INTO seats VALUES (1, 1, 'ann', 'c0ffee', 1)")
+    with Database(tmp_path / "a.db") as database:
+        assert database.rows("SELECT * FROM seats") == [{"match": 1, "seat": 1, "player": "ann", "accepted": 1}]
+        assert not database.rows("PRAGMA foreign_key_check")
+
+
+def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
+    before = MIGRATIONS[: MIGRATIONS.index(PURPOSES)]
+    with Database(tmp_path / "a.db", before) as database:
+        database.execute(
+            "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
+        )
+        database.execute(
+            "INSERT INTO challenges VALUES ('a@b.example', 'ann', 'ssh', 'SHA256:x', 'key', 'c0', '2026')"
+        )
+    with Database(tmp_path / "a.db") as database:
+        (token,) = database.rows("SELECT * FROM reply_tokens")
+        assert (token["purpose"], token["used"], token["letter"]) == ("reply", "u", "l")
+        (waiting,) = database.rows("SELECT * FROM challenges")
+        assert (waiting["name"], waiting["challenge"], waiting["created"]) == ("ann", "c0", "2026")
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:

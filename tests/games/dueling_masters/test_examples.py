@@ -1,4 +1,4 @@
-"""The shared worked examples: every legal one report by report, of a refused one the turn and the seat."""
+"""The worked examples: every legal one report by report, of a refused one the turn and the seat."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ is made to pass and the end must be the same. Of the engine nothing is used but 
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 
@@ -25,6 +26,7 @@ def apart(start, end):
     return LETTERS.index(end[0]) - LETTERS.index(start[0]), end[1] - start[1]
 
 
+@cache
 def moves_so(kind, start, end):
     """Whether a piece of this kind moves like this on an empty board."""
     down, right = map(abs, apart(start, end))
@@ -41,6 +43,7 @@ def moves_so(kind, start, end):
     }[kind]
 
 
+@cache
 def way(kind, start, end):
     """The squares after the start up to and including the end."""
     if kind == "W":

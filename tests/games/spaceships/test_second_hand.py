@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations, product
 
 import pytest
@@ -29,6 +30,7 @@ FLEETS = {
 }
 
 
+@cache
 def point(cell):
     return COLOURS.index(cell[0]), LETTERS.index(cell[1]), NUMBERS.index(cell[2])
 
@@ -38,6 +40,7 @@ def cell_at(spot):
     return COLOURS[spot[0]] + LETTERS[spot[1]] + NUMBERS[spot[2]] if inside else None
 
 
+@cache
 def apart(one, other):
     return tuple(b - a for a, b in zip(point(one), point(other), strict=True))
 

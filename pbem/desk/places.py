@@ -1,0 +1,86 @@
+"""Where a signed sentence belongs: whether it says its place, and the whole sentence when it does not.
+
+What each command needs is told by the table in `mail/commands.py`. Nobody has to type a place: a sentence that leaves
+some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox` the
+single-use reply address stands for the place. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.mail.commands import COMMANDS
+from pbem.match.life import RUNNING, at_reply_address
+from pbem.phrase import Phrase
+from pbem.proof.signed_letters import form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.desk.answer import Caller
+    from pbem.mail.commands import Command
+    from pbem.match.life import Form, Match
+
+__all__ = ["judge", "missing", "next_rev", "placed", "sentence"]
+
+
+def judge(caller: Caller, command: Command, server: str) -> None:
+    """Refuse what was said to another server, or by another player. Raises `Refused`."""
+    assert caller.player is not None
+    wanted = {"server": server, "player": caller.player.name}
+    faults = [
+        Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
+        for key, value in wanted.items()
+        if command.fields.get(key, value) != value
+    ]
+    if faults:
+        raise Refused(*faults)
+
+
+def missing(command: Command, match: Match | None) -> dict[str, str]:
+    """What a command that a key signed leaves out of its place, as it would be now; but server and player.
+
+    Setups and orders are refused by their match with all their faults instead: each letter brings their form.
+    """
+    needs = COMMANDS[command.name]
+    if not needs.sentence or match is None or match.phase not in RUNNING:
+        return {}
+    said = form(command)
+    playing = match.phase == "playing"
+    place: dict[str, str] = {"turn": str(match.turn)} if playing and said.turn is None else {}
+    if not playing and said.game is None:
+        place = {"game": str(match.game)}
+    return place | {"prev": match.prev}
+
+
+def placed(caller: Caller, command: Command, match: Match, seat: int) -> Form:
+    """The form that a command holds; of a letter without a signature, with what its reply address stands for."""
+    found = form(command)
+    if caller.verdict.kind == "valid":
+        return found
+    found = at_reply_address(found, match, seat)
+    return found if found.rev is not None else replace(found, rev=next_rev(command, match, seat))
+
+
+def next_rev(command: Command, match: Match, seat: int) -> int:
+    """The revision that this command would have now."""
+    if command.name not in {"setup", "orders", "clear"}:
+        return match.said.get((seat, command.name), 0) + 1
+    if match.phase == "setup":
+        before = match.setups.get(seat)
+    else:
+        given = form(command).turn
+        turn = match.turn if given is None else given
+        before = match.orders.get(seat) if turn == match.turn else match.stored.get((seat, turn))
+    return before.rev + 1 if before else 1
+
+
+def sentence(command: Command, place: Mapping[str, str]) -> str:
+    """The whole sentence of a command: its words, its place and its block."""
+    lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
+    lines += [f"{key}: {value}" for key, value in command.options.items()]
+    if command.block and not command.options:
+        lines.append(command.block)
+    return "\n".join([*lines, "end"])

@@ -1,0 +1,101 @@
+"""What was sent and neither stands nor was replaced: withdrawn by its player, or not legal when its turn came.
+
+No order disappears without a trace: each such letter lies in the bundle beside those that were obeyed, named by a
+salted list that the entry hashes which closes the turn, the setups or the game. So whoever holds a receipt can tell
+whether the server dropped what it acknowledged. The list is secret until the game is revealed, its presence tells
+nothing: there is one at each such entry. Implements protocol.md, "Transcript"; the papers are in docs/bundle.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.match.papers import NotAPaper, Receipt, Withdrawal
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["SetAside", "Trace", "read", "stem"]
+
+_LINE = re.compile(r"([0-9a-f]{64})  ((?:receipts|withdrawals)/[a-z0-9-]+\.txt)")
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """One letter that was set aside, and the paper that says so: a withdrawal, or the receipt of what is not used."""
+
+    paper: str
+    letter: bytes = field(repr=False)
+    evidence: bytes = field(default=b"", repr=False)
+
+    @property
+    def stem(self) -> str:
+        """The name of its files in the bundle."""
+        return stem(read(self.paper))
+
+    @property
+    def path(self) -> str:
+        """Where the paper lies in the bundle."""
+        return f"{'withdrawals' if isinstance(read(self.paper), Withdrawal) else 'receipts'}/{self.stem}.txt"
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the paper."""
+        return digest(self.paper.encode())
+
+
+def read(text: str) -> Receipt | Withdrawal:
+    """The paper of something that was set aside; raises `NotAPaper`."""
+    return Withdrawal.read(text) if text.startswith("pbem withdrawal ") else Receipt.read(text)
+
+
+def stem(paper: Receipt | Withdrawal) -> str:
+    """The name of the files of something that was set aside."""
+    what = "default" if paper.by_default else f"turn-{paper.turn}" if paper.turn else "setup"
+    kind = "withdrawn" if isinstance(paper, Withdrawal) else "unused"
+    return f"game-{paper.game}-{what}-{kind}-seat-{paper.seat}-rev-{paper.rev}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The list of what was set aside for a turn (0: for the setups), by path and hash."""
+
+    server: str
+    match: str
+    game: int
+    turn: int
+    salt: str
+    named: Mapping[str, str]
+
+    @classmethod
+    def of(cls, place: tuple[str, str, int, int], salt: str, found: Iterable[SetAside]) -> Trace:
+        """The trace of these, at server, match, game and turn."""
+        return cls(*place, salt, {one.path: one.hash for one in found})
+
+    def text(self) -> str:
+        """The file whose SHA-256 the entry names."""
+        lines = "".join(f"{value}  {path}\n" for path, value in sorted(self.named.items()))
+        head = f"server {self.server}\nmatch {self.match}\ngame {self.game}\nturn {self.turn}\nsalt {self.salt}\n"
+        return f"pbem trace 1\n{head}{lines}"
+
+    @classmethod
+    def read(cls, text: str) -> Trace:
+        """The trace of this very text; raises `NotAPaper`."""
+        head = re.match(
+            r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt (\S*)\n", text
+        )
+        if head is None:
+            raise NotAPaper("not 'pbem trace 1'")
+        named = {}
+        for line in text[head.end() :].splitlines():
+            found = _LINE.fullmatch(line)
+            if found is None:
+                raise NotAPaper("not the list of a trace")
+            named[found[2]] = found[1]
+        trace = cls(head[1], head[2], int(head[3]), int(head[4]), head[5], named)
+        if trace.text() != text:
+            raise NotAPaper("not as a trace is written")
+        return trace

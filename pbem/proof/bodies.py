@@ -1,0 +1,203 @@
+"""The form of every entry's body, key by key: nothing may stand in a bundle that nobody checks.
+
+What a body says is proved elsewhere, by making the entry again; a running game's entries, and what is the server's
+bare word, have this alone. It is for bundles of version 2; those of version 1 were never told apart so finely.
+Implements docs/bundle.md, "Entries".
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pbem.match.retrace import Untrue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.match.transcript import Entry
+
+__all__ = ["check", "is_time"]
+
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_LONGEST = 200_000
+"""So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def _number(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 10**9
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and abs(value) < 10**9
+
+
+def _like(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or check(value)
+
+
+def _list(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _by_seat(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return isinstance(value, dict) and all(
+            re.fullmatch(r"[1-9]", seat) is not None and check(inner) for seat, inner in value.items()
+        )
+
+    return fits
+
+
+def _object(
+    form: Mapping[str, Callable[[Any], bool]], may: Mapping[str, Callable[[Any], bool]] | None = None
+) -> Callable[[Any], bool]:
+    """An object with these keys, and perhaps those."""
+    allowed = {**form, **(may or {})}
+    return lambda value: (
+        isinstance(value, dict)
+        and form.keys() <= value.keys() <= allowed.keys()
+        and all(allowed[key](inner) for key, inner in value.items())
+    )
+
+
+def _anything(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def is_time(value: Any) -> bool:
+    """Whether it is a moment of the calendar, written as times are."""
+    return _like(_TIME)(value) and _exists(value)
+
+
+def _day(value: Any) -> bool:
+    return _like(_DAY)(value) and _exists(value)
+
+
+def _exists(moment: str) -> bool:
+    try:
+        datetime.fromisoformat(moment)
+    except ValueError:
+        return False
+    return True
+
+
+_hash = _like(_HASH)
+
+
+def _is_seat(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= 9
+
+
+_seats = _list(_is_seat)
+_MAILBOX = {"level": lambda value: value == "mailbox", "evidence": _hash}
+_letter = _object({"mail": _hash, "received": is_time}, _MAILBOX)
+_key = _object({"format": _text, "fingerprint": _text, "public": _text})
+_player = _object({"name": _text, "keys": _list(_key)}, {"mailbox": _hash})
+_operator = _object({"by": lambda value: value == "operator", "reason": _text})
+
+
+def _said(**form: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A sentence of a player's, with its letter."""
+    return _object({**form, "mail": _hash, "received": is_time, "rev": _number}, _MAILBOX)
+
+
+BODIES: Mapping[str, Callable[[Any], bool]] = {
+    "agreed": _object(
+        {
+            "bundle": lambda value: value == 2,
+            "letters": _by_seat(_letter),
+            "version": _text,
+            "server": _text,
+            "server_key": _hash,
+            "match": _text,
+            "terms": _anything,
+            "rules": _hash,
+            "players": _by_seat(_player),
+        }
+    ),
+    "commitments": _object(
+        {"trace": _hash, "game": _number, "options": _anything, "commitments": _by_seat(_hash)},
+    ),
+    "turn": _object(
+        {
+            "trace": _hash,
+            "game": _number,
+            "turn": _number,
+            "orders": _by_seat(_hash),
+            "shown": _by_seat(_hash),
+            "reports": _hash,
+            "default": _seats,
+        }
+    ),
+    "missed": _object({"game": _number, "turn": _number, "seat": _is_seat, "deadline": is_time}),
+    "forfeited": _object({"game": _number, "seats": _seats}),
+    "extended": _said(seat=_is_seat, to=_seats, seconds=_number),
+    "claimed": _said(seat=_is_seat, against=_seats),
+    "draw": _said(seat=_is_seat, word=_text),
+    "annul": _said(seat=_is_seat, word=_text),
+    "resigned": _said(seat=_is_seat, match=_bool),
+    "substitute": _said(**{"seat": _is_seat, "for": _is_seat, "name": _text}),
+    "substituted": _said(seat=_is_seat, player=_player),
+    "keys": _object(
+        {
+            "seat": _is_seat,
+            "change": _text,
+            "how": _text,
+            "added": _list(_key),
+            "revoked": _list(_text),
+            "letters": _object({}, {"old": _hash, "new": _hash}),
+        }
+    ),
+    "moved": _object({"seats": _seats, "reason": _text, "until": is_time}),
+    "halted": _object({"seat": _is_seat, "reason": _text}),
+    "vacation": _object({"seat": _is_seat, "from": _or_none(_day), "to": _or_none(_day)}),
+    "paused": _operator,
+    "resumed": _operator,
+    "stopped": _operator,
+    "restored": _object({"generation": _number}),
+    "ended": _object(
+        {
+            "trace": _hash,
+            "game": _number,
+            "turns": _number,
+            "winner": _number,
+            "scores": _list(_whole),
+            "reason": _text,
+        }
+    ),
+    "revealed": _object({"game": _number, "record": _hash}),
+    "closed": _object({"winner": _number, "scores": _list(_whole), "reason": _text}, {"trace": _hash}),
+}
+"""The form of the body of each type."""
+
+
+_OF_SEATS = ("letters", "players", "commitments", "orders", "shown")
+"""The parts of bodies that are objects by seat."""
+
+
+def check(entry: Entry, seats: int) -> None:
+    """Raises `Untrue` unless the entry is of a known type, and its body, of so many seats, has just what such has."""
+    form = BODIES.get(entry.type)
+    if form is None:
+        raise Untrue(entry.seq, None, f"`{entry.type}` is no type of entry")
+    if not form(entry.body):
+        raise Untrue(entry.seq, None, f"{entry.type}: its body has not the form of one")
+    for part in _OF_SEATS if entry.type != "keys" else ():
+        if any(int(seat) > seats for seat in entry.body.get(part, ())):
+            raise Untrue(entry.seq, None, f"{entry.type}: `{part}` names a seat that there is not")

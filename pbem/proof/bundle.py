@@ -1,0 +1,259 @@
+"""The bundle: one file with the transcript of a match and all papers that prove it.
+
+A zip file without compression, written in one canonical way, so that stock tools can open it (`unzip`,
+`sha256sum -c commitments.sha256`, `ssh-keygen -Y verify`) and so that no byte of it can be changed unseen: reading
+compares each header with the one that would be written. Here are the limits, too, beyond which nothing is looked at.
+Nothing is judged here; see `verify`. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pbem.match.transcript import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["LIMITS", "BeyondLimits", "Bundle", "Limits", "NotABundle", "load", "read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that is read of a bundle, and of the letters that are held against it."""
+
+    octets: int = 1 << 30
+    """Of the file: of two who pad each letter of a thousand turns to the post office's limit, and as much again."""
+    members: int = 65_535
+    """As many as a ZIP file counts without an extension: a match of two needs seven a turn."""
+    member_octets: int = 64 << 20
+    """Of the transcript and the heads."""
+    record_octets: int = 16 << 20
+    """Of a record; a game of a thousand turns has less than one mebibyte."""
+    paper_octets: int = 1 << 20
+    """Of any other paper."""
+    letter_octets: int = 256 << 10
+    """Of a letter of the bundle, as the post office takes it."""
+    entries: int = 20_000
+    entry_octets: int = 1 << 20
+    values: int = 300_000
+    """Commas and opening brackets in the transcript: each may become an object that outweighs its text by far."""
+    depth: int = 32
+    """Of lists and objects in one another."""
+    keys: int = 40
+    """That count of one player at once; the desk takes ten, and those revoked since the last report count for it."""
+    letters: int = 100_000
+    """Held against a bundle at once."""
+    kept_octets: int = 64 << 20
+    """Of such a letter: it may bring a bundle."""
+    all_kept_octets: int = 4 << 30
+    """Of all these letters together."""
+
+
+LIMITS: Final = Limits()
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
+_PATH = re.compile(
+    r"(openings|letters|evidence|receipts|withdrawals|traces|reports|records)/"
+    r"[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
+)
+
+
+class NotABundle(ValueError):  # noqa: N818 - what it says of the file
+    """The file is no bundle, or not byte for byte as a bundle is written; names the part that is wrong."""
+
+
+class BeyondLimits(NotABundle):
+    """The file is larger, in one way or another, than what is looked at: it may hold or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The entries, the server's signatures of their heads (64 bytes each), and the papers by path."""
+
+    entries: Sequence[Entry]
+    signatures: Sequence[bytes]
+    papers: Mapping[str, bytes]
+
+
+def write(bundle: Bundle) -> bytes:
+    """The bundle's bytes: the same for the same match."""
+    files = {
+        "transcript.jsonl": b"".join(entry.canonical() + b"\n" for entry in bundle.entries),
+        "heads.txt": "".join(
+            f"{entry.seq} {entry.head} {signature.hex()}\n"
+            for entry, signature in zip(bundle.entries, bundle.signatures, strict=True)
+        ).encode(),
+        "commitments.sha256": _commitments(bundle).encode(),
+        **{path: bundle.papers[path] for path in sorted(bundle.papers)},
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path, content in files.items():
+            info = zipfile.ZipInfo(path, _EPOCH)
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def _commitments(bundle: Bundle) -> str:
+    """What `sha256sum -c` reads: each commitment with the path of its opening, where that is here."""
+    lines = []
+    for entry in bundle.entries:
+        if entry.type == "commitments":
+            for seat, commitment in sorted(entry.body["commitments"].items(), key=lambda item: int(item[0])):
+                path = f"openings/game-{entry.body['game']}-seat-{seat}.txt"
+                if path in bundle.papers:
+                    lines.append(f"{commitment}  {path}\n")
+    return "".join(lines)
+
+
+def load(path: Path) -> bytes:
+    """The bytes of a bundle's file; raises `BeyondLimits` and OSError."""
+    with path.open("rb") as file:
+        content = file.read(LIMITS.octets + 1)
+    _refuse_more("the file", len(content), LIMITS.octets, "octets")
+    return content
+
+
+def read(content: bytes) -> Bundle:
+    """The bundle of these bytes; raises `NotABundle`."""
+    _refuse_more("the file", len(content), LIMITS.octets, "octets")
+    files = dict(_Members(content))
+    try:
+        entries = tuple(_entries(files.pop("transcript.jsonl")))
+        signatures = tuple(_signatures(files.pop("heads.txt"), entries))
+        listed = files.pop("commitments.sha256")
+        bundle = Bundle(entries, signatures, files)
+        if listed != _commitments(bundle).encode():
+            raise NotABundle("commitments.sha256 does not list the commitments of the transcript")
+    except NotABundle:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise NotABundle(f"the commitments cannot be listed: {error}") from error
+    return bundle
+
+
+def _refuse_more(what: str, count: int, most: int, of: str) -> None:
+    if count > most:
+        raise BeyondLimits(f"{what} has more than {most:,} {of}, which is more than is looked at")
+
+
+# Headers as `zipfile` writes them: version 2.0, nothing compressed, Unix, the first second that a ZIP file can tell.
+_LOCAL = struct.Struct("<4s5H3I2H")
+_LISTED = struct.Struct("<4s6H3I5H2I")
+_END = struct.Struct("<4s4H2IH")
+_HOW = (20, 0, 0, 0, 0x21)
+
+
+class _Members:
+    """The files in a bundle, in their order, once each byte around them is the one that would be written."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+        self._list: list[bytes] = []
+        self._last = ""
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        while self._content.startswith(b"PK\3\4", self._at):
+            yield self._member()
+        if len(self._list) < len(_LISTS):
+            raise NotABundle(f"not a bundle: {_LISTS[len(self._list)]} is missing")
+        files = b"".join(self._list)
+        end = _END.pack(b"PK\5\6", 0, 0, len(self._list), len(self._list), len(files), self._at, 0)
+        if self._content[self._at :] != files + end:
+            raise NotABundle("the list of files at its end is not as a bundle has it")
+
+    def _member(self) -> tuple[str, bytes]:
+        start = self._at + _LOCAL.size
+        header = self._content[self._at : start].ljust(_LOCAL.size, b"\0")
+        *_, size, length, _ = _LOCAL.unpack(header)
+        raw = self._content[start : start + length]
+        name = raw.decode("ascii", "replace")
+        self._place(name)
+        start += length
+        content = self._content[start : start + size]
+        _refuse_more(name, len(content), _most(name), "octets")
+        sizes = (zlib.crc32(content), len(content), len(content), len(raw), 0)
+        if header != _LOCAL.pack(b"PK\3\4", *_HOW, *sizes):
+            raise NotABundle(f"{name} was changed, or is not stored as a bundle stores it")
+        place = (0, 0, 0, 0o644 << 16, self._at)
+        self._list.append(_LISTED.pack(b"PK\1\2", 3 << 8 | 20, *_HOW, *sizes, *place) + raw)
+        self._at = start + size
+        return name, content
+
+    def _place(self, name: str) -> None:
+        """Refuse a name that may not stand here: the three lists come first, then the papers by their names."""
+        count = len(self._list)
+        _refuse_more("the bundle", count + 1, LIMITS.members, "files")
+        if count < len(_LISTS):
+            if name != _LISTS[count]:
+                raise NotABundle(f"not a bundle: {_LISTS[count]} is missing before {name[:80]!r}")
+            return
+        if not _PATH.fullmatch(name):
+            raise NotABundle(f"{name[:80]!r} has no place in a bundle")
+        if name <= self._last:
+            raise NotABundle(f"{name} stands in a wrong place, or twice")
+        self._last = name
+
+
+def _most(name: str) -> int:
+    """The most octets of a file in the bundle."""
+    if name in _LISTS:
+        return LIMITS.member_octets
+    room, _, _ = name.partition("/")
+    return {"letters": LIMITS.letter_octets, "records": LIMITS.record_octets}.get(room, LIMITS.paper_octets)
+
+
+def _entries(content: bytes) -> Iterator[Entry]:
+    _refuse_more("transcript.jsonl", content.count(b"\n"), LIMITS.entries, "entries")
+    _refuse_more("transcript.jsonl", sum(map(content.count, (b",", b"[", b"{"))), LIMITS.values, "values")
+    if not content.endswith(b"\n"):
+        raise NotABundle("transcript.jsonl does not end with an entry")
+    for number, ended in enumerate(io.BytesIO(content), start=1):
+        line = ended[:-1]
+        what = f"transcript.jsonl: entry {number}"
+        _refuse_more(what, len(line), LIMITS.entry_octets, "octets")
+        _refuse_more(what, _depth(line), LIMITS.depth, "lists and objects in one another")
+        try:
+            yield Entry.read(line)
+        except (ValueError, TypeError) as error:
+            raise NotABundle(f"{what}: {error}") from error
+
+
+# A text without an end counts as one: looked for again from each of its quotes, it would take quadratic time.
+_NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\[\]{}"]++')
+
+
+def _depth(line: bytes) -> int:
+    """How many lists and objects of this JSON lie in one another; looked for only where there are many."""
+    if line.count(b"[") + line.count(b"{") <= LIMITS.depth:
+        return 0
+    deepest = depth = 0
+    for bracket in _NO_BRACKET.sub(b"", line):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+_SIGNED_HEAD = re.compile(rb"([0-9]{1,9} [0-9a-f]{64}) ([0-9a-f]{128})")
+
+
+def _signatures(content: bytes, entries: Sequence[Entry]) -> Iterator[bytes]:
+    if content.count(b"\n") != len(entries) or not content.endswith(b"\n"):
+        raise NotABundle("heads.txt does not have one line for each entry")
+    for entry, line in zip(entries, content.split(b"\n"), strict=False):
+        found = _SIGNED_HEAD.fullmatch(line)
+        if not found or found[1] != f"{entry.seq} {entry.head}".encode():
+            raise NotABundle(f"heads.txt: entry {entry.seq}: not the head of this entry")
+        yield bytes.fromhex(found[2].decode())

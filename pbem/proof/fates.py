@@ -1,0 +1,284 @@
+"""What became of what the server acknowledged: played, replaced, withdrawn, not legal in time, or dropped.
+
+A bundle of version 2 leaves no order without a trace, so that a receipt which was neither played, nor replaced, nor
+withdrawn convicts the server, and so does a miss that was counted although an answer stood. The bundle must have been
+verified: what it says here is believed. Implements protocol.md, "Transcript", and docs/bundle.md, "Letters kept".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from pbem.match import traces
+from pbem.match.papers import Opening, Receipt, Withdrawal
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pbem.match.transcript import Entry
+    from pbem.proof.bundle import Bundle
+
+__all__ = ["Fate", "Fates"]
+
+Sent = Opening | Receipt | Withdrawal
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of something: `agrees` where the bundle accounts for it, `dropped` where it does not."""
+
+    standing: Literal["agrees", "later", "open", "dropped"]
+    what: str
+    found: str = ""
+    seq: int | None = None
+
+
+@dataclass(slots=True)
+class Fates:
+    """The fates that a bundle tells of."""
+
+    found: Bundle
+    _aside: list[Receipt | Withdrawal] = field(init=False)
+    """All that was set aside, of revealed games."""
+    _hashes: set[str] = field(init=False)
+    _revealed: set[int] = field(init=False)
+    _places: dict[tuple[str, object, object], Entry] = field(init=False)
+    """The first entry of each type for each game, and for each turn."""
+    _missed: list[Entry] = field(init=False)
+    _changes: list[Entry] = field(init=False)
+    """Of those who sit there."""
+
+    def __post_init__(self) -> None:
+        paths = [path for path in self.found.papers if path.startswith("withdrawals/") or "-unused-" in path]
+        papers = [self.found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
+        self._aside = [traces.read(paper.decode()) for paper in papers]
+        self._hashes = {digest(paper) for paper in papers}
+        entries = self.found.entries
+        self._revealed = {entry.body["game"] for entry in entries if entry.type == "revealed"}
+        about = [entry for entry in entries if entry.type in {"commitments", "turn", "ended"}]
+        self._places = {(e.type, e.body["game"], e.body.get("turn")): e for e in reversed(about)}
+        self._missed = [entry for entry in entries if entry.type == "missed"]
+        self._changes = [entry for entry in entries if entry.type == "substituted"]
+
+    def of(self, paper: Sent, sha256: str) -> Fate:
+        """What became of what this paper, of this hash, acknowledges."""
+        what = _what(paper)
+        if not _is_moment(paper.received):
+            return Fate("dropped", what, "does not say when it was received")
+        given_up = self._given_up(paper)
+        if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
+            return self._of_default_orders(paper, what, given_up)
+        if given_up:
+            return Fate("agrees", what, f"given up with the seat in entry {given_up}", given_up)
+        if sha256 in self._hashes:
+            return Fate(
+                "agrees", what, "withdrawn" if isinstance(paper, Withdrawal) else "not legal when its turn came"
+            )
+        if isinstance(paper, Withdrawal):
+            return self._of_withdrawal(paper, what)
+        if missed := self._missed_in_time(paper):
+            reason = (
+                f"entry {missed.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
+            )
+            return Fate("dropped", what, reason, missed.seq)
+        return self._of_answer(paper, what, sha256)
+
+    def _of_answer(self, paper: Opening | Receipt, what: str, sha256: str) -> Fate:
+        """A setup, or the orders of a turn."""
+        entry = self._resolved(paper)
+        if entry is None:
+            return self._never_due(paper, what)
+        named = entry.body["orders" if isinstance(paper, Receipt) else "commitments"].get(str(paper.seat))
+        if named == sha256:
+            return Fate("agrees", what, "", entry.seq)
+        stood = self._stood(paper)
+        if stood is not None and stood.rev > paper.rev and not (isinstance(stood, Receipt) and stood.by_default):
+            return Fate("agrees", what, f"replaced by rev {stood.rev}", entry.seq)
+        if paper.game not in self._revealed:
+            return Fate("open", what, "others stood in the end; the reveal will show which, and when", entry.seq)
+        if later := self._set_aside(paper):
+            return Fate("agrees", what, _done(later), entry.seq)
+        played = f"rev {stood.rev}" if stood else "nothing"
+        reason = f"was neither played, replaced nor withdrawn: entry {entry.seq} was made with {played}"
+        return Fate("dropped", what, reason, entry.seq)
+
+    def _never_due(self, paper: Opening | Receipt, what: str) -> Fate:
+        """What was sent for a turn, or a game, that never came to its end."""
+        ended = self._end(paper)
+        if ended is None:
+            return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
+        cause = self.found.entries[ended.seq - 2]
+        lost = cause.body.get("against") or cause.body.get("seats") or ()
+        due = isinstance(paper, Opening) or paper.turn == ended.body.get("turns", 0) + 1
+        if not self._for_silence(cause, ended) or paper.seat not in lost or not due:
+            return Fate("agrees", what, f"it ended before with entry {ended.seq}", ended.seq)
+        if later := self._set_aside(paper):
+            return Fate("agrees", what, _done(later), ended.seq)
+        if _moment(paper.received) > _moment(cause.time):
+            return Fate("agrees", what, f"came after entry {cause.seq}", cause.seq)
+        reason = f"was in, and neither replaced nor withdrawn: entry {cause.seq} ends it for the silence of this seat"
+        return Fate("dropped", what, reason, cause.seq)
+
+    def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
+        """Orders for whichever turn is missed: each that was missed once they were in must account for them."""
+        for missed in self._misses(paper):
+            turn = missed.body["turn"]
+            entry = self._turn(paper.game, turn)
+            if given_up and (entry is None or entry.seq > given_up):
+                break
+            if not self._in_time(paper, missed) or self._withdrawn_by(paper, missed):
+                continue
+            if paper.game not in self._revealed:
+                return Fate("open", what, "a turn was missed; the reveal will show what was played", missed.seq)
+            if entry is not None:
+                stood = self._receipt(paper.game, turn, paper.seat)
+                if stood is None or (stood.by_default and stood.rev < paper.rev):
+                    reason = f"turn {turn} was missed, and entry {entry.seq} did not play them"
+                    return Fate("dropped", what, reason, entry.seq)
+                continue
+            ended = self._end(paper)
+            cause = self.found.entries[ended.seq - 2] if ended else None
+            if ended is None or cause is None or cause.type != "claimed" or paper.seat not in cause.body["against"]:
+                continue
+            if self._for_silence(cause, ended) and not self._set_aside(paper):
+                reason = f"were in, and entry {cause.seq} claims the game although they may have been legal"
+                return Fate("dropped", what, reason, cause.seq)
+        return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
+
+    def _of_withdrawal(self, paper: Withdrawal, what: str) -> Fate:
+        """What was withdrawn must leave its trace where it was due; what never was due leaves none."""
+        entry = self._end(paper) if paper.by_default else self._resolved(paper) or self._end(paper)
+        if entry is None:
+            return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
+        if entry.type in {"commitments", "turn"} and paper.game not in self._revealed:
+            return Fate("open", what, "the reveal will show it", entry.seq)
+        if entry.type == "ended" and paper.turn > entry.body["turns"] + (entry.body["reason"] != "rules"):
+            return Fate("agrees", what, "that turn never came", entry.seq)
+        return Fate("dropped", what, f"the withdrawal left no trace up to entry {entry.seq}", entry.seq)
+
+    # What the bundle has.
+
+    def _missed_in_time(self, paper: Opening | Receipt) -> Entry | None:
+        """The miss of what this answers, although this stood when the time was over."""
+        if isinstance(paper, Receipt) and paper.by_default:
+            return None
+        turn = paper.turn if isinstance(paper, Receipt) else 0
+        for missed in self._misses(paper):
+            if missed.body["turn"] != turn or self._withdrawn_by(paper, missed):
+                continue
+            if self._in_time(paper, missed):
+                return missed
+        return None
+
+    def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
+        """Whether it was in when the time that was missed was over, however late that was entered."""
+        grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
+        return _moment(paper.received) < _moment(missed.body["deadline"]) + grace
+
+    def _misses(self, paper: Opening | Receipt) -> Iterator[Entry]:
+        for entry in self._missed:
+            if (entry.body["game"], entry.body["seat"]) == (paper.game, paper.seat):
+                yield entry
+
+    def _withdrawn_by(self, paper: Opening | Receipt, missed: Entry) -> bool:
+        """Whether it had been set aside when this was entered; of games that are not revealed nobody can tell."""
+        if paper.game not in self._revealed and self._end(paper) is None:
+            return True
+        return any(_moment(one.received) <= _moment(missed.time) for one in self._set_aside(paper))
+
+    def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
+        """What was set aside for the same, later and with a higher revision: withdrawn, or orders not legal."""
+        turn = paper.turn if isinstance(paper, Receipt) else 0
+        by_default = isinstance(paper, Receipt) and paper.by_default
+        place = (paper.game, paper.seat, turn, by_default)
+        return [
+            one
+            for one in self._aside
+            if (one.game, one.seat, one.turn, one.by_default) == place
+            and one.rev > paper.rev
+            and _moment(one.received) >= _moment(paper.received)
+        ]
+
+    def _resolved(self, paper: Sent) -> Entry | None:
+        turn = 0 if isinstance(paper, Opening) else paper.turn
+        return self._turn(paper.game, turn) if turn else self._first("commitments", paper.game)
+
+    def _turn(self, game: int, turn: int) -> Entry | None:
+        return self._places.get(("turn", game, turn))
+
+    def _first(self, kind: str, game: int) -> Entry | None:
+        return self._places.get((kind, game, None))
+
+    def _end(self, paper: Sent) -> Entry | None:
+        """The entry that ended the game, or the match in which it never began."""
+        last = self.found.entries[-1]
+        return self._first("ended", paper.game) or (last if last.type == "closed" else None)
+
+    def _stood(self, paper: Opening | Receipt) -> Opening | Receipt | None:
+        if isinstance(paper, Receipt):
+            return self._receipt(paper.game, paper.turn, paper.seat)
+        return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
+
+    def _receipt(self, game: int, turn: int, seat: int) -> Receipt | None:
+        return self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt")
+
+    def _read(self, reader: Callable[[str], Kind], path: str) -> Kind | None:
+        """The paper, if it is here and is one: before the reveal its hash alone was compared."""
+        try:
+            return reader(self.found.papers[path].decode())
+        except (KeyError, ValueError):
+            return None
+
+    @staticmethod
+    def _for_silence(cause: Entry, ended: Entry) -> bool:
+        """Whether the cause ended it for the silence of seats, and not because no letter reached them."""
+        return cause.type == "forfeited" or (cause.type == "claimed" and ended.body["reason"] != "abandoned")
+
+    def _given_up(self, paper: Sent) -> int | None:
+        """The entry by which the paper's player gave up the seat, if so, and what stood of it; whoever has it later.
+
+        Default orders are given up until the game ends.
+        """
+        waits = not isinstance(paper, Opening) and paper.by_default and not paper.turn
+        entry = (None if waits else self._resolved(paper)) or self._end(paper)
+        until = entry.seq if entry else len(self.found.entries) + 1
+        name = self.found.entries[0].body["players"].get(str(paper.seat), {}).get("name")
+        left = None
+        for change in self._changes:
+            if change.seq < until and change.body["seat"] == paper.seat:
+                if name == paper.player and _moment(change.time) >= _moment(paper.received):
+                    return change.seq
+                name, left = change.body["player"]["name"], change.seq
+        return left if name != paper.player else None
+
+
+def _what(paper: Sent) -> str:
+    """What a paper is of."""
+    if isinstance(paper, Opening):
+        return f"opening of game {paper.game}, seat {paper.seat}"
+    kind = "withdrawal" if isinstance(paper, Withdrawal) else "receipt"
+    if paper.by_default and not paper.turn:
+        return f"{kind} of default orders of game {paper.game}, rev {paper.rev}"
+    turn = f", turn {paper.turn}" if paper.turn else ", setup"
+    return f"{kind} of game {paper.game}{turn}, rev {paper.rev}"
+
+
+def _done(later: list[Receipt | Withdrawal]) -> str:
+    last = max(later, key=lambda one: one.rev)
+    done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
+    return f"{done} rev {last.rev}"
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return _moment(text).tzinfo is not None
+    except ValueError:
+        return False

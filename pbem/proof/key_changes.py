@@ -1,0 +1,163 @@
+"""What the letters of a key change say: read the same way when they come and when a bundle is verified.
+
+The signature of an old key must cover the new key itself, or its fingerprint; the new key signs a form that names
+the player, the server, its own fingerprint and by which proof it comes. No store, no effect. Implements protocol.md,
+"Identity".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.identity import BadKey, Key, parse_key
+from pbem.mail.commands import masked
+from pbem.mail.letter import read
+from pbem.match.keys import HOW
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from pbem.identity import Verdict
+    from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter, Part
+    from pbem.match.keys import KeyChange, Player
+
+__all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]
+
+_KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
+_KEY_TYPES = frozenset({"application/pgp-keys", "application/x-x509-user-cert"})
+
+_SHORTEST = 6
+"""So many characters of a fingerprint must be given at the least, its `SHA256:` not counted."""
+
+_FORMS = re.compile(r"\b(orders|setup|preview)\s+m[0-9]", re.I)
+_QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)
+
+
+def asked(
+    command: Command,
+    verdict: Verdict,
+    letter: Letter,
+    *,
+    read: Callable[[bytes], Letter] = read,
+    parse_key: Callable[[str | bytes], Key] = parse_key,
+) -> Key | None:
+    """The new key that a command brings, by what the letter's signature covers; None when it brings none.
+
+    A letter without a signature covers nothing: there the attached key is taken as it is, and proves itself later.
+    Raises `BadKey`.
+    """
+    if pasted := command.arguments.get("key"):
+        return parse_key(pasted)
+    fingerprint = command.arguments.get("fingerprint")
+    covered = read(verdict.signed).parts if verdict.entity else letter.parts if verdict.kind != "valid" else ()
+    if fingerprint is None:
+        return next(_attached(covered, parse_key), None)
+    found = _attached(letter.parts, parse_key)
+    return next((key for key in found if _plain(key.fingerprint) == _plain(fingerprint)), None)
+
+
+def _attached(parts: Iterable[Part], parse_key: Callable[[str | bytes], Key]) -> Iterator[Key]:
+    """The public keys among these parts; raises `BadKey` when the only one is none."""
+    faults = []
+    found = False
+    for content in files(parts):
+        try:
+            key = parse_key(content)
+        except BadKey as error:
+            faults.append(error)
+            continue
+        found = True
+        yield key
+    if faults and not found:
+        raise faults[0]
+
+
+def files(parts: Iterable[Part]) -> Iterator[bytes]:
+    """Contents of those of these parts that look like files of public keys."""
+    for part in parts:
+        name = (part.filename or "").lower()
+        signature = b"-----BEGIN PGP SIG" in part.content[:200]
+        if not signature and (name.endswith(_KEY_FILES) or part.content_type in _KEY_TYPES):
+            yield part.content
+
+
+def named(fingerprints: Iterable[str], given: str) -> list[str]:
+    """Those of these fingerprints that begin so, however it was written."""
+    start = _plain(given)
+    return [one for one in fingerprints if _plain(one).startswith(start)] if len(start) >= _SHORTEST else []
+
+
+def _plain(fingerprint: str) -> str:
+    return fingerprint.lower().removeprefix("sha256:").replace(":", "").removesuffix("=")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A letter whose signature holds, and the commands in it."""
+
+    letter: Letter
+    verdict: Verdict
+    commands: Sequence[Command]
+
+
+def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str, *, placed: bool) -> bool:  # noqa: PLR0913
+    """Whether a letter says what a change of the player's keys needs of it: "old" asks for it, "new" confirms it.
+
+    What revokes a key must name its place, where it was `placed`: nothing else of that change is signed.
+    """
+    said = {"revoked": _revokes, "added": _adds}[change.change] if who == "old" else _confirms
+    place = {"server": server, "player": player.name}
+    return any(
+        said(command, spoken, change, player)
+        for command in spoken.commands
+        if not command.faults
+        and all(command.fields.get(name, value) == value for name, value in place.items())
+        and (place.keys() <= command.fields.keys() or not (placed and change.change == "revoked"))
+    )
+
+
+def _revokes(command: Command, _spoken: Spoken, change: KeyChange, player: Player) -> bool:
+    keys = [key["fingerprint"] for key in player.keys]
+    return command.name == "key revoke" and named(keys, command.arguments["fingerprint"]) == [*change.revoked]
+
+
+def _adds(command: Command, spoken: Spoken, change: KeyChange, _player: Player) -> bool:
+    if command.name != "key add":
+        return False
+    key = asked(command, spoken.verdict, spoken.letter)
+    (added,) = change.added
+    return key is not None and (key.format, key.fingerprint) == (added["format"], added["fingerprint"])
+
+
+def _confirms(command: Command, _spoken: Spoken, change: KeyChange, player: Player) -> bool:
+    given = command.fields
+    return (
+        (command.name, command.arguments.get("name")) == ("confirm", player.name)
+        and "server" in given
+        and given.get("fingerprint") == change.added[0]["fingerprint"]
+        and HOW.get(given.get("proof", "")) == change.how
+    )
+
+
+def unfit(letter: Letter) -> Phrase | None:
+    """Why a letter may not be shown to others, if so: it goes to opponents as the proof of a new key."""
+    text = "\n".join([letter.subject, letter.text or "", *map(_text, letter.parts)])
+    if masked(text) != text:
+        return Phrase("it holds what looks like a recovery code")
+    if _FORMS.search(text):
+        return Phrase("it holds orders or a setup")
+    if _QUOTES.search(text):
+        return Phrase("it quotes another letter")
+    return None
+
+
+def _text(part: Part) -> str:
+    """What people can read in a part; the bytes of a signature may look like anything by chance."""
+    try:
+        return part.content.decode()
+    except UnicodeDecodeError:
+        return part.content.decode("utf-8", "replace") if part.content_type.startswith("text/") else ""

@@ -1,0 +1,77 @@
+"""The evidence of the mailbox level, judged again: whether what was kept beside a letter still vouches for it.
+
+What a letter needs so that it counts is decided at the desk; here the same question is asked years later, from the
+letter and its evidence alone. Implements protocol.md, "Identity", level `mailbox`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pbem.identity.vouching import vouch
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from pbem.mail.letter import Letter
+    from pbem.match.life import Match
+    from pbem.match.papers import Evidence
+
+__all__ = ["place", "shown_tokens", "vouched"]
+
+_TOKEN = re.compile(r"\.([a-z2-7]{20})@")
+
+_SEARCHED = 20_000
+"""How many characters of a text are searched for a quoted address."""
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def place(game: int, turn: int) -> str:
+    """How evidence writes the place of the letter that brought a token (turn 0: the setup, or the agreement)."""
+    return f"game {game} turn {turn}"
+
+
+def shown_tokens(letter: Letter) -> set[str]:
+    """SHA-256 of each reply token that can be seen in a letter, in its addresses or in a quote."""
+    seen = " ".join([*letter.recipients, (letter.text or "")[:_SEARCHED].lower()])
+    return {digest(token.encode()) for token in _TOKEN.findall(seen)}
+
+
+def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
+    """Judge a letter again by the evidence that was kept; why it does not hold, or an empty text when it does.
+
+    What `waited` may have been sent in an earlier turn of its game than the one in which it counts.
+    """
+    if match.bundle > 1:
+        if evidence.token not in shown_tokens(letter):
+            return "the letter does not show the reply address that the evidence names"
+        if match.seq and not _was_here(evidence.place, match, waited=waited):
+            return f"the letter that it answers was about {evidence.place}"
+    received = _moment(evidence.received)
+    if evidence.mail != digest(letter.raw):
+        return "the evidence is about another letter"
+    if received is None:
+        return "the evidence does not say when the letter was received"
+    if evidence.by == "dkim":
+        verdict = vouch(letter, {evidence.name: evidence.record}, "", received).verdict
+        return "" if verdict.kind == "valid" else verdict.reason
+    if vouch(letter, {}, evidence.name, received).told != evidence.record:
+        return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
+    return ""
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _was_here(written: str, match: Match, *, waited: bool) -> bool:
+    """Whether a letter about that place could be answered with what counts here."""
+    found = re.fullmatch(r"game ([0-9]{1,9}) turn ([0-9]{1,9})", written)
+    if found is None or int(found[1]) != match.game:
+        return False
+    return int(found[2]) <= match.turn if waited else int(found[2]) == match.turn

@@ -1,0 +1,378 @@
+"""The proof: check a bundle from its first byte to its last, without a server and without a network.
+
+The chain, the server's signatures, every letter's signature, every commitment, and every entry made again from the
+letters and the rules. How a letter is read is handed in. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pbem.identity import ed25519_points
+from pbem.match.keys import KeyChange
+from pbem.match.papers import Evidence, Receipt
+from pbem.match.retrace import Source, Untrue, begin, retrace
+from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
+from pbem.proof import bodies, bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.match.life import Match, Notice
+    from pbem.proof.bundle import Bundle
+
+__all__ = ["Check", "Ordered", "Proved", "verify"]
+
+
+BETWEEN: Mapping[str, str] = {
+    **dict.fromkeys(("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation"), ""),
+    "extended": "extend",
+    "draw": "draw",
+    "annul": "annul",
+    "substitute": "substitute",
+    "substituted": "substituted",
+}
+"""What may stand between the turns of a game that is not revealed yet, and the name of the letter that it names."""
+
+_SAID = {
+    "missed": "seat {seat} missed turn {turn} of game {game}: pace and grace were over",
+    "moved": "deadlines of seats {seats} moved: {reason} (the server's word)",
+    "halted": "the clock of seat {seat} stands: {reason} (the server's word)",
+    "vacation": "a vacation of seat {seat} (the server's word)",
+    "extended": "a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
+    "draw": "seat {seat}, of a draw: {word}, signed",
+    "annul": "seat {seat}, of annulling the match: {word}, signed",
+    "claimed": "seat {seat} claimed from the silent seats {against}, signed",
+    "substitute": "seat {seat} wants {name} in seat {for}, signed",
+    "forfeited": "seats {seats} lost game {game} by their silence",
+}
+"""What each of the entries of the clock says, once it was found true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
+
+    holds: bool
+    what: str
+    found: str
+    seq: int | None = None
+    path: str | None = None
+    orders: tuple[Ordered, ...] = ()
+    """Of an entry `turn`: who gave the orders, and how that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
+
+    seat: int
+    player: str
+    rev: int
+    level: str
+    key: str
+    by_default: bool = False
+    """Whether they are the default orders, for a turn that the seat missed."""
+
+
+@dataclass(slots=True)
+class Proved:
+    """What a bundle proved, for those who go on from there: filled while its checks are made."""
+
+    bundle: Bundle | None = None
+    match: Match | None = None
+    """The match after all entries that are open."""
+    told: list[Notice] = field(default_factory=list)
+    telling: bool = True
+    """Whether `told` is wanted: it holds the match as it was after each turn."""
+    server_key: str | None = None
+
+
+class Reader(Protocol):
+    """Makes the source that reads the letters of a bundle."""
+
+    def __call__(self, papers: Mapping[str, bytes]) -> Source:
+        """The source over these papers."""
+
+
+def verify(
+    content: bytes, reader: Reader, server_key: str | None = None, proved: Proved | None = None
+) -> Iterator[Check]:
+    """Check a bundle; a check for each thing looked at, and none after the first that does not hold.
+
+    `server_key` (64 hex digits) is the key that the server is known by; without it the bundle's own word is taken
+    for it, and said. `proved` is filled with what was proved.
+    """
+    for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
+        if (check.what + check.found).isprintable():
+            yield check
+        else:
+            yield replace(check, what=_printable(check.what), found=_printable(check.found))
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Proved) -> Iterator[Check]:
+    try:
+        found = bundle.read(content)
+        proved.bundle = found
+        yield Check(True, "bundle", f"{len(found.papers)} papers, as a bundle is written")
+        head = follow(found.entries)
+        yield Check(True, "chain", f"{len(found.entries)} entries, unbroken, head {head}")
+        match = begin(found.entries[0])
+        if found.entries[0].body.get("bundle", 1) != 1:
+            _formal(found.entries)
+        proved.server_key = str(found.entries[0].body.get("server_key"))
+        yield Check(True, "server", _signatures(found, match, server_key))
+        yield from _walk(found, reader, proved)
+    except bundle.BeyondLimits as error:
+        yield Check(False, "limits", str(error))
+    except bundle.NotABundle as error:
+        yield Check(False, "bundle", str(error))
+    except BrokenChain as error:
+        yield Check(False, "chain", str(error), error.seq)
+    except Untrue as error:
+        yield Check(False, "proof", str(error), error.seq, error.path)
+    except Exception as error:  # hostile content that nobody thought of proves nothing either
+        yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
+
+
+def _formal(entries: Sequence[Entry]) -> None:
+    """Each body has the form of its type, and time never runs backwards."""
+    before = ""
+    seats = len(entries[0].body.get("players", ()))
+    for entry in entries:
+        bodies.check(entry, seats)
+        if not bodies.is_time(entry.time) or entry.time < before:
+            raise Untrue(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
+        before = entry.time
+
+
+def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
+    key = str(found.entries[0].body.get("server_key"))
+    if server_key is not None and key != server_key.lower():
+        raise Untrue(1, None, f"the server's key is {key}, not the one that you gave")
+    try:
+        public = bytes.fromhex(key)
+    except ValueError as error:
+        raise Untrue(1, None, "the server's key is none") from error
+    if not ed25519_points.is_sound(public):
+        raise Untrue(1, None, "the server's key is none under which a signature proves anything")
+    for entry, signature in zip(found.entries, found.signatures, strict=True):
+        if not ed25519_points.holds(public, signature, statement(match.server, match.id, entry.seq, entry.head)):
+            raise Untrue(entry.seq, "heads.txt", "the server's signature of the head does not hold")
+    known = "the key that you gave" if server_key else "by its own word; compare with what others know"
+    return f"each head signed by {match.server} with {key} ({known})"
+
+
+def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
+    watched = _Watched(found.papers)
+    source = reader(watched)
+    until = _revealed(found)
+    checks: list[Check] = []
+    try:
+        match = retrace(
+            found.entries,
+            source,
+            until=until,
+            passed=lambda entry: checks.append(_passed(entry, found.papers)),
+            told=proved.told.append if proved.telling else None,
+        )
+    except Untrue:
+        yield from checks
+        raise
+    yield from checks
+    rest = set(found.papers) - watched.read
+    if until < len(found.entries):
+        yield _unrevealed(found, until, rest)
+    elif rest:
+        raise Untrue(len(found.entries), min(rest), "is named by no entry")
+    proved.match = match
+    yield Check(True, "result", _result(match))
+
+
+class _Watched(dict[str, bytes]):
+    """Papers that remember which of them were read: nothing may lie in a bundle that no entry names."""
+
+    def __init__(self, papers: Mapping[str, bytes]) -> None:
+        super().__init__(papers)
+        self.read: set[str] = set()
+
+    def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
+        self.read.add(path)
+        return super().get(path, default)
+
+
+def _revealed(found: Bundle) -> int:
+    """How many entries are open: up to the game that has begun and is not revealed yet."""
+    revealed = {repr(entry.body.get("game")) for entry in found.entries if entry.type == "revealed"}
+    for at, entry in enumerate(found.entries):
+        if entry.type == "commitments" and repr(entry.body.get("game")) not in revealed:
+            return at
+    return len(found.entries)
+
+
+def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
+    """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
+    game = found.entries[until].body.get("game")
+    named = dict(_named(found.entries[until]))
+    for entry in found.entries[until + 1 :]:
+        if entry.type == "keys":
+            named.update(_named(entry))
+    following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
+    for turn, entry in enumerate(following, start=1):
+        if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
+            raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
+        named.update(_named(entry))
+    for entry in found.entries[until + 1 :]:
+        named.update(_named_letter(entry))
+    for path in rest & named.keys():
+        if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
+            named.update(_letter(path, found.papers[path]))
+    for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):  # letters hang on the others
+        if digest(found.papers[path]) != named.get(path):
+            raise Untrue(until + 1, path, "is not what the transcript names")
+    return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The papers of a running game that an entry names, each path with its hash."""
+    body = entry.body
+    try:
+        if entry.type == "keys":
+            for who, value in body["letters"].items():
+                yield KeyChange.path(entry.seq, body["seat"], who), value
+            return
+        if entry.type == "commitments":
+            for seat, value in body["commitments"].items():
+                yield f"openings/game-{body['game']}-seat-{seat}.txt", value
+            if "trace" in body:
+                yield f"traces/game-{body['game']}-setup.txt", body["trace"]
+            return
+        name = f"game-{body['game']}-turn-{body['turn']}"
+        yield f"reports/{name}.json", body["reports"]
+        if "trace" in body:
+            yield f"traces/{name}.txt", body["trace"]
+        for seat, value in body["orders"].items():
+            yield f"receipts/{name}-seat-{seat}.txt", value
+        for seat, value in body["shown"].items():
+            yield f"reports/{name}-seat-{seat}.json", value
+    except (KeyError, AttributeError) as error:
+        raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
+
+
+def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The letter of a player that an entry between the turns names."""
+    if entry.type in BETWEEN and (what := BETWEEN[entry.type]):
+        name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
+        yield f"letters/{name}.eml", str(entry.body.get("mail"))
+        if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):
+            mailbox = f"evidence/mailbox-{entry.seq}-seat-{entry.body.get('seat')}.txt"
+            yield mailbox, str(entry.body["player"]["mailbox"])
+        if "evidence" in entry.body:
+            yield f"evidence/{name}.txt", str(entry.body["evidence"])
+
+
+def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
+    """The letter that an opening or receipt names, by its path and hash."""
+    text = paper.decode("utf-8", "replace")
+    name = path.partition("/")[2].removesuffix(".txt")
+    if path.startswith("openings/"):
+        name = name.replace("-seat-", "-setup-seat-")
+    for line in text.partition("\nsetup\n")[0].splitlines():
+        key, _, value = line.partition(" ")
+        if key == "mail":
+            yield f"letters/{name}.eml", value
+        elif key == "evidence":
+            yield f"evidence/{name}.txt", value
+
+
+def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
+    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
+    return Check(True, f"entry {entry.seq}", _said(entry, orders, papers), entry.seq, orders=orders)
+
+
+def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]) -> str:
+    body = entry.body
+    if entry.type == "agreed":
+        players = ", ".join(player["name"] for player in body["players"].values())
+        began = (
+            "" if "bundle" in body else "; bundle 1: nobody signed the terms, and what was withdrawn left no trace"
+        )
+        return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...{began}"
+    game = f"game {body.get('game')}"
+    if entry.type == "commitments":
+        setups = "".join(_mailboxes(entry, papers))
+        return f"{game}: the commitments open; the setups are signed{setups} and legal"
+    if entry.type == "turn":
+        levels = ", ".join(
+            f"{one.player}: {_level(one.level, one.key)}{', by default' if one.by_default else ''}" for one in orders
+        )
+        return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
+    if entry.type == "ended":
+        return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
+    if entry.type == "revealed":
+        return f"{game}: the record replays"
+    if said := _SAID.get(entry.type):
+        return said.format(**{"seat": None, "seats": None, "reason": None, **body})
+    if entry.type == "restored":
+        return f"the server was restored from a backup (generation {body['generation']}); paused"
+    if entry.type in ("paused", "resumed", "stopped"):
+        return f"{entry.type} by the operator: {body['reason']}"
+    if entry.type == "resigned":
+        evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
+        level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
+        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+    if entry.type == "keys":
+        return _keys(body)
+    if entry.type == "substituted":
+        player = body["player"]
+        keys = ", ".join(key["fingerprint"] for key in player["keys"]) or "the mailbox"
+        return f"{player['name']} takes seat {body['seat']}, as all agreed, signed; from here on counts: {keys}"
+    return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
+
+
+def _keys(body: Mapping[str, Any]) -> str:
+    """Whose keys changed, how, and which letters prove it."""
+    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
+    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
+    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
+    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
+
+
+def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
+    """Who gave the orders of this turn, as the receipts say."""
+    for seat in entry.body["orders"]:
+        path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
+        receipt = Receipt.read(papers[path].decode())
+        yield Ordered(
+            receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key, by_default=receipt.by_default
+        )
+
+
+def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
+    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    for seat in entry.body["commitments"]:
+        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
+        if paper is not None:
+            evidence = Evidence.read(paper.decode())
+            yield f" ({evidence.player}: {_level('mailbox', evidence.key)})"
+
+
+def _level(level: str, key: str) -> str:
+    """A level, and at `mailbox` whose word stands for it."""
+    if level != "mailbox":
+        return level
+    by_server = key.startswith("server:")
+    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
+
+
+def _result(match: Match) -> str:
+    if match.outcome is None:
+        return f"the match goes on; scores so far {list(match.totals)}"
+    winner = match.outcome["winner"]
+    who = f"{match.name(winner)} won" if winner else "a draw"
+    return f"{who}, scores {match.outcome['scores']}, {match.outcome['reason']}"

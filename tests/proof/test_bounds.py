@@ -1,0 +1,348 @@
+"""The most that is read, refused in a sentence; and hostile inputs, whose work grows as they do and no faster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from forgers import checked, signed_again, with_entry
+from hostile_inputs import agreement, bundles, kept_letters, records
+from referee import Referee, attachment
+
+from pbem.cli.publish import publish
+from pbem.cli.replay import replay
+from pbem.cli.verify import verify as verify_command
+from pbem.match.record import LONGEST, Illegal, NotARecord, read
+from pbem.match.record import replay as played
+from pbem.match.turns import Played, Reports, Turns
+from pbem.proof import bundle, signed_letters
+from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MIB = 1 << 20
+OPTIONS = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bundle of a small match."""
+    referee = Referee(tmp_path_factory.mktemp("bounds"))
+    ann, bob = referee.begun(OPTIONS, SETUPS)
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    content = attachment(ann.find("what was secret"), ".zip")
+    referee.close()
+    return content
+
+
+@pytest.fixture(scope="module")
+def match(content: bytes) -> Bundle:
+    return bundle.read(content)
+
+
+@pytest.fixture(scope="module")
+def bench(content: bytes) -> Against:
+    return against(content)
+
+
+def against(content: bytes) -> Against:
+    proved = Proved()
+    assert all(check.holds for check in verify(content, Letters, None, proved))
+    assert proved.bundle is not None
+    assert proved.match is not None
+    return Against(proved.bundle, proved.match, proved.told, setup_revision)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [
+        ("octets", 2000, "the file has more than 2,000 octets"),
+        ("members", 9, "the bundle has more than 9 files"),
+        ("member_octets", 900, "transcript.jsonl has more than 900 octets"),
+        ("record_octets", 9, "records/game-1.pbem.toml has more than 9 octets"),
+        ("paper_octets", 9, "openings/game-1-seat-1.txt has more than 9 octets"),
+        ("letter_octets", 9, "letters/agreed-seat-1.eml has more than 9 octets"),
+        ("entries", 4, "transcript.jsonl has more than 4 entries"),
+        ("entry_octets", 600, "transcript.jsonl: entry 1 has more than 600 octets"),
+        ("values", 40, "transcript.jsonl has more than 40 values"),
+    ],
+)
+def test_each_limit_of_a_bundle(  # noqa: PLR0917 - fixtures
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, said: str
+) -> None:
+    monkeypatch.setattr(bundle, "LIMITS", replace(LIMITS, **{limit: most}))
+    with pytest.raises(BeyondLimits, match=said):
+        bundle.read(content)
+    file = tmp_path / "m1.pbem.zip"
+    file.write_bytes(content)
+    done = CliRunner().invoke(verify_command, [str(file)])
+    assert done.exit_code == 2, "nobody is accused: it was not looked at"
+    assert said in done.output
+    done = CliRunner().invoke(publish, [str(file)])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_beyond_a_limit_nothing_is_proved(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "LIMITS", replace(LIMITS, entries=4))
+    file = tmp_path / "m1.pbem.zip"
+    file.write_bytes(content)
+    found = json.loads(CliRunner().invoke(verify_command, [str(file), "--json"]).stdout)
+    assert (found["status"], found["holds"], found["match"]) == (2, False, None)
+    assert [check["what"] for check in found["checks"]] == ["limits"]
+
+
+@pytest.mark.parametrize("depth", [LIMITS.depth - 1, LIMITS.depth, 500, 100_000])
+def test_lists_in_lists(match: Bundle, depth: int) -> None:
+    """The body is one more; whatever stands in a text is none."""
+    value = "[" * depth + "]" * depth
+    line = match.entries[0].canonical().replace(b'"body":{', b'"body":{"a":%s,"b":"[[{\\"",' % value.encode(), 1)
+    found = bundle._depth(line)
+    assert found == depth + 2
+    assert bundle._depth(b'{"a":"' + b"[" * 1000 + b'\\"]"}') == 1
+    assert bundle._depth(b'"\\"' * 1000 + b"[") <= 1
+
+
+def test_more_keys_than_anybody_has(match: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    (key,) = match.entries[0].body["players"]["1"]["keys"]
+    many = [key] * (LIMITS.keys + 1)
+    found = signed_again(with_entry(match, 0, lambda body: body["players"]["1"].update(keys=many)))
+    assert "more than 40 keys" in checked(found)[-1].found
+    parsed: list[object] = []
+    monkeypatch.setattr(signed_letters, "_parsed", parsed.append)
+    checked(found)
+    assert not parsed
+
+
+def test_more_pauses_than_a_turn_may_have(match: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.match.retrace.MOST_STOPS", 3)
+    first, reason = match.entries[0], {"by": "operator", "reason": "x"}
+    for count, holds in ((6, True), (10, False)):
+        entries = [replace(first, type=("paused", "resumed")[n % 2], body=reason) for n in range(count)]
+        last = checked(signed_again(Bundle((first, *entries), (), agreement(match))))[-1]
+        assert last.holds is holds
+        assert holds or "stood still more than 3 times" in last.found
+
+
+@pytest.mark.parametrize("limit", ["letters", "all_kept_octets"])
+def test_more_letters_than_are_looked_at(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    file = tmp_path / "m1.pbem.zip"
+    file.write_bytes(content)
+    (tmp_path / "kept").mkdir()
+    for number in range(3):
+        (tmp_path / "kept" / f"{number}.eml").write_bytes(b"Subject: x\n\nhello\n")
+    monkeypatch.setattr("pbem.cli.verify.LIMITS", replace(LIMITS, **{limit: 2}))
+    done = CliRunner().invoke(verify_command, [str(file), "--against", str(tmp_path / "kept")])
+    assert done.exit_code == 2
+    assert "give fewer at once" in done.output
+
+
+def test_a_letter_that_is_too_large_leaves_something_open(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, letter, box = tmp_path / "m1.pbem.zip", tmp_path / "big.eml", tmp_path / "box"
+    file.write_bytes(content)
+    letter.write_bytes(b"Subject: x\n\n" + b"hello\n" * 100)
+    box.write_bytes(b"From x Mon Jan  1 00:00:00 2026\n" + letter.read_bytes())
+    monkeypatch.setattr("pbem.cli.verify.LIMITS", replace(LIMITS, kept_octets=100))
+    monkeypatch.setattr("pbem.proof.kept_letters.LIMITS", replace_limits(100))
+    for place in (letter, box):
+        done = CliRunner().invoke(verify_command, [str(file), "--json", "--against", str(place)])
+        found = json.loads(done.stdout)["letters"][0]
+        assert (done.exit_code, found["standing"]) == (3, "open")
+        assert found["findings"][0]["found"] == "the letter cannot be read: more than 100 octets"
+
+
+def replace_limits(octets: int) -> Any:
+    from msgspec.structs import replace as changed  # noqa: PLC0415
+
+    from pbem.proof.kept_letters import LIMITS as WIDE  # noqa: PLC0415
+
+    return changed(WIDE, message_bytes=octets)
+
+
+def test_a_setup_or_orders_longer_than_any_letter() -> None:
+    record = 'record = 1\ngame = "spaceships"\n[[seat]]\nsetup = "{}"\n[[seat]]\nsetup = "x"\n'
+    with pytest.raises(Illegal, match=r"longer than any letter: 262,145 characters, 262,144 at most"):
+        played(read(record.format("x" * (LONGEST + 1))))
+
+
+def test_numbers_of_characters_that_are_none(bench: Against) -> None:
+    page = b"Content-Type: text/html\n\n<p>&#" + b"9" * 5000 + b";&#x" + b"f" * 5000 + b";&#65;&#x42;</p>"
+    assert bench.judge(kept("x", page)).standing == "silent"
+
+
+def test_what_has_no_bytes_is_no_page(match: Bundle, tmp_path: Path) -> None:
+    file = tmp_path / "m1.pbem.zip"
+    file.write_bytes(bundle.write(signed_again(with_entry(match, 0, lambda body: body.update(match="\ud800")))))
+    assert CliRunner().invoke(publish, [str(file)]).exit_code == 1
+    assert CliRunner().invoke(verify_command, [str(file)]).exit_code == 1
+
+
+# What it costs
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions a piece of work calls, which does not depend on the machine."""
+    count = 0
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def judged(content: bytes) -> list[Any]:
+    return list(verify(content, Letters))
+
+
+def recorded(text: str) -> str:
+    try:
+        played(read(text))
+    except (NotARecord, Illegal) as error:
+        return str(error)
+    return "legal"
+
+
+def grows_no_faster(
+    one: Iterator[tuple[str, Any]], two: Iterator[tuple[str, Any]], work: Callable[[Any], Any]
+) -> None:
+    for (name, small), (_, large) in zip(one, two, strict=True):
+        work(small)  # what is imported and remembered is so
+        few, many = calls(lambda given=small: work(given)), calls(lambda given=large: work(given))
+        assert many < 2.3 * few + 2000, f"{name}: {few} calls become {many}"
+
+
+SIZE = 48 * 1024
+
+
+def test_the_work_for_hostile_bundles(match: Bundle) -> None:
+    grows_no_faster(bundles(match, SIZE), bundles(match, 2 * SIZE), judged)
+
+
+def test_the_work_for_hostile_letters(match: Bundle, bench: Against) -> None:
+    sizes = [kept_letters(match, size) for size in (SIZE, 2 * SIZE)]
+    grows_no_faster(*sizes, lambda raw: bench.judge(kept("x", raw)))
+
+
+def test_the_work_for_letters_grows_with_letter_or_bundle_alone(match: Bundle) -> None:
+    """The same letter costs the same whether the transcript is long or short."""
+    reason = {"by": "operator", "reason": "x"}
+    first = match.entries[0]
+    benches = []
+    for count in (100, 1000):
+        entries = [replace(first, type=("paused", "resumed")[n % 2], body=reason) for n in range(count)]
+        benches.append(against(bundle.write(signed_again(Bundle((first, *entries), (), agreement(match))))))
+    for name, raw in kept_letters(match, SIZE):
+        few, many = (calls(lambda one=one, raw=raw: one.judge(kept("x", raw))) for one in benches)
+        assert many < 1.1 * few + 2000 + 20 * 1000, f"{name}: {few} calls become {many}"
+
+
+def test_the_work_for_hostile_records() -> None:
+    grows_no_faster(records(SIZE), records(2 * SIZE), recorded)
+
+
+def test_turns_share_their_list_and_stay_what_they_were() -> None:
+    """A match is kept as it was after each turn: a thousand of them must not hold a million places."""
+    played = [Played(str(number), {}, Reports(())) for number in range(50)]
+    history = [Turns()]
+    for turn in played:
+        history.append(history[-1].and_(turn))
+    assert all(turns._late is history[1]._late for turns in history[1:])
+    other = history[10].and_(played[40])
+    for number, turns in enumerate(history):
+        assert list(turns) == played[:number]
+        assert list(reversed(turns)) == played[:number][::-1]
+        assert turns[:] == tuple(played[:number])
+    assert list(other) == [*played[:10], played[40]]
+    assert other != history[11]
+
+
+PEAK = """
+import sys
+from pathlib import Path
+from pbem.cli import main
+try:
+    main(["verify", sys.argv[1]])
+except SystemExit:
+    pass
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+"""
+
+
+def peak(content: bytes, folder: Path) -> int:
+    """The octets that `pbem verify` had at its peak, the interpreter's own among them."""
+    file = folder / "peak.zip"
+    file.write_bytes(content)
+    done = subprocess.run([sys.executable, "-c", PEAK, str(file)], capture_output=True, text=True, check=True)
+    return int(done.stdout.splitlines()[-1]) * 1024
+
+
+def test_memory_stays_in_proportion(content: bytes, match: Bundle, tmp_path: Path) -> None:
+    """Above what a small bundle takes: three times the bundle, and 64 MiB."""
+    least = peak(content, tmp_path)
+    for name, hostile in bundles(match, 8 * MIB):
+        grown = peak(hostile, tmp_path) - least
+        print(f"{name}: {len(hostile) / MIB:.1f} MiB take {grown / MIB:.1f} MiB more than {least / MIB:.1f}")
+        assert grown < 3 * len(hostile) + 64 * MIB, name
+
+
+@pytest.mark.long
+def test_what_a_mebibyte_takes(match: Bundle, bench: Against, tmp_path: Path) -> None:
+    """Printed, not asserted: no test is timed."""
+
+    def replayed(text: str) -> None:
+        (tmp_path / "x.toml").write_text(text)
+        CliRunner().invoke(replay, [str(tmp_path / "x.toml"), "--json"])
+
+    kinds: list[tuple[str, Iterator[tuple[str, Any]], Callable[[Any], Any]]] = [
+        ("bundle", bundles(match, MIB), judged),
+        ("letter", kept_letters(match, MIB), lambda raw: bench.judge(kept("x", raw))),
+        ("record", records(MIB), replayed),
+    ]
+    for kind, inputs, work in kinds:
+        for name, given in inputs:
+            start = time.process_time()
+            work(given)
+            print(f"{kind}, {name}: {len(given) / MIB:.2f} MiB in {time.process_time() - start:.2f} s")
+
+
+@pytest.mark.long
+def test_the_memory_for_a_thousand_turns(tmp_path: Path) -> None:
+    """All of it, the interpreter too, stays within three times the bundle and 64 MiB."""
+    referee = Referee(tmp_path)
+    people = referee.begun()
+    for _ in range(1000):
+        referee.turn(*((person, "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4") for person in people))
+        for person in people:
+            del person.letters[:-8]
+    referee.send(people[1], "resign m1 game 1\n")
+    content = next(attachment(letter, ".zip") for letter in reversed(people[0].letters) if ".zip" in str(letter))
+    found = peak(content, tmp_path)
+    print(f"{len(content) / MIB:.1f} MiB take {found / MIB:.1f} MiB")
+    assert found < 3 * len(content) + 64 * MIB

@@ -1,0 +1,549 @@
+"""Letters that players kept, against bundles: honest ones agree, and a server that told two stories is convicted."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+import mailbox
+import quopri
+import re
+import textwrap
+from dataclasses import dataclass, replace
+from email.message import EmailMessage
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import Referee, attachment, body
+
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.folders import letters
+from pbem.match.transcript import digest, statement
+from pbem.proof import bundle
+from pbem.proof.bundle import Bundle
+from pbem.proof.compare import Against, Letter, SignedHead, SignedPaper
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MOST = 1 << 20
+OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
+ANN = "MD Rv1 Rv2 Rv3"
+ANN_2 = "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"
+BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+
+
+@dataclass
+class Played:
+    """A match that was played: the bundles of its games, and each player's letters as they were mailed."""
+
+    bundles: list[bytes]
+    letters: dict[str, list[bytes]]
+
+
+def played(
+    folder: Path, seed: str = "die", *, first: str = "Yx1", second: str = "Rv1", dropped: bool = False
+) -> Played:
+    folder.mkdir()
+    referee = Referee(folder, seed)
+    ann, bob = referee.agreed(OPTIONS)
+    referee.send(ann, ann.filled("setup", "MD Gv1 Gv2 Gv3"))
+    referee.send(ann, ann.filled("setup", ANN, rev=2))
+    referee.send(bob, bob.filled("setup", BOB))
+    referee.send(ann, ann.filled("orders", first))
+    if not dropped:
+        referee.send(ann, ann.filled("orders", f"final\n{second}", rev=2))
+    referee.send(bob, bob.filled("orders", "final\n"))
+    for cell in ("Rv3", "Bz5", "Rv1"):
+        if "turn" in ann.form("orders") and not any("game 1, the end" in str(one["Subject"]) for one in ann.letters):
+            referee.turn((ann, cell), (bob, ""))
+    referee.send(ann, "report m1 all\ntranscript m1\nstatus m1\n", sign=False)
+    referee.send(bob, "transcript m1\n", sign=False)
+    referee.send(ann, ann.filled("setup", ANN_2))
+    referee.send(bob, bob.filled("setup", BOB))
+    referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(bob, "transcript m1\nstatus m1\n", sign=False)
+    for cell in ("Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    bundles = [attachment(ann.find(f"game {game}, the end"), ".zip") for game in (1, 2)]
+    referee.close()
+    return Played(bundles, {person.name: [one.as_bytes() for one in person.letters] for person in (ann, bob)})
+
+
+@pytest.fixture(scope="module")
+def match(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return played(tmp_path_factory.mktemp("match") / "store")
+
+
+def bench(content: bytes) -> Against:
+    """The bundle, proved, ready for letters to be held against it."""
+    proved = Proved()
+    checks = list(verify(content, Letters, None, proved))
+    assert all(check.holds for check in checks), checks[-1]
+    assert proved.bundle
+    assert proved.match
+    return Against(proved.bundle, proved.match, proved.told, setup_revision)
+
+
+@pytest.fixture(scope="module")
+def whole(match: Played) -> Against:
+    return bench(match.bundles[1])
+
+
+def judged(against: Against, *raws: bytes) -> list[Letter]:
+    return [against.judge(kept(f"letter {number}", raw)) for number, raw in enumerate(raws)]
+
+
+def worst(against: Against, *raws: bytes) -> str:
+    order = ("silent", "agrees", "later", "open", "broken", "contradicts", "two stories")
+    return max((letter.standing for letter in judged(against, *raws)), key=order.index)
+
+
+def find(letters: list[bytes], *words: str) -> bytes:
+    """The first letter with all these words in subject or text."""
+    for raw in letters:
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        if all(word in f"{parsed['Subject']}\n{body(parsed)}" for word in words):
+            return raw
+    raise AssertionError(f"no letter with {words}")
+
+
+class TestHonestLetters:
+    def test_all_letters_of_both_agree(self, match: Played, whole: Against) -> None:
+        for raws in match.letters.values():
+            found = judged(whole, *raws)
+            assert {letter.standing for letter in found} <= {"silent", "agrees"}, found
+            whats = {re.sub(r"\d+", "N", finding.what) for letter in found for finding in letter.findings}
+            assert {
+                "head of entry N",
+                "commitments",
+                "reports of game N, turn N",
+                "receipt of game N, turn N, rev N",
+                "position of game N, turn N",
+                "opening of game N, seat N",
+                "mN.pbem.zip",
+                "mN-game-N.pbem.zip",
+            } <= whats
+
+    def test_what_says_nothing(self, match: Played, whole: Against) -> None:
+        silent = [letter for letter in judged(whole, *match.letters["ann"]) if letter.standing == "silent"]
+        assert {letter.kept.subject for letter in silent} == {"Re: orders"}  # registration and acceptance
+        for raw in (b"", b"\r\n\r\n", b"From: x\r\n\r\nhello m1\r\n", b"\xff" * 1000, b"PK\x03\x04"):
+            assert worst(whole, raw) == "silent"
+
+    def test_every_head_that_a_template_prints_is_read(self, match: Played) -> None:
+        """Template and reader, together: each letter that speaks of heads has one, and of papers, theirs."""
+        heads = papers = 0
+        for raw in (*match.letters["ann"], *match.letters["bob"]):
+            parsed = email.message_from_bytes(raw, policy=email.policy.default)
+            assert isinstance(parsed, EmailMessage)
+            text, found = body(parsed), kept("", raw)
+            assert len(found.heads) == len(re.findall(r"^  head  ", text, re.M))
+            assert len(found.papers) == len(re.findall(r"^  sha256  ", text, re.M))
+            assert not found.faults
+            heads += len(found.heads)
+            papers += len(found.papers)
+        assert heads > 20
+        assert papers > 15
+
+    def test_the_macros(self) -> None:
+        """`head` and `paper` of templates/letters/parts.txt, read back to the last digit."""
+        environment = Composer("play.example", "pbem", Templates()).templates.environment
+        parts = environment.get_template("letters/parts.txt").make_module()
+        m = {
+            "id": "m7",
+            "seq": 12,
+            "server": "play.example",
+            "head": "ab" * 32,
+            "signature": "0c" * 64,
+            "key": "de" * 32,
+        }
+        text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]
+        found = kept("", text.encode())
+        assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
+        assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
+        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]
+        found = kept("", text.encode())
+        assert (len(found.heads), found.papers[0].key) == (1, None)
+
+    def test_letters_later_than_the_bundle(self, match: Played) -> None:
+        first = bench(match.bundles[0])
+        for raws in match.letters.values():
+            found = {letter.standing for letter in judged(first, *raws)}
+            assert found == {"silent", "agrees", "later"}
+
+    def test_letters_of_another_match_or_server(self, match: Played, whole: Against) -> None:
+        for old, new in ((b"m1", b"m2"), (b"play.example", b"plan.example")):
+            raws = [raw.replace(old, new) for raw in match.letters["ann"] if b"attachment" not in raw]
+            assert worst(whole, *raws) == "silent"
+
+
+def lines(raw: bytes) -> bytes:
+    return raw.replace(b"\r\n", b"\n")
+
+
+def shuffled(raw: bytes) -> bytes:
+    parsed = email.message_from_bytes(raw)
+    headers = parsed.items()
+    for name, _ in headers:
+        del parsed[name]
+    for name, value in reversed(headers):
+        parsed[name] = value
+    parsed["X-Status"] = "RO"
+    return parsed.as_bytes()
+
+
+def encoded(raw: bytes, way: str) -> bytes:
+    """The text in another transfer encoding, as programs save it."""
+    head, text = lines(raw).partition(b"\n\n")[0], text_of(raw).encode()
+    made = base64.encodebytes(text) if way == "base64" else quopri.encodestring(text)
+    kind = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: " + way.encode()
+    return (
+        re.sub(rb"Content-(?:Type|Transfer-Encoding):.*(?:\n[ \t].*)*\n?", b"", head).rstrip()
+        + b"\n"
+        + kind
+        + b"\n\n"
+        + made
+    )
+
+
+def text_of(raw: bytes) -> str:
+    parsed = email.message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(parsed, EmailMessage)
+    return body(parsed)
+
+
+def quoted(raw: bytes, mark: str = "> ") -> bytes:
+    said = "".join(f"{mark}{line}\n" for line in text_of(raw).split("\n"))
+    return f"From: Ann <ann@mail.example>\nSubject: look at this\n\nSee what it wrote:\n\n{said}\nHm.\n".encode()
+
+
+def wrapped(raw: bytes) -> bytes:
+    said = "\n".join("\n".join(textwrap.wrap(line, 70)) for line in text_of(raw).split("\n"))
+    return f"From: Ann <ann@mail.example>\nSubject: look at this\n\n{said}\n".encode()
+
+
+def chopped(raw: bytes) -> bytes:
+    """Each line cut hard at 60 characters, in the midst of numbers, and quoted."""
+    said = "".join(f"> {piece}\n" for line in text_of(raw).split("\n") for piece in textwrap.wrap(line, 60) or [""])
+    return f"From: Ann <ann@mail.example>\nSubject: look at this\n\n{said}\n".encode()
+
+
+def forwarded(raw: bytes) -> bytes:
+    return (
+        b"From: ann@mail.example\nSubject: Fwd\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nsee below\n"
+        b"--b\nContent-Type: message/rfc822\n\n" + raw + b"\n--b--\n"
+    )
+
+
+def as_html(raw: bytes) -> bytes:
+    said = text_of(raw).replace("&", "&amp;").replace("<", "&lt;").replace("  ", "&nbsp; ").replace("\n", "<br>\n")
+    return (
+        f"From: a@b.c\nContent-Type: text/html; charset=utf-8\n\n<html><body><p>{said}</p></body></html>\n".encode()
+    )
+
+
+WAYS: dict[str, Callable[[bytes], bytes]] = {
+    "LF": lines,
+    "headers in another order": shuffled,
+    "base64": lambda raw: encoded(raw, "base64"),
+    "quoted-printable": lambda raw: encoded(raw, "quoted-printable"),
+    "quoted": quoted,
+    "quoted twice": lambda raw: quoted(quoted(raw), ">>"),
+    "wrapped": wrapped,
+    "chopped": chopped,
+    "forwarded as a file": forwarded,
+    "as HTML": as_html,
+}
+
+
+class TestWhatMailboxesDoToLetters:
+    @pytest.mark.parametrize("way", WAYS)
+    def test_heads_survive(self, match: Played, whole: Against, way: str) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        (letter,) = judged(whole, WAYS[way](raw))
+        assert {finding.standing for finding in letter.findings} == {"agrees"}
+        assert letter.findings[0].what == "head of entry 14"
+
+    @pytest.mark.parametrize("way", ["LF", "headers in another order", "forwarded as a file"])
+    def test_attachments_survive(self, match: Played, whole: Against, way: str) -> None:
+        for raw in match.letters["bob"]:
+            before, after = judged(whole, raw, WAYS[way](raw))
+            assert [finding.what for finding in before.findings] == [finding.what for finding in after.findings]
+            assert before.standing == after.standing
+
+    def test_an_attachment_with_other_line_ends(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "Your setup stands, revision 2")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        for part in parsed.iter_attachments():
+            part.set_content(
+                part.get_content().replace("\n", "\r\n").encode(), "text", "plain", filename="opening.txt"
+            )
+        assert [f.what for f in judged(whole, parsed.as_bytes())[0].findings] == ["opening of game 1, seat 1"]
+
+    def test_folders_of_every_kind(self, match: Played, tmp_path: Path) -> None:
+        raws = match.letters["ann"]
+        box, maildir = mailbox.mbox(tmp_path / "box"), mailbox.Maildir(tmp_path / "maildir")
+        (tmp_path / "files").mkdir()
+        for number, raw in enumerate(raws):
+            (tmp_path / "files" / f"{number:03}.eml").write_bytes(raw)
+            box.add(b"From the start\n\nFrom: x\n\nFrom here on\n" if number == 3 else raw)
+            maildir.add(raw)
+        box.close()
+        maildir.add_folder("Archive").add(raws[0])
+        files = list(letters(tmp_path / "files", MOST))
+        assert [raw for _, raw in files] == raws
+        assert len(list(letters(tmp_path / "box", MOST))) == len(raws)
+        assert len(list(letters(tmp_path / "maildir", MOST))) == len(raws) + 1
+        assert len(list(letters(tmp_path, MOST))) == 3 * len(raws) + 1
+        places = [place for place, _ in letters(tmp_path / "box", MOST)]
+        assert places[1] == f"{tmp_path / 'box'}, letter 2"
+
+    def test_the_html_alone(self, match: Played, whole: Against) -> None:
+        """A program that keeps what it shows, and no text beside it."""
+        raw = find(match.letters["ann"], "game 2, turn 2")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        page = parsed.get_body(("html",))
+        assert page is not None
+        alone = EmailMessage(policy=email.policy.SMTP)
+        alone.set_content(page.get_content(), subtype="html")
+        found = kept("", alone.as_bytes())
+        assert (len(found.heads), len(found.papers), found.faults) == (1, 1, ())
+        assert [finding.standing for finding in judged(whole, alone.as_bytes())[0].findings] == ["agrees", "agrees"]
+
+
+class TestBrokenLetters:
+    """A letter that was changed proves nothing, and says so; it accuses nobody."""
+
+    @pytest.mark.parametrize("mark", ["  head      ", "  signature ", "            "])
+    def test_an_altered_digit(self, match: Played, whole: Against, mark: str) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        found = re.search(mark.encode() + rb"[0-9a-f]{64}\n", raw)
+        assert found
+        at = found.start() + len(mark) + 5
+        changed = raw[:at] + (b"0" if raw[at : at + 1] != b"0" else b"1") + raw[at + 1 :]
+        (letter,) = judged(whole, changed)
+        assert letter.standing == "broken"
+        assert any("did not sign it" in finding.found for finding in letter.findings)
+
+    def test_an_altered_key_is_no_other_server(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        at = raw.index(b"  key       ") + 20
+        changed = raw[:at] + (b"0" if raw[at : at + 1] != b"0" else b"1") + raw[at + 1 :]
+        assert worst(whole, changed) == "agrees"  # the bundle's key holds, whatever the letter says of it
+
+    def test_another_entry_number(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        assert worst(whole, raw.replace(b"after entry 14", b"after entry 13")) == "broken"
+
+    def test_cut_off(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "the match is closed")
+        cut = raw[: raw.index(b"  signature") + 40]
+        assert worst(whole, cut) == "broken"
+
+    def test_a_changed_report(self, match: Played, whole: Against) -> None:
+        """The letter names the hash of the file: a file that was changed is not the server's lie."""
+        raw = find(match.letters["ann"], "game 2, turn 2")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        for part in parsed.iter_attachments():
+            content = part.get_content()
+            if isinstance(content, bytes) and b"reports 1" in content:
+                assert b"hit" in content
+                name = part.get_filename()
+                part.set_content(content.replace(b"hit", b"miss"), "application", "json", filename=name)
+        (letter,) = judged(whole, parsed.as_bytes())
+        assert letter.standing == "broken"
+        assert any("it is not the file that the letter names" in finding.found for finding in letter.findings)
+
+    def test_a_damaged_bundle(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "game 1, the end")
+        at = raw.index(b"UEsDB") + 4000
+        changed = raw[:at] + b"AAAA" + raw[at + 4 :]
+        assert worst(whole, changed) == "broken"
+
+
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+
+
+def another_salt(content: bytes) -> bytes:
+    """The same match with another salt in its last reports: no player's letter cites what comes after."""
+    found = bundle.read(content)
+    path = "reports/game-2-turn-3.json"
+    old = found.papers[path]
+    new = re.sub(rb'"salt":"[0-9a-f]{64}"', b'"salt":"' + b"77" * 32 + b'"', old)
+    entries = list(found.entries)
+    at = next(at for at, entry in enumerate(entries) if entry.body.get("reports") == digest(old))
+    entries[at] = replace(entries[at], body={**entries[at].body, "reports": digest(new)})
+    for later in range(at + 1, len(entries)):
+        entries[later] = replace(entries[later], prev=entries[later - 1].head)
+    signatures = [SERVER_KEY.sign(statement("play.example", "m1", entry.seq, entry.head)) for entry in entries]
+    return bundle.write(Bundle(entries, signatures, {**found.papers, path: new}))
+
+
+REWRITTEN = ["another salt", "other turns", "other salts and commitments", "dropped orders"]
+
+
+@pytest.fixture(scope="module")
+def rewritten(match: Played, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Other bundles of the same match, each whole in itself, signed with the key of the same server."""
+    folder = tmp_path_factory.mktemp("rewritten")
+    made = [
+        another_salt(match.bundles[1]),
+        played(folder / "turns", second="Bz5").bundles[1],
+        played(folder / "salts", "other").bundles[1],
+        played(folder / "dropped", dropped=True, first="final\nYx1").bundles[1],
+    ]
+    return dict(zip(REWRITTEN, made, strict=True))
+
+
+class TestAServerThatRewritesHistory:
+    """A test double with the server's own key: its second bundle holds in itself, and letters convict it."""
+
+    @pytest.mark.parametrize("name", ["ann", "bob"])
+    @pytest.mark.parametrize("how", REWRITTEN)
+    def test_it_is_caught_with_the_letters_of_either(
+        self, rewritten: dict[str, bytes], match: Played, how: str, name: str
+    ) -> None:
+        assert rewritten[how] != match.bundles[1]
+        found = judged(bench(rewritten[how]), *match.letters[name])
+        convicting = [letter for letter in found if letter.standing == "two stories"]
+        assert convicting
+        sentences = [f.found for letter in convicting for f in letter.findings if f.standing == "two stories"]
+        assert any("play.example signed two different entries" in sentence for sentence in sentences)
+        assert all(letter.kept.message_id and letter.kept.subject for letter in convicting)
+
+    def test_the_honest_bundle_is_not_accused(self, match: Played) -> None:
+        against = bench(match.bundles[1])
+        for raws in match.letters.values():
+            assert worst(against, *raws) == "agrees"
+
+    @pytest.mark.parametrize("how", REWRITTEN)
+    def test_one_letter_is_enough(self, rewritten: dict[str, bytes], match: Played, how: str) -> None:
+        assert worst(bench(rewritten[how]), find(match.letters["bob"], "the match is closed")) == "two stories"
+
+    def test_orders_that_were_dropped(self, match: Played, tmp_path: Path) -> None:
+        """Ann's second orders were received, receipted, and not played: her receipt is signed."""
+        rewritten = played(tmp_path / "store", dropped=True, first="final\nYx1").bundles[1]
+        raw = find(match.letters["ann"], "Your orders for turn 1 stand, revision 2")
+        (letter,) = judged(bench(rewritten), raw)
+        assert [(f.standing, f.seq) for f in letter.findings] == [("two stories", 3)]
+        assert "neither played, replaced nor withdrawn: entry 3 was made with rev 1" in letter.findings[0].found
+
+    def test_a_match_cut_short(self, match: Played, tmp_path: Path) -> None:
+        """By its bundle Bob resigned in the first game; the letters know of a second one."""
+        referee = Referee(tmp_path)
+        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
+        referee.send(bob, "resign m1 match\n")
+        referee.send(ann, "transcript m1\n", sign=False)
+        short = bench(attachment(ann.last, ".zip"))
+        referee.close()
+        (letter,) = judged(short, find(match.letters["bob"], "the match is closed"))
+        assert letter.standing == "two stories"
+        assert "after which nothing follows" in letter.findings[0].found
+
+    def test_two_letters_against_one_another(self, match: Played, tmp_path: Path) -> None:
+        """Both are later than the bundle, and speak against each other."""
+        other = played(tmp_path / "store", "other")
+        early = bench(match.bundles[0])
+        one, two = (
+            find(match.letters["ann"], "the match is closed"),
+            find(other.letters["ann"], "the match is closed"),
+        )
+        found = judged(early, one, two)
+        assert [letter.standing for letter in found] == ["later", "two stories"]
+        assert "in another letter" in found[1].findings[0].found
+
+    def test_another_servers_key(self, match: Played, whole: Against) -> None:
+        """Whoever made the bundle or the letter has not the server's key: which of them, others must say."""
+        raw = find(match.letters["ann"], "the match is closed")
+        other = Ed25519PrivateKey.from_private_bytes(b"x" * 32)
+        head = kept("", raw).heads[0]
+        forged = other.sign(statement(head.server, head.match, head.seq, head.head)).hex()
+        old = head.signature.encode()
+        changed = raw.replace(old[:64], forged.encode()[:64]).replace(old[64:], forged.encode()[64:])
+        assert worst(whole, changed) == "broken"
+        assert head.key
+        mine = other.public_key().public_bytes_raw().hex().encode()
+        (letter,) = judged(whole, changed.replace(head.key.encode(), mine))
+        assert letter.standing == "contradicts"
+        assert "signed with another key" in letter.findings[0].found
+
+
+class TestWhatTheServerDidNotSign:
+    """It convinces whoever got the letter, and the answer says that it convinces nobody else."""
+
+    def test_commitments(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "game 1 begins")
+        at = raw.index(b"bob:") + 20
+        changed = raw[:at] + (b"0" if raw[at : at + 1] != b"0" else b"1") + raw[at + 1 :]
+        (letter,) = judged(whole, changed)
+        assert letter.standing == "contradicts"
+        assert "tells other commitments than entry 2" in str(letter.findings)
+        assert "convinces whoever got the letter" in str(letter.findings)
+
+    def test_a_signature_of_a_head_is_none_of_a_paper(self, match: Played, whole: Against) -> None:
+        head = kept("", find(match.letters["ann"], "the match is closed")).heads[0]
+        text = f"Paper of m1, signed by play.example:\n  sha256    {head.head}\n  signature {head.signature}\n"
+        assert worst(whole, f"From: pbem@play.example\n\n{text}".encode()) == "broken"
+
+    def test_the_head_that_a_form_cites(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "game 2, turn 1")
+        at = raw.index(b"\nprev ") + 20
+        changed = raw[:at] + (b"0" if raw[at : at + 1] != b"0" else b"1") + raw[at + 1 :]
+        assert worst(whole, changed) == "contradicts"
+        assert worst(whole, quoted(changed)) == "agrees"  # a quotation is its writer's word
+
+    def test_a_position(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "game 2, turn 1")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        for part in parsed.iter_attachments():
+            content = part.get_content()
+            if isinstance(content, bytes) and b"position 1" in content:
+                assert b'"destroyed":["Rv1"]' in content
+                name = part.get_filename()
+                changed = content.replace(b'"destroyed":["Rv1"]', b'"destroyed":["Rv2"]')
+                part.set_content(changed, "application", "json", filename=name)
+        (letter,) = judged(whole, parsed.as_bytes())
+        assert letter.standing == "contradicts"
+        assert "shows another position" in str(letter.findings)
+
+
+class TestReceipts:
+    def test_withdrawn_orders_agree(self, tmp_path: Path) -> None:
+        referee = Referee(tmp_path)
+        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.send(ann, "clear m1\n")
+        referee.send(ann, ann.filled("orders", "final\nRv2", rev=3))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        referee.send(ann, ann.filled("orders", "Rv3"))
+        referee.send(bob, "resign m1 match\n")
+        referee.send(ann, "transcript m1\n", sign=False)
+        against = bench(attachment(ann.last, ".zip"))
+        raws = [one.as_bytes() for one in ann.letters]
+        referee.close()
+        assert worst(against, *raws) == "agrees"
+        found = [f.found for letter in judged(against, *raws) for f in letter.findings if "receipt" in f.what]
+        assert found == ["replaced by rev 3", "", "it ended before with entry 5"]
+
+    def test_a_running_game_shows_little_of_the_other(self, tmp_path: Path) -> None:
+        referee = Referee(tmp_path)
+        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
+        referee.send(ann, ann.filled("orders", "Rv2"))
+        referee.send(ann, ann.filled("orders", "final\nRv1", rev=2))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        for person, wanted in ((bob, "open"), (ann, "agrees")):
+            referee.send(person, "transcript m1\n", sign=False)
+            against = bench(attachment(person.last, ".zip"))
+            assert worst(against, *[one.as_bytes() for one in ann.letters]) == wanted
+        referee.close()

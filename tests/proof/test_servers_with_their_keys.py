@@ -1,0 +1,376 @@
+"""A server that cheats with its own key: which lies the bundle shows, and which the letters that players kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from forgers import fails, holds, index, renamed, signed_again, with_entry, with_papers
+from referee import Mailbox, Referee, attachment, body, whole_sentence
+
+from pbem.match.papers import Receipt
+from pbem.match.terms import Terms
+from pbem.match.traces import Trace
+from pbem.match.transcript import digest
+from pbem.proof import bundle
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved, verify
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    from pbem.proof.bundle import Bundle
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Referee:
+    return Referee(tmp_path)
+
+
+def proof(referee: Referee, person: Mailbox) -> Bundle:
+    referee.send(person, "transcript m1\n", sign=False)
+    content = attachment(person.last, ".zip")
+    del person.letters[-1]
+    return bundle.read(content)
+
+
+def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
+    """How kept letters stand to a bundle that holds: what was found that does not agree."""
+    proved = Proved()
+    checks = list(verify(bundle.write(found), Letters, None, proved))
+    assert all(check.holds for check in checks), checks[-1]
+    assert proved.bundle is not None
+    assert proved.match is not None
+    against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    findings = [one for letter in letters for one in against.judge(kept("", letter.as_bytes())).findings]
+    return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
+
+
+def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
+    referee.send(person, text, follow=False)
+    whole = whole_sentence(person.text)
+    assert whole is not None, person.text
+    return whole
+
+
+class TestReplayedSentences:
+    def test_a_draw_of_an_earlier_game_is_refused_by_the_desk(self, referee: Referee) -> None:
+        ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 3", SETUPS)
+        offer = sentence_of(referee, ann, "draw m1 offer\n")
+        referee.send(ann, offer)
+        referee.send(bob, "draw m1 accept\n")
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        referee.send(bob, bob.filled("setup", SETUPS[1]))
+        for text in (offer, f"Hello\n{offer}", offer.replace("draw m1", "draw  m1")):
+            referee.send(ann, text)
+            assert "Refused" in ann.text or "not obeyed twice" in ann.text
+        assert not referee.match().offers
+
+    def test_and_by_the_verifier(self, referee: Referee) -> None:
+        """The letter of game 1, put into game 2 by the server: its head is another game's."""
+        ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 3", SETUPS)
+        for number in (1, 2):
+            referee.send(ann, "draw m1 offer\n")
+            referee.send(bob, "draw m1 accept\n")
+            if number == 1:
+                referee.send(ann, ann.filled("setup", SETUPS[0]))
+                referee.send(bob, bob.filled("setup", SETUPS[1]))
+        found = proof(referee, bob)
+        holds(found)
+        first, second = (entry for entry in found.entries if entry.type == "draw" and entry.body["word"] == "offer")
+        old = found.papers[f"letters/draw-{first.seq}-seat-1.eml"]
+        path = f"letters/draw-{second.seq}-seat-1.eml"
+        forged = with_entry(found, second.seq - 1, lambda body: body.update(mail=digest(old)))
+        forged = signed_again(with_papers(forged, {path: old}), second.seq - 1)
+        fails(forged, f"entry {second.seq}", path)
+
+    def test_one_sentence_has_its_effect_once(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        gift = sentence_of(referee, ann, "extend m1 3d\n")
+        for text in (gift, f"Hello\n{gift}", f"{gift}\n\n"):
+            referee.send(ann, text)
+        assert sum(entry.type == "extended" for entry in proof(referee, bob).entries) == 1
+
+    @pytest.mark.parametrize(
+        "text",
+        ["draw m1 offer", "annul m1 offer", "resign m1 game 1", "resign m1 match", "extend m1 3d", "clear m1"],
+    )
+    def test_a_sentence_without_its_place_changes_nothing(self, referee: Referee, text: str) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        whole = sentence_of(referee, ann, f"{text}\n")
+        before, told = referee.match(), len(bob.letters)
+        lines = whole.split("\n")
+        for left_out in ("server", "player", "turn", "prev", "rev"):
+            part = "\n".join(line for line in lines if not line.startswith(f"{left_out} "))
+            referee.send(ann, part, follow=False)
+            assert whole_sentence(ann.text) is not None, (left_out, ann.text)
+            wrong = "\n".join(f"{left_out} 99999" if line.startswith(f"{left_out} ") else line for line in lines)
+            if left_out != "rev":
+                referee.send(ann, wrong, follow=False)
+                assert "Refused" in ann.text, left_out
+        assert referee.match() == before
+        assert len(bob.letters) == told
+
+
+class TestOtherTerms:
+    def test_other_terms_than_were_agreed(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        found = proof(referee, bob)
+        holds(found)
+
+        def change(body: dict[str, Any]) -> None:
+            body["terms"]["grace"] = 0
+            body["rules"] = Terms.read(body["terms"]).hash(body["server"], body["match"])
+
+        forged = signed_again(with_entry(found, 0, change))
+        fails(forged, "entry 1", "letters/agreed-seat-")
+        referee.send(ann, "resign m1 match\n")
+
+    def test_the_proposal_and_each_acceptance_are_in_the_bundle(self, referee: Referee) -> None:
+        _, bob = referee.begun(SMALL, SETUPS)
+        found = proof(referee, bob)
+        for seat, words in ((1, b"new spaceships with bob"), (2, b"accept m1")):
+            path = f"letters/agreed-seat-{seat}.eml"
+            assert words in found.papers[path]
+            without = {name: paper for name, paper in found.papers.items() if name != path}
+            fails(replace(found, papers=without), path, "is missing")
+            fails(with_papers(found, {path: found.papers["letters/agreed-seat-1.eml"] + b"x"}), path)
+
+    def test_kept_letters_tell_the_terms_from_the_first_on(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        proposal = bob.find("proposes a match")
+        told = kept("", proposal.as_bytes())
+        assert told.terms == (("m1", referee.match().rules_hash),)
+        assert [paper.sha256 for paper in told.papers] == [referee.match().rules_hash]
+        assert any(kept("", letter.as_bytes()).terms for letter in ann.letters[:4])
+        other = proposal.as_bytes().replace(referee.match().rules_hash.encode(), b"ab" * 32)
+        found = proof(referee, bob)
+        proved = Proved()
+        list(verify(bundle.write(found), Letters, None, proved))
+        assert proved.bundle is not None
+        assert proved.match is not None
+        against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+        assert "contradicts" in {finding.standing for finding in against.judge(kept("", other)).findings}
+
+    def test_who_has_other_keys_by_then_is_asked_again(self, referee: Referee) -> None:
+        ann, bob, cy = (referee.registered(name) for name in ("ann", "bob", "cy"))
+        referee.send(ann, "new shoot-em-up with bob cy\nserver play.example\nplayer ann\nend\n")
+        accept = f"accept m1 {referee.match().rules_hash}\n"
+        referee.send(bob, accept)
+        with referee.database.transaction():
+            referee.database.execute("UPDATE keys SET fingerprint = 'SHA256:other' WHERE player = 'bob'")
+        referee.open_desk()
+        before = len(bob.letters)
+        referee.send(cy, accept)
+        assert "We wait for the others." in cy.text
+        assert referee.match().phase == "proposed"
+        assert "proposes a match" in str(bob.letters[before]["Subject"])
+
+
+def trace_of(found: Bundle, game: int, turn: int, without: str) -> dict[str, bytes]:
+    path = f"traces/game-{game}-turn-{turn}.txt"
+    trace = Trace.read(found.papers[path].decode())
+    named = {name: value for name, value in trace.named.items() if without not in name}
+    assert named != trace.named
+    return {path: replace(trace, named=named).text().encode()}
+
+
+class TestNoOrderDisappears:
+    def played(self, referee: Referee) -> tuple[Mailbox, Mailbox, Bundle]:
+        """Ann orders, withdraws, and orders otherwise in the turn that ends the game."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        for cell in ("Rv1", "Rv3"):
+            referee.turn((ann, cell), (bob, ""))
+        referee.send(ann, ann.filled("orders", "Rv5"))
+        referee.send(ann, "clear m1\n")
+        referee.send(ann, ann.filled("orders", "final\nBz5", rev=3))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        return ann, bob, proof(referee, bob)
+
+    def test_what_was_withdrawn_stands_in_the_bundle_and_nobody_is_accused(self, referee: Referee) -> None:
+        ann, bob, found = self.played(referee)
+        holds(found)
+        path = "withdrawals/game-1-turn-3-withdrawn-seat-1-rev-2.txt"
+        assert path in found.papers
+        assert standings(found, *ann.letters, *bob.letters) == {}
+        without = {name: paper for name, paper in found.papers.items() if name != path}
+        fails(replace(found, papers=without), path, "is missing")
+
+    def test_a_withdrawal_that_is_left_out_convicts(self, referee: Referee) -> None:
+        ann, _, found = self.played(referee)
+        trace = trace_of(found, 1, 3, "withdrawn")
+        (path,) = trace
+        papers = {name: paper for name, paper in found.papers.items() if "withdrawn" not in name} | trace
+        old = digest(found.papers[path])
+        at = index(found, "turn", 1, 3)
+        forged = with_entry(replace(found, papers=papers), at, lambda b: renamed(b, old, digest(papers[path])))
+        lies = standings(signed_again(forged, at), *ann.letters)
+        assert "two stories" in lies.values()
+        assert any("left no trace" in lie for lie in lies)
+
+    def test_withdrawn_orders_that_were_played(self, referee: Referee) -> None:
+        """The server plays rev 1, which rev 2 had withdrawn: in the bundle, or without the withdrawal in it."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        for cell in ("Rv1", "Rv3"):
+            referee.turn((ann, cell), (bob, ""))
+        referee.send(ann, ann.filled("orders", "final\nBz5"))
+        snapshot = referee.folder / "before.sqlite"
+        referee.database.execute("VACUUM INTO ?", (str(snapshot),))
+        referee.send(ann, "clear m1\n")
+        withdrawal = ann.last
+        assert "Withdrawn:" in body(withdrawal)
+        liar = restored(referee, snapshot)
+        liar.send(bob, bob.filled("orders", "final\n"))
+        found = proof(liar, bob)
+        lies = standings(found, withdrawal)
+        assert any(standing == "two stories" and "left no trace" in lie for lie, standing in lies.items()), lies
+
+    def test_dropped_orders_convict(self, referee: Referee) -> None:
+        """Ann's orders were acknowledged; then her time goes by as if they had never come."""
+        ann, bob = referee.begun(f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d", SETUPS)
+        referee.send(bob, bob.filled("orders", "final\n"))
+        snapshot = referee.folder / "before.sqlite"
+        referee.database.execute("VACUUM INTO ?", (str(snapshot),))
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        receipt = ann.last
+        assert "stand, revision 1" in body(receipt)
+        liar = restored(referee, snapshot)
+        liar.wait(9 * DAY)
+        liar.send(bob, "resign m1 match\n")
+        found = proof(liar, bob)
+        lies = standings(found, receipt)
+        assert any(standing == "two stories" and "missed" in lie for lie, standing in lies.items()), lies
+
+    def test_orders_in_advance_that_are_not_legal_leave_a_trace(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(ann, ann.filled("orders", "mRv1 Rv5").replace("turn 1", "turn 2", 1))
+        assert "Stored" in ann.text
+        referee.turn((ann, "mRv1 Rv5"), (bob, ""))
+        assert "not used" in ann.text
+        referee.turn((ann, ""), (bob, ""))
+        referee.send(bob, "resign m1 match\n")
+        found = proof(referee, bob)
+        holds(found)
+        assert "receipts/game-1-turn-2-unused-seat-1-rev-1.txt" in found.papers
+        assert standings(found, *ann.letters, *bob.letters) == {}
+
+
+def restored(referee: Referee, snapshot: Path) -> Referee:
+    """The same server with its keys, from the time of this copy of its store."""
+    folder = referee.folder / "again"
+    folder.mkdir()
+    (folder / "store.sqlite").write_bytes(snapshot.read_bytes())
+    liar = Referee(folder, seed="liar")
+    liar.people, liar.now = referee.people, referee.now
+    return liar
+
+
+class TestReceipts:
+    def test_a_receipt_says_when_the_letter_came(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        raw = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
+        referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), raw, referee.now)
+        came = referee.now
+        referee.now += timedelta(hours=5)
+        referee.alive()
+        referee.work()
+        receipt = Receipt.read(attachment(ann.last, ".txt").decode())
+        assert receipt.received == came.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def test_what_came_in_time_is_no_miss_however_long_the_desk_took(self, referee: Referee) -> None:
+        ann, bob = referee.begun(f"{SMALL}\nmiss: forfeit\npace: 2d\ngrace: 1d", SETUPS)
+        referee.send(bob, bob.filled("orders", "final\n"))
+        raw = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv1")))
+        referee.wait(3 * DAY - timedelta(minutes=30))
+        referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), raw, referee.now)
+        for _ in range(40):  # the clock is looked at again and again, and the letter is not handled yet
+            referee.now += timedelta(minutes=1)
+            referee.alive()
+            referee.desk.tick(referee.now)
+        assert not referee.match().missed
+        referee.work()
+        assert (referee.match().phase, referee.match().turn) == ("playing", 2)
+        holds(proof(referee, bob))
+
+    def test_a_letter_dated_far_from_its_receipt_is_refused(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        text = referee.signed(ann, ann.filled("orders", "Rv1"))
+        for date, fine in (
+            ("Sun, 01 Mar 2026 11:00:00 +0000", True),
+            ("Fri, 06 Mar 2026 12:00:00 +0000", False),
+            ("Tue, 03 Feb 2026 12:00:00 +0000", False),
+            ("Wed, 99 Foo 2026", True),
+        ):
+            referee.deliver(referee.raw(ann, text, headers=f"Date: {date}\n"), ann.address)
+            assert ("the date of your letter cannot be right" in " ".join(ann.text.split())) != fine, date
+
+
+class TestBodies:
+    def test_no_body_has_more_or_less_than_its_type_says(self, referee: Referee) -> None:
+        ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 2", SETUPS)
+        referee.send(ann, "extend m1 3d\n")
+        referee.send(ann, "draw m1 offer\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(bob, "vacation 2026-03-20 to 2026-03-22\n")
+        referee.send(bob, "resign m1 match\n")
+        found = proof(referee, bob)
+        holds(found)
+        for at, entry in enumerate(found.entries):
+            needed = {"commitments", "game"} if entry.type == "commitments" else set()  # else it is not to be written
+            for key in entry.body.keys() - needed:
+                fails(signed_again(with_entry(found, at, lambda body, key=key: body.pop(key))), f"entry {at + 1}")
+                change = with_entry(found, at, lambda body, key=key: body.update({key: []}))
+                if change.entries[at].body != entry.body:
+                    fails(signed_again(change), f"entry {at + 1}")
+            more = with_entry(found, at, lambda body: body.update(remark="nothing"))
+            fails(signed_again(more), f"entry {at + 1}", "form")
+
+    def test_time_never_runs_backwards(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(bob, "resign m1 match\n")
+        found = proof(referee, ann)
+        for time in ("2026-02-28T12:00:00Z", "2026-03-01 12:00:00", "x"):
+            entries = [*found.entries[:-1], replace(found.entries[-1], time=time)]
+            forged = signed_again(replace(found, entries=tuple(entries)), len(entries) - 1)
+            fails(forged, f"entry {len(entries)}", "time")
+
+    def test_an_order_and_its_own_clear_in_one_letter_are_refused(self, referee: Referee) -> None:
+        ann, _ = referee.begun(SMALL, SETUPS)
+        orders = ann.filled("orders", "Rv1")
+        clear = orders.replace("orders m1 turn 1", "clear m1 turn 1").replace("rev 1", "rev 2").replace("Rv1\n", "")
+        referee.send(ann, orders + clear)
+        said = " ".join(ann.text.split())
+        assert "this letter withdraws what it brings" in said
+        assert "this letter brings what it withdraws" in said
+        assert not referee.match().orders
+
+
+def test_press_that_quotes_the_server_accuses_nobody(referee: Referee) -> None:
+    """Press may hold anything: heads of other matches, broken ones, commitments, terms."""
+    ann, bob = referee.begun(SMALL, SETUPS)
+    lines = body(bob.find("game 1 begins")).split("\n")
+    at = next(number for number, line in enumerate(lines) if line.startswith("Transcript of"))
+    head = "\n".join(lines[at : at + 5])
+    lies = (
+        head.replace("entry 2", "entry 7"),
+        head[: len(head) // 2],
+        f"The commitments to them:\n\n  ann:\n  {'ab' * 32}\n  bob:\n  {'cd' * 32}\n",
+        f"  match     m1\n  hash      {'ab' * 32}\n",
+        f"orders m1x\nsetup  m1 game 1\nserver play.example\nplayer bob\nprev {'ab' * 32}\n",
+    )
+    for lie in lies:
+        referee.send(ann, f"press m1 public\nserver play.example\nplayer ann\n{lie}\nend\n")
+    referee.send(bob, "resign m1 match\n")
+    assert sum("writes to you" in str(letter["Subject"]) for letter in bob.letters) >= 4
+    assert standings(proof(referee, bob), *ann.letters, *bob.letters) == {}

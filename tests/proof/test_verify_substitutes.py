@@ -1,0 +1,212 @@
+"""The proof of a seat that changed hands: a server that puts in somebody without the consent of all is found out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from forgers import fails, holds, signed_again, with_papers
+from referee import Referee, attachment, body, form_in
+
+from pbem.identity import parse_key, ssh
+from pbem.match.transcript import Entry, digest
+from pbem.proof import bundle
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from referee import Mailbox
+
+    from pbem.proof.bundle import Bundle
+
+DAY = timedelta(days=1)
+SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
+
+
+@pytest.fixture(scope="module")
+def referee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Referee]:
+    """Bob missed turn 2, Ann and Carl agreed, and the match was resigned; Dora looks on."""
+    referee = Referee(tmp_path_factory.mktemp("proof"))
+    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    referee.turn((ann, ""), (bob, ""))
+    for name in ("carl", "dora"):
+        referee.registered(name)
+    referee.send(ann, ann.filled("orders", "final"))
+    referee.wait(11 * DAY)
+    referee.send(ann, "substitute m1 carl for bob\n")
+    carl = person(referee, "carl")
+    referee.send(carl, form_in(carl.text, "substitute"))
+    referee.turn((carl, ""))
+    referee.send(carl, "resign m1 match\n")
+    yield referee
+    referee.close()
+
+
+@pytest.fixture(scope="module")
+def proof(referee: Referee) -> Bundle:
+    return bundle.read(attachment(person(referee, "ann").find("the end"), ".zip"))
+
+
+def person(referee: Referee, name: str) -> Mailbox:
+    return referee.people[f"{name}@mail.example"]
+
+
+def at(found: Bundle, kind: str, number: int = 0) -> int:
+    return [place for place, entry in enumerate(found.entries) if entry.type == kind][number]
+
+
+def changed(found: Bundle, kind: str, number: int = 0, **body: Any) -> Bundle:
+    """The bundle with another body of this entry, as a server would make it that rewrites the past."""
+    place = at(found, kind, number)
+    entries = list(found.entries)
+    entries[place] = replace(entries[place], body={**entries[place].body, **body})
+    return signed_again(replace(found, entries=tuple(entries)))
+
+
+def without(found: Bundle, place: int) -> Bundle:
+    """The same without an entry: letters keep the numbers that they are named by, as long as none follows."""
+    entries = (*found.entries[:place], *found.entries[place + 1 :])
+    return signed_again(replace(found, entries=entries))
+
+
+def until(found: Bundle, *, entries: tuple[Entry, ...]) -> Bundle:
+    """A match that goes on after these entries, with none of the papers that were filed later."""
+    return signed_again(replace(found, entries=entries))
+
+
+def letter_by(referee: Referee, who: str, text: str) -> bytes:
+    return referee.raw(person(referee, who), referee.signed(person(referee, who), text))
+
+
+def test_what_happened_holds(proof: Bundle) -> None:
+    kinds = [entry.type for entry in proof.entries]
+    assert kinds == [
+        *("agreed", "commitments", "turn", "missed", "substitute", "substituted", "turn"),
+        *("resigned", "ended", "revealed", "closed"),
+    ]
+    assert any("carl takes seat 2, as all agreed" in check.found for check in holds(proof))
+    holds(signed_again(proof))
+
+
+def test_without_the_opponents_word(proof: Bundle) -> None:
+    letters = {"letters/substituted-5-seat-2.eml": proof.papers["letters/substituted-6-seat-2.eml"]}
+    fails(without(with_papers(proof, letters), at(proof, "substitute")), "carl was not asked to take this seat")
+
+
+def test_of_somebody_who_was_not_gone(proof: Bundle) -> None:
+    """The miss left out: letters have other numbers then, but the word for a player who plays on is refused first."""
+    place = at(proof, "missed")
+    papers = {
+        path.replace("substitute-5", "substitute-4").replace("substituted-6", "substituted-5"): paper
+        for path, paper in proof.papers.items()
+    }
+    fails(without(replace(proof, papers=papers), place), "bob plays on")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        ("substitute", {"name": "dora"}, "holds no `substitute dora for bob` for this place"),
+        ("substitute", {"for": 1}, "holds no `substitute carl for ann` for this place"),
+        ("substitute", {"seat": 2}, "is missing"),
+        ("substitute", {"for": 7}, "no seat of this match"),
+        ("substitute", {"mail": "0" * 64}, "is not the letter that the transcript names"),
+        ("substituted", {"seat": 1}, "is missing"),
+        ("substituted", {"mail": "0" * 64}, "is not the letter that the transcript names"),
+    ],
+)
+def test_another_body(proof: Bundle, kind: str, body: dict[str, Any], said: str) -> None:
+    fails(changed(proof, kind, **body), said)
+
+
+def test_another_newcomer_than_was_agreed(proof: Bundle, referee: Referee) -> None:
+    """A letter that Dora really signed, and an entry that lists her keys: nobody agreed to her."""
+    carl = proof.entries[at(proof, "substituted")]
+    form = form_in(body(person(referee, "carl").find("will you")), "substitute")
+    raw = letter_by(referee, "dora", form.replace("carl", "dora"))
+    public = ssh.public(person(referee, "dora").key)
+    key = {**carl.body["player"]["keys"][0], "public": public, "fingerprint": parse_key(public).fingerprint}
+    forged = changed(
+        with_papers(proof, {"letters/substituted-6-seat-2.eml": raw}),
+        "substituted",
+        player={"name": "dora", "keys": [key]},
+        mail=digest(raw),
+    )
+    fails(forged, "dora was not asked to take this seat")
+
+
+def test_a_newcomer_who_never_said_so(proof: Bundle, referee: Referee) -> None:
+    """Carl's keys are exchanged for the server's own: Carl's letter is not signed with them."""
+    carl = proof.entries[at(proof, "substituted")]
+    public = ssh.public(person(referee, "dora").key)
+    key = {**carl.body["player"]["keys"][0], "public": public, "fingerprint": parse_key(public).fingerprint}
+    fails(changed(proof, "substituted", player={"name": "carl", "keys": [key]}), "signature of carl does not hold")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("prev ", "prev 0"), ("server play", "server other"), ("player ann\n", ""), ("prev ", "# prev ")],
+)
+def test_a_word_from_another_moment(proof: Bundle, referee: Referee, change: tuple[str, str]) -> None:
+    """Ann's true signature, under words that were not for this moment of this match."""
+    sent = form_in(proof.papers["letters/substitute-5-seat-1.eml"].decode().replace("\r\n", "\n"), "substitute")
+    raw = letter_by(referee, "ann", sent.replace(*change))
+    forged = changed(with_papers(proof, {"letters/substitute-5-seat-1.eml": raw}), "substitute", mail=digest(raw))
+    fails(forged, "holds no `substitute carl for bob` for this place")
+
+
+def test_letters_of_bob_after_he_lost_the_seat(proof: Bundle, referee: Referee) -> None:
+    """From the entry on the newcomer's keys count, and Bob's no longer."""
+    path = "letters/game-1-turn-2-seat-2.eml"
+    form = person(referee, "carl").filled("orders", "final")
+    assert "player carl\n" in form
+    raw = letter_by(referee, "bob", form)
+    receipt = proof.papers["receipts/game-1-turn-2-seat-2.txt"].decode()
+    receipt = receipt.replace(digest(proof.papers[path]), digest(raw))
+    papers = with_papers(proof, {path: raw, "receipts/game-1-turn-2-seat-2.txt": receipt.encode()})
+    turn = proof.entries[at(proof, "turn", 1)]
+    forged = changed(papers, "turn", 1, orders={**turn.body["orders"], "2": digest(receipt.encode())})
+    fails(forged, "the signature of carl does not hold")
+
+
+def test_a_hidden_substitution_is_told_by_kept_letters(proof: Bundle, referee: Referee) -> None:
+    """A bundle that leaves it out stands against the letters that everybody has."""
+    shorter = until(proof, entries=proof.entries[:4])
+    kinds = ("game-1-turn-1", "letters/agreed-seat", "traces/game-1-setup")
+    papers = {path: paper for path, paper in shorter.papers.items() if any(kind in path for kind in kinds)}
+    state = Proved()
+    checks = list(verify(bundle.write(replace(shorter, papers=papers)), Letters, proved=state))
+    assert all(check.holds for check in checks), checks[-1]
+    assert state.bundle
+    assert state.match
+    other = signed_again(
+        replace(proof, entries=(*proof.entries[:4], replace(proof.entries[4], time="2026-03-13T00:00:00Z")))
+    )
+    state.bundle = other
+    against = Against(other, state.match, state.told)
+    letters = [kept(str(letter["Subject"]), letter.as_bytes()) for letter in person(referee, "bob").letters]
+    assert "two stories" in {against.judge(letter).standing for letter in letters}
+
+
+def test_a_running_match_can_be_checked_too(tmp_path_factory: pytest.TempPathFactory) -> None:
+    referee = Referee(tmp_path_factory.mktemp("running"))
+    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    referee.registered("carl")
+    for who in (bob, ann):
+        referee.send(who, "substitute m1 carl for bob\n")
+    carl = person(referee, "carl")
+    referee.send(carl, form_in(carl.text, "substitute"))
+    for who in (ann, carl):
+        referee.send(who, "transcript m1\n", sign=False)
+        found = bundle.read(attachment(who.last, ".zip"))
+        holds(found)
+        papers = {path: paper + b"!" if "substitut" in path else paper for path, paper in found.papers.items()}
+        assert papers != found.papers
+        fails(replace(found, papers=papers), "is not what the transcript names")
+    referee.close()
