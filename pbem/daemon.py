@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pbem.config import Config, Limits, Log
+    from pbem.desk.admission import Admission
     from pbem.mail.delivery import Transport
     from pbem.mail.lookup import Resolve
     from pbem.reader import Reader
@@ -61,7 +62,8 @@ TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had tr
 LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
-TOO_MANY_TODAY = "450 4.7.1 too many letters from this sender, come again tomorrow"
+TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
+IN_DOUBT = 16  # letters beyond that limit that may wait to be looked at; the others come again
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -115,6 +117,13 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
 
+def open_admission(config: Config, database: Database, reader: Callable[[Limits], Reader]) -> Admission:
+    """Who looks at letters beyond a network's limit, on a connection of its own."""
+    from pbem.desk.admission import Admission  # noqa: PLC0415 - as above
+
+    return Admission(config, database, reader)
+
+
 def open_composer(config: Config, generation: int) -> Composer:
     """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
     dkim = config.dkim
@@ -161,6 +170,8 @@ class Daemon:
         self._letters = asyncio.Event()
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
+        self._admission_thread = ThreadPoolExecutor(1, "admission")
+        self._in_doubt = 0
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -196,9 +207,12 @@ class Daemon:
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
         self._desk_base = desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
+        door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        self._admission = stack.enter_context(closing(open_admission(config, door_base, self._open_reader)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
+        stack.callback(self._admission_thread.shutdown)
         composer = open_composer(config, Generation(desk_base).number)
         desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader, self._points)
         deliverer = Deliverer(
@@ -329,11 +343,16 @@ class Daemon:
 
     def _intake(self) -> Intake:
         config = self._config
-        keep: Together[tuple[Envelope, bytes], None] = Together(self._keep, TOGETHER, lambda: bool(intake.writing))
+        keep: Together[tuple[Envelope, bytes], bool] = Together(self._keep, TOGETHER, lambda: bool(intake.writing))
+
+        async def accept(envelope: Envelope, raw: bytes) -> None:
+            if not await keep((envelope, raw)):
+                await self._keep_beyond_limit(envelope, raw)
+
         intake = Intake(
             config.server,
             config.mail_address,
-            lambda envelope, raw: keep((envelope, raw)),
+            accept,
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self._random(6).hex(),
@@ -341,8 +360,8 @@ class Daemon:
         )
         return intake
 
-    async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[Exception | None]:
-        """Store letters that arrived together; what is to be said of each."""
+    async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
+        """Store letters that arrived together; which of them, as some may be too many from their network today."""
         a_day = self._config.limits.letters_per_day
         began = time.monotonic()
         try:
@@ -354,7 +373,24 @@ class Daemon:
             rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
         self._quick = time.monotonic() - began < QUICK
         self.wake()
-        return [Refusal(TOO_MANY_TODAY) if row is None else None for row in rows]
+        return [row is not None for row in rows]
+
+    async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:
+        """Store a letter whose network has sent too many today, if it is by somebody who is known here.
+
+        Raises `Refusal`.
+        """
+        if self._in_doubt >= IN_DOUBT:
+            raise Refusal(TOO_MANY_TODAY)
+        self._in_doubt += 1
+        try:
+            known = await self._at_door(self._admission.knows, envelope, raw, self._now())
+        finally:
+            self._in_doubt -= 1
+        if not known:
+            raise Refusal(TOO_MANY_TODAY)
+        await self._post(self._inbox.put, envelope, raw, self._now())
+        self.wake()
 
     def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
         sealing = load_or_create_key(self._config.store_key, self._random)
@@ -363,6 +399,9 @@ class Daemon:
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
+
+    async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
 
     async def _at_desk(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._desk_thread, call, *arguments)

@@ -95,17 +95,33 @@ class House:
         while not condition():  # noqa: ASYNC110 - the condition is the daemon's state, not an event of ours
             await asyncio.sleep(0.01)
 
-    async def send(self, raw: bytes = TEXT, sender: str = "anna@example.org") -> tuple[int, bytes]:
-        """Send a letter as another mail server would; the reply to it."""
-        return await asyncio.to_thread(deliver, self.places["smtp"].port, raw, sender)
+    async def send(
+        self,
+        raw: bytes = TEXT,
+        sender: str = "anna@example.org",
+        recipient: str = "pbem@play.example",
+        *,
+        client: str = "",
+    ) -> tuple[int, bytes]:
+        """Send a letter as another mail server would, or as ours would for a client; the reply to it."""
+        return await asyncio.to_thread(deliver, self.places["smtp"].port, raw, sender, recipient, client=client)
 
 
-def deliver(port: int, raw: bytes, sender: str = "anna@example.org") -> tuple[int, bytes]:
-    with smtplib.SMTP("127.0.0.1", port, timeout=10) as client:
-        client.ehlo()
-        client.mail(sender)
-        client.rcpt("pbem@play.example")
-        return client.data(raw)
+def deliver(
+    port: int,
+    raw: bytes,
+    sender: str = "anna@example.org",
+    recipient: str = "pbem@play.example",
+    *,
+    client: str = "",
+) -> tuple[int, bytes]:
+    with smtplib.SMTP("127.0.0.1", port, timeout=10) as smtp:
+        smtp.ehlo()
+        if client:
+            assert smtp.docmd("XFORWARD", f"ADDR={client}")[0] == 250
+        smtp.mail(sender)
+        smtp.rcpt(recipient)
+        return smtp.data(raw)
 
 
 def configured(folder: Path, **more: Any) -> Config:

@@ -152,13 +152,27 @@ def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
     run(configured(tmp_path), scene)
 
 
-def test_letters_of_one_sender_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
+def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         for number in range(2):
+            assert (await house.send(TEXT + b"%d\r\n" % number, client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"0\r\n", client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"2\r\n", client="192.0.2.1"))[0] == 450
+        assert (await house.send(TEXT + b"2\r\n", "bert@example.org", client="192.0.2.77"))[0] == 450
+        # Bounces, other networks, and what our own mail server does not say the origin of.
+        assert (await house.send(TEXT + b"2\r\n", "", client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"2\r\n", client="198.51.100.1"))[0] == 250
+        for number in range(3, 6):
             assert (await house.send(TEXT + b"%d\r\n" % number))[0] == 250
-        assert (await house.send(TEXT + b"0\r\n"))[0] == 250
-        assert (await house.send(TEXT + b"2\r\n"))[0] == 450
-        assert (await house.send(TEXT + b"2\r\n", "bert@example.org"))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
+
+
+def test_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for number in range(4):
+            assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250
+        assert (await house.send(client="192.0.2.1"))[0] == 250
 
     run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["Awaited", "Mailboxes", "Proof"]
+__all__ = ["Awaited", "Mailboxes", "Proof", "token_in"]
 
 TRIES = 4
 """How often the DNS is asked before a letter is answered without it."""
@@ -144,9 +144,8 @@ class Mailboxes:
         text = (letter.text or "")[:_QUOTED].lower()
         quoted = ADDRESSES.findall(text) if f"{mailbox}{self._config.delimiter}" in text else ()
         for address in (*row.envelope.recipients, *letter.recipients, *quoted):
-            local, _, detail = address.partition("@")[0].lower().partition(self._config.delimiter)
-            if local == mailbox and "." in detail:
-                yield detail.partition(".")[2]
+            if detail := token_in(address, self._config):
+                yield detail
 
     def judge(self, letter: Letter, row: InboxRow, found: Sequence[Token], player: PlayerRow | None) -> Proof:
         """What the letter proves, given the tokens found in it; raises `Awaited` while the DNS is to be asked."""
@@ -190,6 +189,13 @@ class Mailboxes:
     def use(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use a token up: the letter had effect."""
         self._tokens.use(token.hash, _text_of(letter), stamp(now))
+
+
+def token_in(address: str, config: Config) -> str:
+    """The token that a reply address of ours ends with; empty for all other addresses."""
+    local, _, detail = address.partition("@")[0].lower().partition(config.delimiter)
+    mailbox = config.mail_address.partition("@")[0]
+    return detail.partition(".")[2] if local == mailbox else ""
 
 
 def _text_of(letter: Letter) -> str:

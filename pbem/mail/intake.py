@@ -25,6 +25,7 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.proxy_protocol import get_proxy
 from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
+from pbem.mail.networks import is_of_this_machine, network_of
 from pbem.points import Points, passing
 from pbem.store.database import BusyError, FullError
 from pbem.store.inbox import Envelope
@@ -48,13 +49,19 @@ FAULTS = 20  # refused commands in one session: a lost client gives up earlier, 
 DRAIN = 128  # times the message limit: how much of an oversized message is still read before hanging up
 CHUNK = 64 * 1024
 LINGER = 2.0  # seconds that a closing connection gets to take our last reply
+SHARES = 4  # networks among which connections are divided when all are taken
+LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
+PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
+WAITING = 1024  # connections that may wait to be looked at: many that come at once must not keep one out
 PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
 OPEN_TO_ALL = 0o666  # a Unix socket is as open as a port of the loopback is; its folder may be closed
+FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
 TOO_BIG = "552 5.3.4 message too big"  # RFC 5321 4.5.3.1.9
 TOO_MANY_LINES = "552 5.3.4 message has too many lines"
 TOO_MANY = "421 4.7.0 too many connections"
+OTHERS_WAIT = "421 4.7.0 others wait, come again"
 LINE_TOO_LONG = "500 5.5.2 line too long"  # RFC 5321 4.5.3.1.10
 COMMAND_TOO_LONG = "500 Command line too long"
 
@@ -116,6 +123,8 @@ class Intake:
         self.writing: set[_Session] = set()
         """The sessions with a letter that has begun and is not all here: others may wait a moment for theirs."""
         self._storing: set[asyncio.Future[None]] = set()
+        self._turned_away = 0
+        self._log_again = 0.0
 
     @property
     def mailbox(self) -> str:
@@ -144,7 +153,7 @@ class Intake:
             self._paths.append(place.path)
             place.path.chmod(OPEN_TO_ALL)
         else:
-            servers = [await loop.create_server(door, place.host, place.port)]
+            servers = [await loop.create_server(door, place.host, place.port, backlog=WAITING)]
         self._servers += servers
         return [_place(protocol, server.sockets[0].getsockname()) for server in servers]
 
@@ -178,11 +187,35 @@ class Intake:
         return "250 2.1.5 known"
 
     def admits(self, address: str) -> bool:
-        """Whether the caps on connections leave room for one more from there."""
+        """Whether the caps on connections leave room for one more from there, which a silent one may have to make."""
         # Whoever comes through a Unix socket is our own mail server, and has no address.
-        return len(self.sessions) < self.limits.connections and (
-            not address or self.per_address[address] < self.limits.connections_per_address
-        )
+        if address and self.per_address[address] >= self.limits.connections_per_address:
+            return False
+        return len(self.sessions) < self.limits.connections or self._make_room()
+
+    def _make_room(self) -> bool:
+        """End the connection that matters least; whether there was one.
+
+        First of a network that holds more than its share, then of those that have been silent for a while, the
+        longest silent one, so that nobody keeps others out by coming first, or with many addresses.
+        """
+        held = Counter(session.network for session in self.sessions)
+        share = max(self.limits.connections // SHARES, self.limits.connections_per_address)
+        candidates = [session for session in self.sessions if session.may_be_ended]
+        least = min(candidates, key=lambda one: (held[one.network] <= share, -one.silent), default=None)
+        if least is None or not (held[least.network] > share or least.silent > PATIENCE):
+            return False
+        self.turned_away("connection ended: others wait", least.address)
+        least.make_room()
+        return True
+
+    def turned_away(self, event: str, address: str) -> None:
+        """Log that connections are too many: now and then, because whoever makes them wants to make more of it."""
+        self._turned_away += 1
+        now = asyncio.get_running_loop().time()
+        if now >= self._log_again:
+            log.warning(event, peer=address, count=self._turned_away)
+            self._turned_away, self._log_again = 0, now + LOG_EVERY
 
     async def store(self, envelope: Envelope, raw: bytes) -> str:
         """Store a letter and give the reply.
@@ -249,7 +282,7 @@ class _Door(asyncio.Protocol):
             transport.set_protocol(session)
             session.admitted(address, transport)
             return
-        log.warning("connection refused: too many", peer=address)
+        self._intake.turned_away("connection refused: too many", address)
         transport.write(TOO_MANY.encode("ascii") + b"\r\n")
         transport.close()
 
@@ -278,6 +311,8 @@ class _Handler:
         offers = [f"SIZE {server.data_size_limit}", "8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"]
         if server.offers_tls:
             offers.append("STARTTLS")
+        if server.hears_of_clients:
+            offers.append("XFORWARD ADDR")
         return [f"250-{line}" for line in (server.hostname, *offers)] + ["250 HELP"]
 
     async def handle_RCPT(  # noqa: N802 - named and called by aiosmtpd
@@ -312,6 +347,7 @@ class _Session(SMTP):
         )
         self._calls = {
             "MAIL": limits.messages_per_connection,
+            "XFORWARD": limits.messages_per_connection,
             "DATA": limits.messages_per_connection,
             "RSET": limits.messages_per_connection + IDLE_COMMANDS,
             "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
@@ -328,6 +364,8 @@ class _Session(SMTP):
         self._storing = False
         self._deadline: asyncio.TimerHandle | None = None
         self.address = ""
+        self.network = ""
+        self._client = ""
         self.ended: asyncio.Future[None] = loop.create_future()
 
     def another(self) -> Self:
@@ -342,6 +380,16 @@ class _Session(SMTP):
         return made
 
     @property
+    def silent(self) -> float:
+        """For how many seconds nothing was said."""
+        return self.loop.time() - self._active
+
+    @property
+    def may_be_ended(self) -> bool:
+        """Whether the client loses nothing but time, and is not our own mail server."""
+        return bool(self.address) and not self._storing
+
+    @property
     def offers_tls(self) -> bool:
         """Whether STARTTLS is possible and not yet done."""
         return self._tls is not None and not self._secure
@@ -350,6 +398,9 @@ class _Session(SMTP):
         """Begin the session of a connection that was let in."""
         # A proxy stands for many clients: each is counted once it is named.
         self.address = "" if self._proxy else address
+        self.network = network_of(self.address)
+        self._client = self.address
+        self._active = self.loop.time()
         self._intake.sessions.add(self)
         self._intake.per_address[self.address] += 1
         self._deadline = self.loop.call_later(
@@ -360,11 +411,12 @@ class _Session(SMTP):
     def proxied(self, address: str) -> bool:
         """Count the client that a proxy speaks for; whether it is let in."""
         if address and self._intake.per_address[address] >= self._intake.limits.connections_per_address:
-            log.warning("connection refused: too many", peer=address)
+            self._intake.turned_away("connection refused: too many", address)
             self.dismiss(TOO_MANY)
             return False
         self._uncount()
-        self.address = address
+        self.address = self._client = address
+        self.network = network_of(address)
         self._intake.per_address[address] += 1
         return True
 
@@ -399,6 +451,13 @@ class _Session(SMTP):
         transport.close()
         # A client that does not read keeps the transport from closing: it had its chance.
         self.loop.call_later(LINGER, transport.abort)
+
+    def make_room(self) -> None:
+        """End the session now, with what can be said without waiting."""
+        assert isinstance(self.transport, asyncio.Transport)
+        self._intake.sessions.discard(self)
+        self.transport.write(f"{OTHERS_WAIT}\r\n".encode("ascii"))
+        self.transport.abort()
 
     def _hang_up(self, reply: str) -> NoReturn:
         """End the session at once: of what the client already sent, nothing more is looked at."""
@@ -541,9 +600,32 @@ class _Session(SMTP):
             raise ConnectionResetError from error
         self.transport = self._reader._transport = self._writer.transport  # type: ignore[attr-defined] # noqa: SLF001
         self._secure = True
+        self._client = self.address
         self.envelope = self._create_envelope()
         self.session = self._create_session()
         self._reset_timeout()
+
+    @property
+    def hears_of_clients(self) -> bool:
+        """Whether this is a mail server of this machine, whose word is taken for whom it speaks for."""
+        return is_of_this_machine(self.address)
+
+    async def smtp_XFORWARD(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """XFORWARD (Postfix's extension): the client that the letters to come were taken in from."""
+        if not self.hears_of_clients:
+            await self.push("550 5.7.0 not from you")
+            return
+        if await self.check_helo_needed():
+            return
+        if self.envelope is not None and self.envelope.mail_from:
+            await self.push("503 5.5.1 not within a letter")
+            return
+        if not arg or "=" not in arg:
+            await self.push("501 5.5.4 XFORWARD NAME=value")
+            return
+        named = FORWARDED.search(arg)
+        self._client = named[1] if named else ""
+        await self.push("250 2.0.0 noted")
 
     async def smtp_MAIL(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
         """MAIL; a plain path is taken as it is."""
@@ -596,7 +678,8 @@ class _Session(SMTP):
         await self.push("354 end with a dot on a line of its own")
         raw, refusal, hang_up = await self._read()
         sender = "" if envelope.mail_from == "<>" else envelope.mail_from or ""
-        reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos)), raw)
+        network = "" if is_of_this_machine(self._client) else network_of(self._client)
+        reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos), network), raw)
         self.envelope = self._create_envelope()
         await self.push("\r\n".join([reply] * self._replies(len(envelope.rcpt_tos))))
         self._intake.points("250 said")

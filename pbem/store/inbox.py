@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 
-SENDERS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
+NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 
 WAITING = (
@@ -34,10 +34,12 @@ WAITING = (
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The SMTP envelope: who sent ("" for the null sender) and the recipients as they were given."""
+    """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
 
     sender: str
     recipients: tuple[str, ...]
+    network: str = ""
+    """The client's; "" where a mail server of this machine does not say whom it took the letter from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Inbox:
         self._vault = vault
         self._day = ""
         self._sent: dict[str, int] = {}
-        """How many letters of each envelope sender were kept on this day, of those that were asked for."""
+        """How many letters of each client network were kept on this day, of those that were asked for."""
 
     def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
         """Keep a letter, on disk when this returns; the same envelope and bytes again give the same row.
@@ -89,28 +91,31 @@ class Inbox:
     ) -> list[int | None]:
         """Keep letters that came together, all of them on disk when this returns: their rows, in order.
 
-        None stands for a letter that was not kept, as it would be more than `a_day` of its envelope sender's on this
-        day of UTC; one that is known is no further one. Raises `BusyError` (at once without `wait`) and `FullError`;
+        None stands for a letter that was not kept, as it would be more than `a_day` of its client network's on this
+        day of UTC; one that is known is no further one, bounces are not counted, and neither is what came from a
+        network that nobody named. Raises `BusyError` (at once without `wait`) and `FullError`;
         then none was stored.
         """
         time = stamp(received)
         if time[:10] != self._day:
             self._day = time[:10]
             self._sent = {}
-        sent = dict.fromkeys({envelope.sender for envelope, _ in letters}, 0)
+        sent = dict.fromkeys({envelope.network for envelope, _ in letters if envelope.sender}, 0)
+        sent.pop("", None)
         with self._database.transaction(wait=wait):
             rows: list[int | None] = []
             for envelope, raw in letters:
                 fingerprint = self._fingerprint(envelope, raw)
                 known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
                 if known is None:
-                    if a_day is not None and self._sent_today(envelope.sender) + sent[envelope.sender] >= a_day:
-                        rows.append(None)
-                        continue
-                    sent[envelope.sender] += 1
+                    if envelope.sender and (network := envelope.network):
+                        if a_day is not None and self._sent_today(network) + sent[network] >= a_day:
+                            rows.append(None)
+                            continue
+                        sent[network] += 1
                     known = self._database.write(
-                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
-                        " VALUES (?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, network)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?)",
                         (
                             fingerprint,
                             envelope.sender,
@@ -118,21 +123,22 @@ class Inbox:
                             len(raw),
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
+                            envelope.network if envelope.sender else "",
                         ),
                     ).lastrowid
                 rows.append(int(known or 0))
-        for sender, more in sent.items():
-            if sender in self._sent:
-                self._sent[sender] += more
+        for network, more in sent.items():
+            if network in self._sent:
+                self._sent[network] += more
         return rows
 
-    def _sent_today(self, sender: str) -> int:
-        """How many letters of this envelope sender were kept today, before this transaction."""
-        if (known := self._sent.get(sender)) is None:
-            if len(self._sent) >= SENDERS:
+    def _sent_today(self, network: str) -> int:
+        """How many letters of this client network were kept today, before this transaction."""
+        if (known := self._sent.get(network)) is None:
+            if len(self._sent) >= NETWORKS:
                 self._sent.clear()
-            query = "SELECT count(*) FROM inbox WHERE sender = ? AND received >= ?"
-            known = self._sent[sender] = int(self._database.scalar(query, (sender, self._day)))
+            query = "SELECT count(*) FROM inbox WHERE network = ? AND network <> '' AND received >= ?"
+            known = self._sent[network] = int(self._database.scalar(query, (network, self._day)))
         return known
 
     def lease(self) -> InboxRow | None:
@@ -188,7 +194,7 @@ class Inbox:
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
         rows = self._database.rows(
-            "SELECT id, sender, recipients, size, received FROM inbox INDEXED BY inbox_waiting"
+            "SELECT id, sender, recipients, network, size, received FROM inbox INDEXED BY inbox_waiting"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
             (ATTEMPTS,),
         )
@@ -240,4 +246,4 @@ class Inbox:
 
 
 def _envelope(row: dict[str, Any]) -> Envelope:
-    return Envelope(row["sender"], tuple(json.loads(row["recipients"])))
+    return Envelope(row["sender"], tuple(json.loads(row["recipients"])), row["network"])

@@ -418,6 +418,12 @@ CREATE TABLE consents (
 ) STRICT;
 """
 
+NETWORKS = """
+ALTER TABLE inbox ADD COLUMN network TEXT NOT NULL DEFAULT '';
+DROP INDEX inbox_sender;
+CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -439,5 +445,6 @@ MIGRATIONS: tuple[str, ...] = (
     PURPOSES,
     REGISTRATIONS,
     CONSENTS,
+    NETWORKS,
 )
 """The scripts in their order."""

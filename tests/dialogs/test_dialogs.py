@@ -34,7 +34,7 @@ TROUBLE = {
     "busy": BusyError(),
     "full": FullError(),
     "bug": ZeroDivisionError("a secret"),
-    "refused": Refusal("450 4.7.1 too many letters from this sender, come again tomorrow"),
+    "refused": Refusal("450 4.7.1 too many letters from your network, come again tomorrow"),
     "none": None,
 }
 

@@ -478,6 +478,111 @@ def test_connections_in_all_are_capped_and_those_open_are_served() -> None:
     assert len(serve(scene, limits=Limits(connections=1)).letters) == 1
 
 
+def silent_for(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr("pbem.mail.intake.PATIENCE", seconds)
+
+
+def test_who_has_been_silent_longest_makes_room_when_all_connections_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client("127.0.1.1") as one, office.client("127.0.2.1") as two:
+            await one.reply()
+            await two.reply()
+            await asyncio.sleep(0.3)
+            await one.say(b"NOOP")
+            async with office.client("127.0.3.1") as three:
+                assert (await three.reply()).startswith("220")
+                assert await two.reply() == "421 4.7.0 others wait, come again"
+                await three.open()
+                assert (await three.data(TEXT)).startswith("250")
+                # Of those who are left nobody has been silent for long.
+                async with office.client("127.0.4.1") as four:
+                    assert (await four.reply()).startswith("421 4.7.0 too many")
+                await one.open()
+                assert (await one.data(TEXT)).startswith("250")
+
+    silent_for(monkeypatch, 0.2)
+    assert len(serve(scene, limits=Limits(connections=2)).letters) == 2
+
+
+def test_many_silent_connections_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case 33: whatever they began to say, and however often they come again."""
+
+    async def scene(office: Office) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            beginnings = [[], HELLO[:1], HELLO[:2], HELLO]
+            for number in range(60):
+                idle = await stack.enter_async_context(office.client(f"127.0.{number}.1"))
+                if (await idle.reply()).startswith("220"):
+                    await idle.open(beginnings[number % 4])
+                    if number % 8 == 3:
+                        await idle.say(b"DATA")
+                await asyncio.sleep(0.002)
+            await asyncio.sleep(0.05)
+            for number in range(10):
+                async with office.client(f"127.1.{number}.1") as client:
+                    assert (await client.reply()).startswith("220")
+                    await client.open()
+                    assert (await client.data(TEXT)).startswith("250")
+
+    silent_for(monkeypatch, 0.02)
+    assert len(serve(scene, limits=Limits(connections=20)).letters) == 10
+
+
+def test_a_network_with_more_than_its_share_makes_room_though_it_is_not_silent() -> None:
+    async def scene(office: Office) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            many = [await stack.enter_async_context(office.client(f"127.0.9.{number}")) for number in range(1, 9)]
+            for client in many:
+                assert (await client.reply()).startswith("220")
+            async with office.client("127.0.1.1") as other:
+                assert (await other.reply()).startswith("220")
+                assert await many[0].reply() == "421 4.7.0 others wait, come again"
+                await other.open()
+                assert (await other.data(TEXT)).startswith("250")
+
+    assert len(serve(scene, limits=Limits(connections=8, connections_per_address=1)).letters) == 1
+
+
+def test_a_letter_that_is_being_stored_makes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(office: Office) -> None:
+        office.gate = asyncio.Event()
+        async with office.client("127.0.1.1") as one:
+            await one.reply()
+            await one.open()
+            await one.say(b"DATA")
+            one.writer.write(TEXT + b".\r\n")
+            await until(lambda: any(session._storing for session in office.intake.sessions))
+            async with office.client("127.0.2.1") as two:
+                assert (await two.reply()).startswith("421 4.7.0 too many")
+            office.gate.set()
+            assert (await one.reply()).startswith("250")
+
+    silent_for(monkeypatch, 0.0)
+    assert len(serve(scene, limits=Limits(connections=1)).letters) == 1
+
+
+def test_a_letter_carries_the_network_of_its_client() -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open(HELLO[:1])
+            for address in (
+                b"192.0.2.7",
+                b"IPV6:2001:db8:1:2:3::4",
+                b"[UNAVAILABLE]",
+                b"127.0.0.1",
+                b"::ffff:198.51.100.9",
+            ):
+                assert (await client.say(b"XFORWARD NAME=x ADDR=%s" % address)).startswith("250")
+                await client.open(HELLO[1:])
+                assert (await client.data(TEXT)).startswith("250")
+
+    networks = [envelope.network for envelope, _ in serve(scene).letters]
+    assert networks == ["192.0.2.0/24", "2001:db8:1:2::/64", "", "", "198.51.100.0/24"]
+
+
 LMTP = [b"LHLO client.example", HELLO[1], *[b"RCPT TO:<pbem+%d@play.example>" % number for number in range(3)]]
 
 

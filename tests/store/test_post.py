@@ -131,15 +131,18 @@ def test_an_effect_that_fails_leaves_the_letter_in_hand(database: Database, inbo
     assert inbox.lease() is not None
 
 
-def test_letters_of_a_sender_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
-    letters = [(ENVELOPE, bytes([number])) for number in range(4)]
-    other = (Envelope("other@example.org", ENVELOPE.recipients), b"other")
+def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
+    network = "192.0.2.0/24"
+    letters = [(Envelope(f"{n}@example.org", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
+    other = (Envelope("0@example.org", ENVELOPE.recipients, "198.51.100.0/24"), b"other")
+    bounces = [(Envelope("", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
+    unnamed = [(ENVELOPE, bytes([n])) for n in range(4)]
     assert inbox.put_all(letters[:2], NOW, 3) == [1, 2]
-    assert inbox.put_all([*letters, other], NOW, 3) == [1, 2, 3, None, 4]
+    assert inbox.put_all([*letters, other, *bounces, *unnamed], NOW, 3) == [1, 2, 3, None, *range(4, 13)]
     assert inbox.put_all(letters, NOW, 3) == [1, 2, 3, None]
     assert Inbox(database, vault).put_all(letters, NOW, 3) == [1, 2, 3, None]
-    assert inbox.put_all(letters, NOW + timedelta(days=1), 3) == [1, 2, 3, 5]
-    assert inbox.put_all([(ENVELOPE, b"without a limit")], NOW) == [6]
+    assert inbox.put_all(letters, NOW + timedelta(days=1), 3) == [1, 2, 3, 13]
+    assert inbox.put_all([(letters[0][0], b"without a limit")], NOW) == [14]
 
 
 def test_no_file_of_the_store_holds_a_letter_in_the_clear(

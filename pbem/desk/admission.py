@@ -1,0 +1,80 @@
+"""Who is let in when too many letters came from a network today: whoever is known here, by proof and not by name.
+
+A network is shared by many, such as all who write by the same provider. Looked at are letters beyond its limit alone,
+one after the other, on a connection and in a reader of their own, with little time for each: the rest of the house
+does not wait for them. Implements reliability.md, "Limits" and case 34.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pbem.config import Duration
+from pbem.desk.mailbox import token_in
+from pbem.identity import Key
+from pbem.mail.letter import Unreadable
+from pbem.proof.signed_letters import heard
+from pbem.reader import ReaderError
+from pbem.store.players import Players
+from pbem.store.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pbem.config import Config, Limits
+    from pbem.reader import Reader
+    from pbem.store.database import Database
+    from pbem.store.inbox import Envelope
+    from pbem.store.players import PlayerRow
+
+__all__ = ["Admission"]
+
+READING = Duration(seconds=2)
+"""How long one letter may be looked at."""
+
+
+class Admission:
+    """Looks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
+
+    def __init__(self, config: Config, database: Database, reader: Callable[[Limits], Reader]) -> None:
+        self._config = config
+        self._players = Players(database)
+        self._tokens = Tokens(database)
+        self._open_reader = reader
+        self._reader: Reader | None = None
+
+    def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
+        """Whether a letter answers one of ours, or is signed by a player and says what was not said before."""
+        self._players.forget()  # the desk may have registered somebody since
+        return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
+
+    def close(self) -> None:
+        """Look at no more letters."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _is_awaited(self, recipient: str) -> bool:
+        """Whether this is a reply address that was given out and not used yet."""
+        token = self._tokens.find(token_in(recipient, self._config))
+        return token is not None and token.used is None
+
+    def _is_by_a_player(self, raw: bytes, now: datetime) -> bool:
+        if self._reader is None:
+            self._reader = self._open_reader(msgspec.structs.replace(self._config.limits, reading=READING))
+        try:
+            letter = self._reader.read(raw)
+            player = self._players.by_address(letter.sender) if letter.sender else None
+            if player is None:
+                return False
+            keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
+            said = heard(letter, self._reader.judge(letter, keys, self._config.server, at=now), self._reader.read)
+        except (Unreadable, ReaderError):
+            return False
+        return said.verdict.kind == "valid" and self._is_new(player, said.words)
+
+    def _is_new(self, player: PlayerRow, words: str) -> bool:
+        """Whether these words were not handled before: what was shown to others, anybody can send again."""
+        return self._players.handled(player.name, words) is None

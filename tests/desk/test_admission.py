@@ -1,0 +1,95 @@
+"""Who is let in when the letters of a network are too many for today: what proves somebody, never what is written."""
+
+from __future__ import annotations
+
+import email.utils
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import SERVER
+
+from pbem.desk.admission import Admission
+from pbem.reader import InProcess, ReaderError
+from pbem.store.database import Database
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from referee import Mailbox, Referee
+
+    from pbem.config import Limits
+    from pbem.mail.letter import Letter
+
+TO = (f"pbem@{SERVER}",)
+
+
+@pytest.fixture
+def admission(referee: Referee) -> Iterator[Admission]:
+    with Database(referee.database.path) as database:
+        yield Admission(referee.config, database, InProcess)
+
+
+def known(admission: Admission, referee: Referee, raw: bytes, *to: str) -> bool:
+    return admission.knows(Envelope("whoever@example.org", to or TO), raw, referee.now)
+
+
+def reply_address(person: Mailbox) -> str:
+    return email.utils.parseaddr(str(person.last["Reply-To"]))[1]
+
+
+def test_a_players_signature_lets_in_and_nothing_that_anybody_can_write(
+    admission: Admission, referee: Referee
+) -> None:
+    ann = referee.registered("ann")
+    raw = referee.raw(ann, referee.signed(ann, "resign m1\n"))
+    assert known(admission, referee, raw)
+    assert not known(admission, referee, referee.raw(ann, "resign m1\n"))
+    assert not known(admission, referee, raw.replace(b"resign m1", b"resign m2"))
+    assert not known(admission, referee, raw.replace(b"ann@mail", b"bob@mail"))
+    eve = referee.person("eve")
+    assert not known(admission, referee, referee.raw(eve, referee.signed(eve, "help\n")))
+
+
+def test_who_registered_a_moment_ago_is_known(admission: Admission, referee: Referee) -> None:
+    zoe = referee.person("zoe")
+    letter = referee.raw(zoe, referee.signed(zoe, "matches\n"))
+    assert not known(admission, referee, letter)
+    referee.registered("zoe")
+    assert known(admission, referee, letter)
+
+
+def test_words_that_were_handled_let_nobody_in_again(admission: Admission, referee: Referee) -> None:
+    """Others have seen them, and can send them in ever new letters."""
+    ann = referee.registered("ann")
+    text = referee.signed(ann, "new spaceships\nend\n")
+    assert known(admission, referee, referee.raw(ann, text))
+    referee.deliver(referee.raw(ann, text), ann.address)
+    assert not known(admission, referee, referee.raw(ann, text))
+
+
+def test_an_answer_to_a_letter_of_ours_is_let_in_until_there_was_one(admission: Admission, referee: Referee) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, "register ann\n", sign=False)
+    to = reply_address(ann)
+    assert known(admission, referee, referee.raw(ann, "register ann\n"), to)
+    assert not known(admission, referee, referee.raw(ann, "register ann\n"), f"pbem+register.{'a' * 20}@{SERVER}")
+    assert not known(admission, referee, referee.raw(ann, "register ann\n"), to.replace("pbem+", "other+"))
+
+
+def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee) -> None:
+    seconds: list[float] = []
+
+    class Stuck(InProcess):
+        def __init__(self, limits: Limits) -> None:
+            super().__init__(limits)
+            seconds.append(limits.reading.total_seconds())
+
+        def read(self, _raw: bytes) -> Letter:
+            raise ReaderError("took too long")
+
+    ann = referee.registered("ann")
+    with Database(referee.database.path) as database:
+        admission = Admission(referee.config, database, Stuck)
+        assert not known(admission, referee, referee.raw(ann, referee.signed(ann, "help\n")))
+    assert seconds == [2.0]
