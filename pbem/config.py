@@ -175,6 +175,7 @@ class Limits(_Table, frozen=True):
     session: Duration = Duration(minutes=10)
     idle: Duration = Duration(seconds=60)
     letters_per_day: Count = 200
+    answers_to_strangers: Count = 200
     reading: Duration = Duration(seconds=20)
     reading_bytes: Count = 512 * 1024 * 1024
 

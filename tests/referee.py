@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config import Config
+from pbem.config import Config, Identity
 from pbem.desk import Desk
 from pbem.desk.archive import Archive
 from pbem.identity import ssh
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pbem.match.life import Match
 
 SERVER = "play.example"
+MAIL_SERVER = "mx.play.example"
+"""Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -146,6 +148,11 @@ class Mailbox:
         return f"{head.rstrip()}\n{text}\nend\n"
 
 
+def sent_from(address: str) -> str:
+    """What our mail server writes above a letter whose client may send for that address."""
+    return f"Authentication-Results: {MAIL_SERVER}; spf=pass smtp.mailfrom={address}\n"
+
+
 def body(letter: EmailMessage) -> str:
     part = letter.get_body(("plain",))
     assert part is not None
@@ -169,7 +176,7 @@ class Referee:
     """The desk of play.example on a store of its own."""
 
     def __init__(self, folder: Path, seed: str = "die", templates: Templates | None = None) -> None:
-        self.config = Config(server=SERVER, operator="operator@play.example")
+        self.config = Config(server=SERVER, operator="operator@play.example", identity=Identity(MAIL_SERVER))
         self.now = START
         self.die = Die(seed)
         self.folder = folder
@@ -262,7 +269,10 @@ class Referee:
         self, person: Mailbox, text: str, *, sign: bool = True, to: str = f"pbem@{SERVER}", follow: bool = True
     ) -> None:
         """A letter of a player's, who signs the whole sentence that comes back if it did not say its place."""
-        self.deliver(self.raw(person, self.signed(person, text) if sign else text), person.address, to)
+        headers = "" if sign else sent_from(person.address)
+        self.deliver(
+            self.raw(person, self.signed(person, text) if sign else text, headers=headers), person.address, to
+        )
         while sign and follow and person.letters and (whole := whole_sentence(person.text)):
             del person.letters[-1]
             self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)

@@ -52,6 +52,9 @@ class Caller:
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
 
+    short: bool = False
+    """Whether nobody vouches for the address: then little is answered, and nothing that was written is repeated."""
+
     @property
     def signed(self) -> Signed:
         """The letter as one that counts for its player, at its level."""

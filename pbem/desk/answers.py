@@ -65,6 +65,8 @@ _PATIENCE = timedelta(days=30)
 
 _A_DAY = timedelta(days=1)
 
+_ENOUGH_TODAY = Phrase("`{command}` is answered {count} times a day; come back tomorrow")
+
 _ELSEWHERE = Phrase(
     "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
     " {match}, such as this one"
@@ -94,7 +96,10 @@ class Unplaced(Exception):  # noqa: N818 - no error: the answer to a sentence th
 
 
 class Answers(Tables):
-    """The answers of a server; `world` gives the world at a time, `parse_key` reads strangers' public keys."""
+    """The answers of a server.
+
+    `world` gives the world at a time, `parse_key` reads strangers' public keys, `today` counts what happened today.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -109,9 +114,11 @@ class Answers(Tables):
         parse_key: Callable[[str | bytes, datetime | None], Key],
         mailboxes: Mailboxes,
         keys: KeyLife,
+        today: Callable[[str, datetime], int],
     ) -> None:
         super().__init__(players, archive, clerk, world)
         self._server = server
+        self._today = today
         self._people = people
         self._keys = keys
         self._parse_key = parse_key
@@ -146,6 +153,8 @@ class Answers(Tables):
             raise Refused(
                 Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
             )
+        if form.a_day is not None and self._asked_today(caller, command) > form.a_day:
+            return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=form.a_day))
         method = self._elsewhere.get(command.name) or getattr(self, f"_{command.name}")
         if not place:
             answer: Answer = method(caller, command)
@@ -154,6 +163,13 @@ class Answers(Tables):
         found = self.place(caller, command)
         method(caller, replace(command, fields=place))
         raise Unplaced(Answer("whole_sentence", {"sentence": sentence(command, place)}, match=found))
+
+    def _asked_today(self, caller: Caller, command: Command) -> int:
+        """How often a player had this done today, this time included."""
+        assert caller.player is not None
+        proved = caller.verdict.kind == "valid" or bool(caller.tokens)
+        # What others may write in that name uses up nothing of the player's.
+        return self._today(f"{command.name} {caller.player.name} {'proved' if proved else 'unproved'}", caller.now)
 
     def _left_out(self, caller: Caller, command: Command) -> dict[str, str]:
         """All fields of a sentence that a key signed without saying its whole place; none where it says it."""

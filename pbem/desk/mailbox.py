@@ -168,16 +168,11 @@ class Mailboxes:
 
     def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
         """Whether somebody vouches for From: what is wrong, or the evidence."""
-        trusted = self._config.identity.authserv_id
-        known = self._lookups.found(row.id)
-        found = self._vouch(letter, known, trusted, row.received)
-        if found.wanted and not known:
-            # With our own server's word at hand, the DNS need not be asked twice.
-            raise Awaited(found.wanted, 1 if found.told else TRIES)
+        found = self.voucher(letter, row)
         if found.verdict.kind == "valid":
-            word = ("dkim", found.name, known[found.name] or "")
+            word = ("dkim", found.name, self._lookups.found(row.id)[found.name] or "")
         elif found.told:
-            word = ("server", trusted, found.told)
+            word = ("server", self._config.identity.authserv_id, found.told)
         else:
             return found.verdict.reason, None
         place = f"m{token.place[0]}" if token.place else "-"
@@ -185,6 +180,18 @@ class Mailboxes:
         about = (self._config.server, place, token.name, digest(letter.raw), received, token.hash)
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
+
+    def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
+        """Who vouches for From; where it is enough that it was `sent` from there, the DNS need not be asked.
+
+        Raises `Awaited` while it is to be asked.
+        """
+        known = self._lookups.found(row.id)
+        found = self._vouch(letter, known, self._config.identity.authserv_id, row.received)
+        if found.wanted and not known and not (sent and found.sent):
+            # With our own server's word at hand, the DNS need not be asked twice.
+            raise Awaited(found.wanted, 1 if found.told else TRIES)
+        return found
 
     def use(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use a token up: the letter had effect."""

@@ -120,7 +120,10 @@ class Postmaster:
                 self._log.error("letter to the operator undelivered", outbox=failure.id)
                 continue
             player = self._players.by_address(failure.recipient)
-            if player is None or failure.recipient.lower() != player.address.lower():
+            if player is None:
+                # Somebody wrote in that name, perhaps; it concerns nobody here.
+                self._log.info("letter to a stranger undelivered", outbox=failure.id)
+            elif failure.recipient.lower() != player.address.lower():
                 told.append((failure, None))  # reports do not go to a second address: nobody is cut off
             elif self._players.lose(player.name, stamp(now), failure.id):
                 self._log.warning("player out of reach", player=player.name, outbox=failure.id)

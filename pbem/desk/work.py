@@ -27,6 +27,7 @@ from pbem.desk.operator import Operator
 from pbem.desk.optout import OptOut
 from pbem.desk.postmaster import Postmaster
 from pbem.desk.snapshots import Snapshots, fingerprint
+from pbem.desk.strangers import EACH, Strangers, enough
 from pbem.desk.table import commit
 from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
@@ -40,6 +41,7 @@ from pbem.phrase import Phrase
 from pbem.points import passing
 from pbem.proof.signed_letters import heard
 from pbem.reader import AT_HAND, Asked, InProcess, ReaderError
+from pbem.store.daily import Daily
 from pbem.store.database import StoreError, moment, stamp
 from pbem.store.held import Held
 from pbem.store.inbox import Inbox
@@ -100,6 +102,11 @@ _ECHO = 4000
 _UNSIGNED = 50
 """How many unsigned letters a day an address gets answers to: anybody can write in its name."""
 
+_UNVOUCHED = "nobody vouches for the sender, not answered"
+
+_SHORT = Phrase("[pbem] Your letter")
+"""The subject of an answer that repeats nothing."""
+
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
 
@@ -145,10 +152,12 @@ class Desk:
         )
         self._time = Timekeeper(database, self._players, self._archive.matches, config.clock.outage)
         self._outbox = Outbox(database, vault)
+        self._today = Daily(database).count
         self._lookups = Lookups(database)
         self._mailboxes = Mailboxes(
             config, Tokens(database), self._lookups, random, self._reader.vouch, composer.sub_address
         )
+        self._strangers = Strangers(self._mailboxes, self._today, config.limits.answers_to_strangers)
         self._clerk = Clerk(
             composer,
             self._outbox,
@@ -215,6 +224,7 @@ class Desk:
             self._reader.parse_key,
             self._mailboxes,
             self._keys,
+            self._today,
         )
         self._log: Any = structlog.get_logger("desk")
 
@@ -455,8 +465,11 @@ class Desk:
             return bounced
         if error.letter.sender is None or self._automatic(error.letter, row):
             return "unreadable"
+        if not self._strangers.may_be_answered(error.letter.sender, now):
+            return f"unreadable; {_UNVOUCHED}"
         text = self._clerk.draft("letters/unreadable.txt", reason=error.reason)
-        self._reply(error.letter, error.letter.sender, Out("", text), now)
+        out = Out(_SHORT, text, language=self._clerk.language_of(None, error.letter))
+        self._clerk.send(error.letter.sender, out, now)
         return "unreadable, answered"
 
     def _automatic(self, letter: Letter, row: InboxRow) -> tuple[str, ...]:
@@ -479,7 +492,8 @@ class Desk:
             # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
             verdict = Verdict("none", verdict.reason)
         if verdict.kind not in {"none", "valid"}:
-            return self._refuse_signature(letter, sender, player, verdict, tokens, now)
+            vouched = bool(tokens) or self._strangers.vouched_for(letter, row)
+            return self._refuse_signature(letter, sender, player, verdict, tokens, now, vouched=vouched)
         player, waits = self._keys.writer(sender, player, verdict)
         reading = commands.parse(said.text)
         proof = None
@@ -487,13 +501,17 @@ class Desk:
             proof = self._prove(letter, row, found, player, reading)
         # A key that waits for its challenge may be anybody's. What came back of what was mailed there is not.
         anybodys = verdict.kind == "none" or player is None or waits
+        short = False
         if anybodys and not (tokens or reading.optout or self._keys.told(sender, player, reading)):
-            count = self._today(f"unsigned {sender.lower()}", now)
+            short = not self._strangers.vouched_for(letter, row)
+            if short and not self._strangers.may_be_answered(sender, now):
+                return _UNVOUCHED
+            count = 0 if short else self._today(f"unsigned {sender.lower()}", now)
             if count > _UNSIGNED:
                 return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
         language = self._clerk.language_of(player, letter)
         caller = Caller(
-            sender, player, verdict, letter, now, row.received, language, proof, said.words, waits, tokens
+            sender, player, verdict, letter, now, row.received, language, proof, said.words, waits, tokens, short
         )
         return self._carry_out(caller, reading, row.received)
 
@@ -530,15 +548,19 @@ class Desk:
         verdict: Verdict,
         tokens: tuple[Token, ...],
         now: datetime,
+        *,
+        vouched: bool,
     ) -> str:
         """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
         outcome = f"signature {verdict.kind}"
+        if not vouched and not self._strangers.may_be_answered(sender, now):
+            return f"{outcome}; {_UNVOUCHED}"
         count = 0 if tokens else self._today(f"notices {sender.lower()}", now)
         if count > _NOTICES:
             return outcome
         rows = player.keys if player else [waiting.key for waiting in self._players.challenges(sender)]
         keys = [key.fingerprint for key in rows]
-        subject = commands.masked(letter.subject)[:60]
+        subject = commands.masked(letter.subject)[:60] if vouched else ""
         text = self._clerk.draft(
             "letters/warning.txt",
             reason=verdict.reason,
@@ -556,13 +578,6 @@ class Desk:
         self._clerk.send(home, out, now)
         return f"{outcome}, noticed"
 
-    def _today(self, mark: str, now: datetime) -> int:
-        """How often, this time included, this happened today."""
-        day, _, count = (self._database.meta(mark) or "").partition(" ")
-        times = int(count) + 1 if day == now.date().isoformat() else 1
-        self._database.set_meta(mark, f"{now.date().isoformat()} {times}")
-        return times
-
     def _carry_out(self, caller: Caller, reading: Reading, received: datetime) -> str:
         # By a key that is not the player's yet anybody can sign what the player is going to say.
         signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
@@ -574,7 +589,7 @@ class Desk:
         reached = bool(caller.player and new and self._postmaster.heard(caller.player, received, caller.now))
         if reading.optout and not self._optout.take(caller, proved=new and self._says_its_place(caller, reading)):
             return "stop, unproved"
-        wanted, left_out = _to_answer(reading)
+        wanted, left_out = (enough(reading.commands), []) if caller.short else _to_answer(reading)
         answers = [(command, self._answer(caller, command, again, wanted)) for command in wanted]
         if caller.player and signed and again is None:
             effect = reading.optout or any(_used_up(command, answer) for command, answer in answers)
@@ -586,7 +601,10 @@ class Desk:
         if caller.player and signed and seen is None and any(map(_obeyed, answers)):
             self._keys.stop(caller)
         reading.ignored.extend(left_out)
-        self._write(caller, reading, answers)
+        if caller.short:
+            self._write_short(caller, answers)
+        else:
+            self._write(caller, reading, answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
     def _says_its_place(self, caller: Caller, reading: Reading) -> bool:
@@ -655,6 +673,24 @@ class Desk:
             "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
         self._reply(caller.letter, caller.address, out, caller.now)
+
+    def _write_short(self, caller: Caller, answers: list[tuple[Command, Answer]]) -> None:
+        """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
+        out, told = Out(_SHORT, ""), ""
+        for _, answer in answers:
+            if answer.letters:  # the rules of a game: there is no more to say
+                (out,) = answer.letters
+            else:
+                facts = answer.facts
+                if "faults" in facts:
+                    facts = facts | {"faults": [replace(fault, token=None) for fault in facts["faults"]]}
+                draft = self._clerk.draft(f"answers/{answer.template}.txt", **facts)
+                told = self._clerk.write(draft, caller.language).strip("\n")
+                out.reply_to = answer.reply_to
+        out.language = caller.language
+        out.reply_to = out.reply_to or self._mailboxes.write_back(caller.address, caller.player, caller.now)
+        out.text = out.text or self._clerk.draft("letters/short.txt", told=told, most=EACH)
+        self._clerk.send(caller.address, out, caller.now)
 
     def _reply(self, letter: Letter, address: str, out: Out, now: datetime) -> None:
         subject = commands.masked(letter.subject).strip() or Phrase("your letter")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pbem.identity.dkim import Received
 
-__all__ = ["passed"]
+__all__ = ["passed", "sent_from"]
 
 LINE = 4000  # octets of a header that is taken apart
 _PAIR = re.compile(r"([a-z0-9_-]+)(?:\s*\.\s*([a-z0-9_-]+))?\s*=\s*(\S+)", re.IGNORECASE)
@@ -21,6 +21,17 @@ _PAIR = re.compile(r"([a-z0-9_-]+)(?:\s*\.\s*([a-z0-9_-]+))?\s*=\s*(\S+)", re.IG
 
 def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:
     """The header of the server `authserv_id` that speaks of DKIM, and the domains whose signatures it found good."""
+    return _passed(letter, authserv_id, "dkim", ("header", "d"))
+
+
+def sent_from(letter: Received, authserv_id: str) -> list[str]:
+    """The domains of the return path for which the server `authserv_id` found the client entitled (SPF, RFC 7208)."""
+    _, named = _passed(letter, authserv_id, "spf", ("smtp", "mailfrom")) or ("", [])
+    return [name.rpartition("@")[2] for name in named]
+
+
+def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]) -> tuple[str, list[str]] | None:
+    """The topmost header of our server that speaks of a method, and the property `of` each result that is a pass."""
     if not authserv_id:
         return None
     hops = 0
@@ -28,13 +39,13 @@ def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:
         hops += name == "received"
         if hops > 1:
             return None  # what stands here was written before the letter came to our server
-        if name == "authentication-results" and (domains := _dkim(value, authserv_id)) is not None:
-            return value, domains
+        if name == "authentication-results" and (found := _results(value, authserv_id, method, of)) is not None:
+            return value, found
     return None
 
 
-def _dkim(value: str, authserv_id: str) -> list[str] | None:
-    """The `header.d` of each dkim=pass; None when the header is another server's or does not speak of DKIM."""
+def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> list[str] | None:
+    """The property of each pass; None when the header is another server's or does not speak of the method."""
     bare = _bare(value) if len(value) <= LINE else None
     if bare is None:
         return None
@@ -45,13 +56,13 @@ def _dkim(value: str, authserv_id: str) -> list[str] | None:
     found: list[str] = []
     spoke = False
     for result in results:
-        pairs = [(method.lower(), (kind or "").lower(), text) for method, kind, text in _PAIR.findall(result)]
-        if not pairs or pairs[0][:2] != ("dkim", ""):
+        pairs = [(what.lower(), (kind or "").lower(), text) for what, kind, text in _PAIR.findall(result)]
+        if not pairs or pairs[0][:2] != (method, ""):
             continue
         spoke = True
-        domains = [text for method, kind, text in pairs if (method, kind) == ("header", "d")]
-        if pairs[0][2].lower() == "pass" and len(domains) == 1:
-            found.append(domains[0].lower().rstrip("."))
+        named = [text for what, kind, text in pairs if (what, kind) == of]
+        if pairs[0][2].lower() == "pass" and len(named) == 1:
+            found.append(named[0].lower().rstrip("."))
     return found if spoke else None
 
 

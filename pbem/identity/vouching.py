@@ -33,6 +33,8 @@ class Voucher:
     """Where it keeps the keys of all signatures that might count."""
     told: str = ""
     """The Authentication-Results header in which our own server says that such a signature holds."""
+    sent: bool = False
+    """Whether our own server says that the client may send for From's domain (SPF)."""
 
 
 def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
@@ -52,4 +54,5 @@ def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str,
     said = authres.passed(letter, authserv_id)
     if said is not None and any(signature.domain in said[1] for signature in found):
         told = said[0]
-    return Voucher(verdict, name, tuple(sorted({signature.name for signature in found})), told)
+    sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
+    return Voucher(verdict, name, tuple(sorted({signature.name for signature in found})), told, sent)

@@ -579,6 +579,8 @@ class Form:
     """What must follow the name, or the line is prose that happens to begin with that word."""
     secret: bool = False
     """Whether the answer must not repeat what was written: the echo is the name alone."""
+    a_day: int | None = None
+    """How often a player may have it done in a day, where it makes letters that are large, or go to others."""
 
     @property
     def sentence(self) -> bool:
@@ -720,6 +722,7 @@ COMMANDS: dict[str, Form] = {
             ),
             (Slot("GAME", _rules), Slot("[with PLAYER...]", _players)),
             body="options",
+            a_day=30,
             signed=True,
             opens=_A_GAME,
             place="player",
@@ -814,12 +817,13 @@ COMMANDS: dict[str, Form] = {
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
         ),
         Form("diary", Phrase("What happened in a match, and when."), (_MATCH_SLOT,), opens=_A_MATCH),
-        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,)),
+        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,), a_day=20),
         Form(
             "press",
             Phrase("Send a message to the other players; with `public`, to those who watch, too."),
             (_MATCH_SLOT, Slot("[public]", _public)),
             body="press",
+            a_day=50,
             signed=True,
             opens=_A_MATCH,
             place="player",

@@ -424,6 +424,16 @@ DROP INDEX inbox_sender;
 CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
 """
 
+DAILY = """
+CREATE TABLE daily (
+    mark TEXT PRIMARY KEY,
+    day TEXT NOT NULL,
+    count INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX daily_day ON daily (day);
+DELETE FROM meta WHERE value GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9]*' AND length(value) < 20;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -446,5 +456,6 @@ MIGRATIONS: tuple[str, ...] = (
     REGISTRATIONS,
     CONSENTS,
     NETWORKS,
+    DAILY,
 )
 """The scripts in their order."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Referee, attachment, body, form_in, placed, whole_sentence
+from referee import SERVER, Referee, attachment, body, form_in, placed, sent_from, whole_sentence
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters
@@ -43,6 +43,7 @@ def fingerprint(key: Ed25519PrivateKey) -> str:
 def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | None, headers: str = "") -> None:
     """A letter signed with this key, or with none."""
     signed = text + ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else text
+    headers += sent_from(person.address)
     referee.deliver(referee.raw(person, signed, headers=headers), person.address)
     if key and person.letters and (whole := whole_sentence(person.text)):
         del person.letters[-1]
@@ -322,9 +323,13 @@ class TestRecoveryCode:
         referee.open_desk()
         with structlog.testing.capture_logs() as entries:
             for _ in range(6):
-                referee.deliver(
-                    referee.raw(ann, f"recover {wrong}\n{line(new)}\n", subject=f"recover {wrong}"), ann.address
+                raw = referee.raw(
+                    ann,
+                    f"recover {wrong}\n{line(new)}\n",
+                    subject=f"recover {wrong}",
+                    headers=sent_from(ann.address),
                 )
+                referee.deliver(raw, ann.address)
                 assert "this is not your recovery code" in said(ann)
                 assert wrong[:20] not in str(ann.last)
         logged = [entry for entry in entries if entry["event"] == "wrong recovery code"]
@@ -435,7 +440,7 @@ class TestMailboxAlone:
         ann, bob = referee.begun(f"{SMALL}\npace: none", SETUPS)
         theirs = another("eve")
         before = len(bob.letters)
-        referee.deliver(referee.raw(ann, f"recover\n{line(theirs)}\n"), "eve@elsewhere.example")
+        send(referee, ann, f"recover\n{line(theirs)}\n", None)  # by somebody else at the same provider
         assert "A form is on its way" in said(ann)
         assert "challenge" not in said(ann)
         assert len(bob.letters) == before
@@ -452,13 +457,13 @@ class TestMailboxAlone:
         new = another("ann")
         send(referee, ann, f"recover\n{line(new)}\n", None)
         form = form_in(body(ann.find("said to be lost")), "confirm")
-        referee.deliver(referee.raw(ann, f"recover\n{line(new)}\n"), "eve@elsewhere.example")
+        send(referee, ann, f"recover\n{line(new)}\n", None)
         send(referee, ann, form, new)
         assert "takes the place of all your others on" in said(ann)
-        referee.deliver(referee.raw(ann, f"recover\n{line(new)}\n"), "eve@elsewhere.example")
+        send(referee, ann, f"recover\n{line(new)}\n", None)
         assert "its delay runs" in said(ann)
         for _ in range(9):
-            referee.deliver(referee.raw(ann, f"recover\n{line(another('eve'))}\n"), "eve@elsewhere.example")
+            send(referee, ann, f"recover\n{line(another('eve'))}\n", None)
         assert "Answer this letter with your command" in said(ann)
         referee.wait(timedelta(days=7))
         assert len(changes(proof(referee, bob))) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from golden import reads_like
-from referee import attachment, body, form_in, placed
+from referee import attachment, body, form_in, placed, sent_from
 
 from pbem.identity import ssh
 from pbem.proof.kept_letters import kept
@@ -93,16 +93,18 @@ def test_html_and_text_are_in_one_language(referee: Referee, pair: tuple[Mailbox
 def test_a_stranger_is_answered_in_the_language_of_the_letter(referee: Referee) -> None:
     cy = referee.person("cy")
     for header in ("Accept-Language: de-AT, en;q=0.5\n", "Content-Language: de\n"):
-        referee.deliver(referee.raw(cy, "help\n", headers=header), cy.address)
+        referee.deliver(referee.raw(cy, "help\n", headers=header + sent_from(cy.address)), cy.address)
         assert "Schreib Befehle untereinander" in cy.text
     reads_like(cy.last, "de/letters/help")
-    referee.deliver(referee.raw(cy, "help new\n", headers="Accept-Language: fr\n"), cy.address)
+    referee.deliver(
+        referee.raw(cy, "help new\n", headers="Accept-Language: fr\n" + sent_from(cy.address)), cy.address
+    )
     assert "Options of every match" in cy.text
 
 
 def test_who_registers_in_german_goes_on_in_german(referee: Referee) -> None:
     cy = referee.person("cy")
-    german = "Content-Language: de-DE\n"
+    german = "Content-Language: de-DE\n" + sent_from(cy.address)
     referee.deliver(referee.raw(cy, "register cy\n", headers=german), cy.address)
     reads_like(cy.last, "de/letters/register-mailbox")
     referee.deliver(referee.raw(cy, f"register cy\n{ssh.public(cy.key)}\n", headers=german), cy.address)
@@ -120,7 +122,7 @@ def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) 
     cy = referee.person("cy")
     referee.send(cy, "help\n", sign=False)
     assert "Schreib Befehle untereinander" in cy.text
-    referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n"), cy.address)
+    referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n" + sent_from(cy.address)), cy.address)
     assert "Write commands one beneath the other" in cy.text
     referee.send(cy, "new chess\nend\n", sign=False)
     assert "deine Adresse ist hier nicht angemeldet" in cy.text

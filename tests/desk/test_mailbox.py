@@ -328,12 +328,12 @@ def test_without_a_token_nothing_changes(post: Post) -> None:
     )
 
 
-def test_letters_without_a_token_ask_the_dns_nothing(post: Post) -> None:
+def test_letters_without_a_token_ask_the_dns_once_for_whom_we_answer(post: Post) -> None:
     _, bob = post.begun()
     before = list(post.referee.asked)
     post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example")
     post.reply(post.referee.person("stranger"), "register stranger", to="pbem@play.example")
-    assert post.referee.asked == before
+    assert post.referee.asked == [*before, HOME.where, HOME.where]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, body, form_in, whole_sentence
+from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
@@ -247,9 +247,13 @@ def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee
     for _ in range(12):
         forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
         referee.deliver(forged, "evil@elsewhere.example")
-    assert len(ann.letters) == before + 10
+    assert len(ann.letters) == before + 3
     assert "nothing was done with it" in ann.text
     assert "Rv5" not in ann.text
+    for _ in range(12):
+        forged = referee.raw(ann, referee.signed(bob, "status m1\n"), headers=sent_from(ann.address))
+        referee.deliver(forged, ann.address)  # by somebody else who writes by the same provider
+    assert len(ann.letters) == before + 10
     referee.wait(timedelta(days=1))
     referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), "evil@elsewhere.example")
     assert len(ann.letters) == before + 11
@@ -493,4 +497,4 @@ def test_a_store_that_fails_costs_a_letter_no_attempt(referee: Referee) -> None:
             referee.desk.handle_next(referee.now)
     referee.database.execute(f"PRAGMA max_page_count = {pages + 1000}")
     referee.work()
-    assert "Spaceships" in ann.text
+    assert "SPACESHIPS" in ann.text

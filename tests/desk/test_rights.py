@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, body, form_in, placed
+from referee import SERVER, body, form_in, placed, sent_from
 
 from pbem.identity import ssh
 
@@ -36,8 +36,8 @@ def signed(name: object, text: str) -> str:
 
 
 def forge(referee: Referee, person: Mailbox, text: str, to: str = f"pbem@{SERVER}") -> None:
-    """A letter in a person's name, by somebody who cannot read that person's mail."""
-    referee.deliver(referee.raw(person, text), "eve@elsewhere.example", to)
+    """A letter in a person's name, by somebody at the same provider who cannot read it."""
+    referee.deliver(referee.raw(person, text, headers=sent_from(person.address)), person.address, to)
 
 
 def answer(referee: Referee, person: Mailbox, text: str, to: EmailMessage | None = None) -> None:

@@ -1,0 +1,61 @@
+"""Answers to letters whose sender nobody vouches for: few, short, and with no word of theirs.
+
+Whoever writes a letter can put anybody's address above it. So that this server writes nobody what others want, a
+letter is answered in full only where the return path is its From, and the domain of that (DKIM) or our own mail
+server (SPF) says so; where it answers a letter of ours; or where a player signed it. Implements reliability.md,
+case 35.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from pbem.desk.mailbox import Mailboxes
+    from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter
+    from pbem.store.inbox import InboxRow
+
+__all__ = ["EACH", "Strangers", "enough"]
+
+EACH = 3
+"""How many such answers an address gets in a day."""
+
+_ENOUGH = ("register", "rules", "help")
+"""The commands that are answered, the first of them that there is: with these one becomes somebody."""
+
+
+class Strangers:
+    """Decides how a letter is answered that nobody signed; `today` counts what happened today, by a mark."""
+
+    def __init__(self, mailboxes: Mailboxes, today: Callable[[str, datetime], int], in_all: int) -> None:
+        self._mailboxes = mailboxes
+        self._today = today
+        self._in_all = in_all
+
+    def vouched_for(self, letter: Letter, row: InboxRow) -> bool:
+        """Whether the letter is from where it says; raises `Awaited` while the DNS is to be asked."""
+        if (letter.sender or "").lower() != row.envelope.sender.lower():
+            return False
+        found = self._mailboxes.voucher(letter, row, sent=True)
+        return found.sent or bool(found.told) or found.verdict.kind == "valid"
+
+    def may_be_answered(self, address: str, now: datetime) -> bool:
+        """Whether one more such answer goes to this address today, and out into the world; counts it."""
+        if self._today("answers to strangers", now) > self._in_all:
+            return False
+        return self._today(f"answers to {_normal(address)}", now) <= EACH
+
+
+def enough(commands: Sequence[Command]) -> list[Command]:
+    """Of these commands, the one that is answered."""
+    return sorted((one for one in commands if one.name in _ENOUGH), key=lambda one: _ENOUGH.index(one.name))[:1]
+
+
+def _normal(address: str) -> str:
+    """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` are the same person's."""
+    local, _, domain = address.lower().rpartition("@")
+    return f"{local.partition('+')[0]}@{domain}"

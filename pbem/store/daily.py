@@ -1,0 +1,33 @@
+"""How often something happened on a day of UTC: counts that nobody needs on the next.
+
+Every call is part of the caller's transaction. Implements reliability.md, "Limits" and case 36.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["Daily"]
+
+
+class Daily:
+    """The counts of the day, by a mark that says of what."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def count(self, mark: str, now: datetime) -> int:
+        """Count once more; how often it happened today, this time included."""
+        day = now.date().isoformat()
+        self._database.write("DELETE FROM daily WHERE day < ?", (day,))
+        count = self._database.scalar(
+            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1)"
+            " ON CONFLICT (mark) DO UPDATE SET day = excluded.day, count = daily.count + 1 RETURNING count",
+            (mark, day),
+        )
+        return int(count)

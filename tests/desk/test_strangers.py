@@ -1,0 +1,175 @@
+"""What somebody can make this server send to people who never wrote to it: little, short, and no word of theirs."""
+
+from __future__ import annotations
+
+import email.utils
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from referee import SERVER, form_in, sent_from
+
+from pbem.desk.strangers import EACH
+from pbem.identity import ssh
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+    from referee import Mailbox, Referee
+
+SPAM = "BUY-MY-PILLS"
+
+
+def forged(referee: Referee, victim: Mailbox, text: str, sender: str = "eve@elsewhere.example") -> None:
+    """A letter with somebody's address above it."""
+    referee.deliver(referee.raw(victim, text, subject=SPAM, headers=f"X-{SPAM}: {SPAM}\n"), sender)
+
+
+def plain(letter: EmailMessage) -> str:
+    return " ".join(str(letter.get_body(("plain",)).get_content()).split())  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "help",
+        "rules spaceships",
+        f"register {SPAM}",
+        "sheet spaceships",
+        f"{SPAM}\nhelp",
+        f"new {SPAM}",
+        "help\n" * 500,
+    ],
+)
+@pytest.mark.parametrize("sender", ["", "eve@elsewhere.example", "victim@mail.example"])
+def test_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, sender: str) -> None:
+    victim = referee.person("victim")
+    for _ in range(8):
+        forged(referee, victim, text, sender or "x@elsewhere.example")
+    assert 0 < len(victim.letters) <= EACH
+    for letter in victim.letters:
+        assert SPAM not in letter.as_string()
+        assert not list(letter.iter_attachments())
+    referee.wait(timedelta(days=1))
+    forged(referee, victim, text)
+    assert len(victim.letters) <= EACH + 1
+
+
+def test_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
+    victims = [referee.person("victim")]
+    for number in range(8):
+        one = referee.person(f"victim{number}")
+        one.address = f"{'VicTim' if number % 2 else 'victim'}+{number}@mail.example"
+        referee.people[one.address] = one
+        victims.append(one)
+    for one in victims:
+        forged(referee, one, "help\n")
+    assert sum(len(one.letters) for one in victims) == EACH
+
+
+def test_all_such_answers_together_are_limited(referee: Referee) -> None:
+    limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
+    referee.config = msgspec.structs.replace(referee.config, limits=limits)
+    referee.open_desk()
+    victims = [referee.person(f"victim{number}") for number in range(9)]
+    for one in victims:
+        forged(referee, one, "help\n")
+    assert sum(len(one.letters) for one in victims) == 5
+    # Who is vouched for is answered all the same, and so is a player.
+    honest = referee.person("honest")
+    referee.send(honest, "help\n", sign=False)
+    assert "Write commands one beneath the other" in honest.text
+
+
+def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) -> None:
+    victim = referee.person("victim")
+    parts = "".join(f"--b\n\n{number}\n" for number in range(60))
+    for number in range(8):
+        raw = (
+            f"From: {victim.address}\nSubject: {SPAM} {number}\nMIME-Version: 1.0\n"
+            f"Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n"
+        )
+        referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
+    assert len(victim.letters) == EACH
+    assert "could not be read" in victim.text
+    assert all(SPAM not in letter.as_string() for letter in victim.letters)
+
+
+def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Referee) -> None:
+    ann, eve = referee.registered("ann"), referee.person("eve")
+    before = len(ann.letters)
+    for _ in range(8):
+        forged(referee, ann, referee.signed(eve, f"press m1\n{SPAM}\nend\n"))
+    assert len(ann.letters) == before + EACH
+    assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
+
+
+def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
+    """Without DKIM: the answer to a short letter proves that its address is the writer's."""
+    zoe = referee.person("zoe")
+    referee.deliver(referee.raw(zoe, "games\n"), zoe.address)
+    assert "Nothing says that this letter came from you" in plain(zoe.last)
+    to = email.utils.parseaddr(str(zoe.last["Reply-To"]))[1]
+    referee.deliver(referee.raw(zoe, "games\n"), zoe.address, to)
+    assert "> games" in zoe.text
+    assert "spaceships" in zoe.text
+
+
+def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
+    zoe = referee.person("zoe")
+    referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
+    referee.deliver(referee.raw(zoe, referee.signed(zoe, form_in(zoe.text, "confirm"))), zoe.address)
+    assert "You are registered as zoe" in plain(zoe.last)
+
+
+def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
+    victim = referee.person("victim")
+    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from("eve@elsewhere.example"))
+    referee.deliver(raw, "eve@elsewhere.example")
+    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
+    referee.deliver(raw, "eve@elsewhere.example")
+    assert len(victim.letters) == 2
+    assert all("Nothing says that this letter" in plain(letter) for letter in victim.letters)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("transcript m1\n", 20), ("press m1\nHi {number}.\nend\n", 50), ("new spaceships\npace: {number} d\nend\n", 30)],
+)
+def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, most: int) -> None:
+    ann, _ = referee.agreed()
+    refused = 0
+    for number in range(1, most + 4):
+        referee.send(ann, text.format(number=number))
+        if "times a day; come back tomorrow" in plain(ann.last):
+            refused += 1
+        elif text.startswith("new"):
+            referee.send(ann, f"decline {plain(ann.last).split('Match ')[-1].split()[0]}\n")
+    assert refused == 3 + text.startswith("new")  # the match that was agreed on was one
+    # Nobody else can use them up: unsigned ones count for themselves.
+    referee.wait(timedelta(days=1))
+    if text.startswith("transcript"):
+        for _ in range(most + 1):
+            referee.send(ann, text, sign=False)
+        assert "come back tomorrow" in plain(ann.last)
+        referee.send(ann, text)
+        assert "come back tomorrow" not in plain(ann.last)
+
+
+def test_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
+    operator = referee.person("operator")
+    operator.address = f"operator@{SERVER}"
+    referee.people[operator.address] = operator
+    victim = referee.person("victim")
+    envelope = Envelope("eve@elsewhere.example", (f"pbem@{SERVER}",))
+    referee.inbox.put(envelope, referee.raw(victim, "help\n"), referee.now)
+    while referee.desk.handle_next(referee.now):
+        pass
+    row = referee.outbox.lease(referee.now)
+    assert row is not None
+    with referee.database.transaction():
+        referee.outbox.failed(row.id, "550 unknown", referee.now, None)
+    referee.work()
+    assert len(operator.letters) == 0
