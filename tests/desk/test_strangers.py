@@ -146,7 +146,7 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
         if "times a day; come back tomorrow" in plain(ann.last):
             refused += 1
         elif text.startswith("new"):
-            referee.send(ann, f"decline {plain(ann.last).split('Match ')[-1].split()[0]}\n")
+            referee.send(ann, f"decline m{number + 1}\n")
     assert refused == 3 + text.startswith("new")  # the match that was agreed on was one
     # Nobody else can use them up: unsigned ones count for themselves.
     referee.wait(timedelta(days=1))
