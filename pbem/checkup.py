@@ -22,9 +22,10 @@ from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
-from pbem.store.database import Lock, moment
+from pbem.store.database import Lock, moment, stamp
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey
+from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.vault import KeyFileError, Sealed, load_key
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
-__all__ = ["Finding", "clock", "mail_loop", "queues", "store", "surroundings", "transcripts"]
+__all__ = ["Finding", "clock", "growth", "mail_loop", "queues", "store", "surroundings", "transcripts"]
 
 RUNNING = frozenset({"setup", "playing", "ended"})
 
@@ -48,6 +49,8 @@ STEP = timedelta(minutes=2)
 
 STUCK = timedelta(minutes=10)
 """How long a letter may wait at the desk, or a turn that is due, while the daemon runs."""
+
+WEEK = timedelta(days=7)
 
 SLOW = timedelta(days=1)
 """How long a letter may wait for the smarthost before the operator should know."""
@@ -178,6 +181,19 @@ def clock(database: Database, now: datetime) -> Finding:
     if stamp and moment(stamp) > now + STEP:
         return Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
     return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
+
+
+def growth(database: Database, config: Config, now: datetime) -> Finding:
+    """How large the store is, how fast it grows, and whether there is room for it."""
+    found, room = growth_of(database, stamp(now - WEEK)), database.room()
+    well = room >= 3 * config.limits.reserve_bytes
+    return Finding(
+        well,
+        "room",
+        f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
+        f" {found['sent']} that went; in the last week {found['lately']} came with {found['octets_lately'] / 2**20:.1f} MiB;"
+        f" {room // 2**20} MiB are free",
+    )
 
 
 def queues(database: Database, vault: Vault, config: Config, now: datetime) -> Iterator[Finding]:

@@ -176,6 +176,8 @@ class Limits(_Table, frozen=True):
     idle: Duration = Duration(seconds=60)
     letters_per_day: Count = 200
     answers_to_strangers: Count = 200
+    letters_kept: Duration = Duration(days=90)
+    reserve_bytes: Count = 64 * 1024 * 1024
     reading: Duration = Duration(seconds=20)
     reading_bytes: Count = 512 * 1024 * 1024
 

@@ -36,7 +36,7 @@ from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
-from pbem.store.database import BusyError, Database, Lock, StoreError
+from pbem.store.database import BusyError, Database, FullError, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import Generation, survey
@@ -362,6 +362,8 @@ class Daemon:
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; which of them, as some may be too many from their network today."""
+        if self._post_base.room() < self._config.limits.reserve_bytes:
+            raise FullError("the room that is left is for the letters that are here")
         a_day = self._config.limits.letters_per_day
         began = time.monotonic()
         try:

@@ -168,6 +168,18 @@ def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_
     run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
 
 
+def test_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        assert await house.send() == (250, b"2.0.0 stored")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Database, "room", lambda _: 99)
+            code, reply = await house.send(TEXT + b"2\r\n")
+            assert (code, reply[:5]) == (452, b"4.3.1")
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(reserve_bytes=100)), scene)
+
+
 def test_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         for number in range(4):

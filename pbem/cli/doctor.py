@@ -52,6 +52,7 @@ def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
     key = Ed25519PrivateKey.from_private_bytes(load_key(config.signing_key)).public_key().public_bytes_raw().hex()
     yield from checkup.transcripts(database, vault, config, key)
     yield checkup.clock(database, now)
+    yield checkup.growth(database, config, now)
     yield from checkup.queues(database, vault, config, now)
     if deadline and Lock.holder(config.store):
         try:

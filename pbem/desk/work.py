@@ -21,6 +21,7 @@ from pbem.desk.answers import Answers, Unplaced
 from pbem.desk.archive import Archive
 from pbem.desk.clerk import Clerk, Out, escaped
 from pbem.desk.courier import Courier
+from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.keys import KeyLife
 from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
@@ -194,6 +195,7 @@ class Desk:
         )
         self._optout = OptOut(self._people, self._mailboxes, self._clerk, self._reply)
         self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
+        self._housekeeping = Housekeeping(config, database, self._clerk, self._today, database.room)
         self._random = random
         self._keys = KeyLife(
             config,
@@ -347,7 +349,10 @@ class Desk:
         self._operator.obey(now)
 
     def tick(self, now: datetime) -> datetime | None:
-        """Do what is due: reminders, misses, settled turns, recovered keys, lost letters. When to be called again."""
+        """Do what is due: reminders, misses, settled turns, recovered keys, lost letters, housekeeping.
+
+        Says when to be called again.
+        """
         if self._outbox.failures():
             with self._database.transaction():
                 self._postmaster.tell_failures(now)
@@ -377,7 +382,8 @@ class Desk:
             with self._database.transaction():
                 self._clerk.send_digests(now)
             digest = self._clerk.next_digest()
-        return min(filter(None, [moment(due) if due else None, recovery, following, digest]), default=None)
+        kept = self._housekeeping.look(now)
+        return min(filter(None, [moment(due) if due else None, recovery, following, digest, kept]), default=None)
 
     def _see_to_late_letters(self, now: datetime) -> datetime | None:
         """Let clocks stand for letters that are late; when the next one will be."""

@@ -136,6 +136,11 @@ class Database:
         """How many rows this connection has written since it was opened."""
         return self.utils.conn.total_changes
 
+    def room(self) -> int:
+        """How many octets are free on the disk under the store."""
+        found = os.statvfs(self.path.parent)
+        return found.f_bavail * found.f_frsize
+
     @property
     def version(self) -> int:
         """The number of migrations that this store has seen."""

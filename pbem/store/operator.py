@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from pbem.store.database import Database
 
-__all__ = ["Box", "Busy", "Generation", "Instruction", "Instructions", "arrival", "latest", "matches", "survey"]
+__all__ = [
+    "Box",
+    "Busy",
+    "Generation",
+    "Instruction",
+    "Instructions",
+    "arrival",
+    "growth",
+    "latest",
+    "matches",
+    "survey",
+]
 
 DROPPED = "dropped by the operator"
 
@@ -210,6 +221,19 @@ def survey(database: Database) -> dict[str, Any]:
             for row in database.rows("SELECT player, since FROM unreachable ORDER BY since, player")
         },
         "instructions": int(database.scalar("SELECT count(*) FROM instructions WHERE state = 'waiting'")),
+    }
+
+
+def growth(database: Database, since: str) -> dict[str, int]:
+    """What the store holds in octets and letters, and how much of that is from since then."""
+    size = int(database.scalar("PRAGMA page_count")) * int(database.scalar("PRAGMA page_size"))
+    lately = "FROM inbox WHERE received >= ?"
+    return {
+        "size": size,
+        "received": int(database.scalar("SELECT count(*) FROM inbox")),
+        "sent": int(database.scalar("SELECT count(*) FROM outbox")),
+        "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
+        "octets_lately": int(database.scalar(f"SELECT coalesce(sum(size), 0) {lately}", (since,))),
     }
 
 

@@ -1,0 +1,40 @@
+"""What the store forgets: handled letters, sent bytes, and what strangers left, once they are old.
+
+What proves something stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and
+who wants no mail. Letters that wait, were set aside or may still tell of a delay stay as well. Every call is part of the
+caller's transaction. Implements reliability.md, case 36.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pbem.store.database import Database
+
+__all__ = ["prune"]
+
+_INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? ORDER BY id LIMIT ?"
+_OUTBOX = (
+    "SELECT id FROM outbox WHERE (state = 'delivered' OR state = 'failed' AND told = 1) AND settled < ?"
+    " AND id NOT IN (SELECT outbox FROM watched) AND id NOT IN (SELECT letter FROM unreachable) ORDER BY id LIMIT ?"
+)
+_CHALLENGES = "DELETE FROM challenges WHERE rowid IN (SELECT rowid FROM challenges WHERE created < ? LIMIT ?)"
+_TOKENS = (
+    "DELETE FROM reply_tokens WHERE hash IN"
+    " (SELECT hash FROM reply_tokens WHERE name NOT IN (SELECT name FROM players) AND created < ? LIMIT ?)"
+)
+
+
+def prune(database: Database, before: str, most: int) -> int:
+    """Forget what is from before a time, up to so many rows of a kind; how many in all, 0 when nothing is left."""
+    received = [row["id"] for row in database.rows(_INBOX, (before, most))]
+    sent = [row["id"] for row in database.rows(_OUTBOX, (before, most))]
+    for row in received:
+        database.write("DELETE FROM bounces WHERE inbox = ?", (row,))
+        database.write("DELETE FROM inbox WHERE id = ?", (row,))
+    for row in sent:
+        database.write("DELETE FROM bounces WHERE outbox = ?", (row,))
+        database.write("DELETE FROM outbox WHERE id = ?", (row,))
+    left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS))
+    return len(received) + len(sent) + left

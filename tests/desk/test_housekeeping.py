@@ -1,0 +1,139 @@
+"""What is old goes, what proves something stays, and the operator hears in time that room runs out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from referee import attachment
+
+from pbem.config import Duration
+from pbem.identity import ssh
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+
+if TYPE_CHECKING:
+    from referee import Referee
+
+SMALL = "fleet: cost:3\nsettle: 0\npace: none"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+MONTH = timedelta(days=31)
+
+
+@pytest.fixture
+def forgetful(referee: Referee) -> Referee:
+    """A referee that keeps handled letters for a month."""
+    limits = msgspec.structs.replace(referee.config.limits, letters_kept=Duration(days=30))
+    referee.config = msgspec.structs.replace(referee.config, limits=limits)
+    referee.open_desk()
+    return referee
+
+
+def rows(referee: Referee, table: str) -> int:
+    return int(referee.database.scalar(f"SELECT count(*) FROM {table}"))
+
+
+def later(referee: Referee, time: timedelta) -> None:
+    """The daemon looks at the clock some day, as long as there is something to do."""
+    referee.now += time
+    referee.alive()
+    for _ in range(20):
+        referee.desk.tick(referee.now)
+        referee.collect()
+
+
+def test_handled_and_sent_letters_go_and_the_match_is_played_on_and_proved(forgetful: Referee) -> None:
+    referee = forgetful
+    ann, bob = referee.begun(SMALL, SETUPS)
+    referee.turn((ann, "Rv1"), (bob, ""))
+    assert rows(referee, "inbox") > 5
+    assert rows(referee, "outbox") > 5
+    later(referee, MONTH)
+    assert rows(referee, "inbox") == 0
+    # What set a clock going and may still tell of a delay stays.
+    assert rows(referee, "outbox") <= 2
+    for cell in ("Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    referee.send(ann, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(ann.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    assert "is closed" in referee.match().phase or referee.match().phase == "closed"
+
+
+def test_words_that_had_their_effect_have_none_when_their_letter_is_forgotten(forgetful: Referee) -> None:
+    referee = forgetful
+    ann = referee.registered("ann")
+    referee.send(ann, "set mail digest\n")
+    again = next(raw for raw in _received(referee) if b"set mail digest" in raw and b"rev" in raw)
+    referee.send(ann, "set mail each\n")
+    later(referee, MONTH)
+    referee.deliver(again, ann.address)
+    assert referee.desk._players.setting("ann", "mail", "") == "each"
+
+
+def _received(referee: Referee) -> list[bytes]:
+    return [referee.inbox.raw(row["id"]) for row in referee.database.rows("SELECT id FROM inbox")]
+
+
+def test_what_strangers_left_goes(forgetful: Referee) -> None:
+    referee = forgetful
+    for number in range(5):
+        one = referee.person(f"stranger{number}")
+        referee.deliver(referee.raw(one, f"register {one.name}\n{ssh.public(one.key)}\n"), one.address)
+        referee.deliver(referee.raw(one, "help\n"), one.address)
+    assert rows(referee, "challenges") == 5
+    assert rows(referee, "reply_tokens") == 5
+    assert rows(referee, "daily") > 5
+    later(referee, MONTH)
+    assert [rows(referee, table) for table in ("challenges", "reply_tokens", "inbox", "outbox")] == [0, 0, 0, 0]
+    zoe = referee.registered("zoe")
+    assert rows(referee, "daily") <= 3
+    assert "registered" in zoe.text
+
+
+def test_letters_that_wait_or_were_set_aside_stay(forgetful: Referee) -> None:
+    referee = forgetful
+    ann = referee.registered("ann")
+    referee.away.add(ann.address)
+    referee.send(ann, "games\n")
+    with referee.database.transaction():
+        referee.database.write("UPDATE inbox SET state = 'aside', reference = 'x' WHERE id = 1")
+    later(referee, MONTH)
+    assert [row["state"] for row in referee.database.rows("SELECT state FROM inbox")] == ["aside"]
+    assert [row["state"] for row in referee.database.rows("SELECT state FROM outbox")] == ["waiting"]
+
+
+def test_only_a_few_rows_go_at_a_time(forgetful: Referee) -> None:
+    referee = forgetful
+    with referee.database.transaction():
+        for number in range(250):
+            referee.database.write(
+                "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, state)"
+                " VALUES (?, '', '[]', 1, x'', '2020-01-01T00:00:00.000000Z', 'done')",
+                (f"{number}",),
+            )
+    assert referee.desk.tick(referee.now) == referee.now
+    assert rows(referee, "inbox") == 150
+    while referee.desk.tick(referee.now) is not None:
+        pass
+    assert rows(referee, "inbox") == 0
+
+
+def test_the_operator_hears_that_room_runs_out_once_a_day(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = referee.person("operator")
+    operator.address = referee.config.operator
+    referee.people[operator.address] = operator
+    room = [10**12]
+    monkeypatch.setattr("pbem.store.database.Database.room", lambda _: room[0])
+    referee.work()
+    assert len(operator.letters) == 0
+    room[0] = 100 * 2**20
+    for _ in range(3):
+        referee.open_desk()  # also across restarts
+        referee.work()
+    assert len(operator.letters) == 1
+    assert "has 100 MiB left" in operator.text
+    referee.wait(timedelta(days=1))
+    assert len(operator.letters) == 2
