@@ -191,8 +191,8 @@ def growth(database: Database, config: Config, now: datetime) -> Finding:
         well,
         "room",
         f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
-        f" {found['sent']} that went; in the last week {found['lately']} came with {found['octets_lately'] / 2**20:.1f} MiB;"
-        f" {room // 2**20} MiB are free",
+        f" {found['sent']} that went; in the last week {found['lately']} came, of"
+        f" {found['octets_lately'] / 2**20:.1f} MiB; {room // 2**20} MiB are free",
     )
 
 

@@ -1,8 +1,8 @@
 """What the store forgets: handled letters, sent bytes, and what strangers left, once they are old.
 
 What proves something stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and
-who wants no mail. Letters that wait, were set aside or may still tell of a delay stay as well. Every call is part of the
-caller's transaction. Implements reliability.md, case 36.
+who wants no mail. Letters that wait, were set aside or may still tell of a delay stay as well. Every call is part of
+the caller's transaction. Implements reliability.md, case 36.
 """
 
 from __future__ import annotations

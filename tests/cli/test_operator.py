@@ -42,7 +42,10 @@ listen = "127.0.0.1:{port}"
 port = {port}
 [metrics]
 listen = "127.0.0.1:0"
+[limits]
+letters_kept = "10000d"
 """
+# The store is of the referee's year, and the daemon lives in ours.
 
 
 class House:

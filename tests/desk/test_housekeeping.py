@@ -84,7 +84,7 @@ def test_what_strangers_left_goes(forgetful: Referee) -> None:
         referee.deliver(referee.raw(one, f"register {one.name}\n{ssh.public(one.key)}\n"), one.address)
         referee.deliver(referee.raw(one, "help\n"), one.address)
     assert rows(referee, "challenges") == 5
-    assert rows(referee, "reply_tokens") == 5
+    assert rows(referee, "reply_tokens") == 10
     assert rows(referee, "daily") > 5
     later(referee, MONTH)
     assert [rows(referee, table) for table in ("challenges", "reply_tokens", "inbox", "outbox")] == [0, 0, 0, 0]
