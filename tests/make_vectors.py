@@ -46,8 +46,6 @@ KEPT = {"openpgp", "smime", "version-1"}
 
 def proof(referee: Referee, person: Mailbox) -> bytes:
     """The bundle as this player may have it now."""
-    if referee.match().phase == "closed":
-        return next(attachment(one, ".zip") for one in reversed(person.letters) if "pbem.zip" in one.as_string())
     referee.send(person, "transcript m1\n", sign=False)
     return attachment(person.last, ".zip")
 
@@ -181,7 +179,7 @@ def substitute(referee: Referee) -> bytes:
     referee.turn((ann, "Rv3"))
     referee.wait(OVER)
     referee.send(ann, "substitute m1 carl for bob\n")
-    referee.send(carl, form_in(carl.text, "substitute"))
+    referee.send(carl, carl.form("substitute"))
     referee.turn((carl, ""))
     referee.send(carl, "resign m1 match\n")
     return proof(referee, ann)
@@ -232,6 +230,13 @@ def reply(referee: Referee, domain: Domain, person: Mailbox, text: str, to: str 
     referee.deliver(domain.sign(raw, referee.now), person.address, address)
 
 
+def asked(person: Mailbox, kind: str) -> str:
+    """Where the latest letter with such a form wants its answer."""
+    form = person.form(kind)
+    letter = next(one for one in reversed(person.letters) if form in body(one))
+    return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
+
+
 def mailbox(referee: Referee) -> bytes:
     domain = home()
     referee.records[domain.where] = domain.record
@@ -241,13 +246,11 @@ def mailbox(referee: Referee) -> bytes:
     referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", SETUPS[0]))
-    asked = str(bob.find("your setup is asked for")["Reply-To"]).rpartition("<")[2].rstrip(">")
-    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked)
-    for number, cell in enumerate(CELLS[:2]):
-        asked_in = bob.find(f"game 1, turn {number}" if number else "begins")
-        asked = str(asked_in["Reply-To"]).rpartition("<")[2].rstrip(">")
+    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
+    for cell in CELLS[:2]:
+        where = asked(bob, "orders")
         referee.turn((ann, cell))
-        reply(referee, domain, bob, bob.filled("orders", "final"), asked)
+        reply(referee, domain, bob, bob.filled("orders", "final"), where)
     reply(referee, domain, bob, "resign m1 game 1\n")
     return proof(referee, ann)
 
