@@ -29,6 +29,7 @@ from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh
 
 from pbem.identity import parse_key, ssh
 from pbem.match.terms import Terms
+from pbem.match.transcript import Entry
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -401,6 +402,19 @@ def hidden(found: Bundle) -> bytes:
     return bundle.write(with_papers(found, {path: found.papers[path].replace(b"rev 1", b"rev 2")}))
 
 
+def salted(found: Bundle) -> bytes:
+    """A salt in capitals."""
+    path = "receipts/game-1-turn-1-seat-1.txt"
+    head, mark, salt = found.papers[path].partition(b"salt ")
+    return bundle.write(rewritten(found, path, head + mark + salt.upper()))
+
+
+def nowhere(found: Bundle) -> bytes:
+    """A vacation of a third of two."""
+    told = Entry(0, "", found.entries[1].time, "vacation", {"seat": 3, "from": "2026-03-02", "to": "2026-03-03"})
+    return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
+
+
 def younger(found: Bundle) -> bytes:
     return edited(found, "receipts/game-1-turn-1-seat-1.txt", "pbem receipt 1", "pbem receipt 2")
 
@@ -473,6 +487,13 @@ LIES: dict[str, Lie] = {
         "mailbox",
         "evidence for another turn",
         partial(edited, path="evidence/game-1-turn-2-seat-2.txt", old="place game 1", new="place game 2"),
+    ),
+    "salt": ("ssh", "a salt in another form", salted),
+    "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),
+    "malformed": (
+        "running",
+        "an opening of a running game without its revision",
+        partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new=""),
     ),
     "hidden": ("running", "an opening of a running game that is not the one committed to", hidden),
     "version-1": ("version-1", "a paper of version 2 in a match of version 1", younger),
