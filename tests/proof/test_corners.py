@@ -15,9 +15,13 @@ from mutations import rewritten
 from referee import Mailbox, Referee, attachment, form_in
 
 from pbem.desk import work
+from pbem.games import Fault
 from pbem.identity import parse_key, ssh
+from pbem.match import ahead
+from pbem.match.traces import SetAside
 from pbem.match.transcript import Entry
 from pbem.pages.replay import revealed
+from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -28,9 +32,10 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from pbem.match.life import Match
+    from pbem.match.life import Match, Submission
     from pbem.proof.bundle import Bundle
 
+FAULT = Fault("orders", None, Phrase("nothing of yours stands"))
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 
@@ -91,6 +96,21 @@ class TestWhatIsNotUsed:
         referee.turn((ann, ""), (bob, ""))
         referee.send(bob, "resign m1 match\n")
         fails(proof(referee, bob), "letters/game-1-turn-2-unused-seat-1-rev-1.eml", "its own `clear`")
+
+    def test_legal_orders_are_not_set_aside(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+
+        def refusing(_match: Match, _seat: int, stored: Submission) -> ahead.TakenUp:
+            unused = SetAside(stored.paper, stored.letter, stored.evidence)
+            return ahead.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
+
+        monkeypatch.setattr(ahead, "_taken_up", refusing)
+        referee.send(ann, ann.filled("orders", "Rv3").replace("turn 1", "turn 2", 1))
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, ann.filled("orders", "final\nBz5", rev=2))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        referee.send(bob, "resign m1 match\n")
+        fails(proof(referee, bob), "unused-seat-1-rev-1.eml", "these orders are legal, and were not used")
 
     def test_no_mailbox_where_keys_are_demanded(self) -> None:
         class Demanding(Letters):
@@ -174,6 +194,36 @@ class TestSeatsThatChangedHands:
         referee.send(bob, "resign m1 match\n")
         told = standings(proof(referee, bob), receipt)
         assert any(one == "agrees" and "given up with the seat" in found for found, one in told.items())
+
+
+def test_orders_that_came_in_time_and_were_played_are_no_miss(referee: Referee) -> None:
+    """Everybody sees it: the receipt of the orders that were played after the miss says when they had come."""
+    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d", SETUPS)
+    referee.turn((bob, ""))
+    referee.wait(4 * DAY)
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    found = proof(referee, bob)
+    holds(found)
+    path = "receipts/game-1-turn-1-seat-1.txt"
+    paper = found.papers[path].replace(b"received 2026-03-05", b"received 2026-03-03")
+    assert paper != found.papers[path]
+    fails(rewritten(found, path, paper), "letters/game-1-turn-1-seat-1.eml", "came in time")
+
+
+def test_a_match_that_left_traces_began_as_one_that_does(referee: Referee) -> None:
+    """Any receipt convicts a server that says afterwards that the match was one of version 1."""
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv1"))
+    found = good("version-1")
+    lies = [
+        told
+        for letter in ann.letters
+        for told in standings(found, letter).items()
+        if "began as `bundle 1`" in told[0]
+    ]
+    assert {one for _, one in lies} == {"two stories"}
+    assert {lie.partition(" is ")[0].split(".")[-2] for lie, _ in lies} == {"opening", "receipt"}, lies
 
 
 class TestWhoIsOutOfTheGame:
