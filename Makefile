@@ -29,9 +29,9 @@ test: check
 	$(BIN)/python -m compileall -q pbem
 	$(BIN)/pytest -n 2 --dist loadscope -m "not long and not browser"
 
-# Minutes, not seconds: everything in `test` and what is marked long.
+# Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check
-	$(BIN)/pytest -m "not browser"
+	$(BIN)/pytest --accused -m "not browser"
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
 CLONE_USER ?=

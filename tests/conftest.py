@@ -1,4 +1,7 @@
-"""Material for all tests; `--corpora FOLDER` adds the odd mail of somebody else's collection."""
+"""Material for all tests; `--corpora FOLDER` adds the odd mail of somebody else's collection.
+
+With `--accused` each test of the desk asks at its end whether the letters that it sent accuse the server.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ settings.load_profile("pbem")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--corpora", metavar="FOLDER", type=Path, help="odd mail to be tried beside our own")
+    parser.addoption("--accused", action="store_true", help="hold the letters of the desk's tests against it")
 
 
 def _foreign(config: pytest.Config) -> list[Path]:

@@ -29,6 +29,7 @@ from signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh
 
 from pbem.identity import parse_key, ssh
 from pbem.match.terms import Terms
+from pbem.match.transcript import Entry
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ KEPT = {"openpgp", "smime", "version-1"}
 
 def proof(referee: Referee, person: Mailbox) -> bytes:
     """The bundle as this player may have it now."""
-    if referee.match().phase == "closed":
-        return next(attachment(one, ".zip") for one in reversed(person.letters) if "pbem.zip" in one.as_string())
     referee.send(person, "transcript m1\n", sign=False)
     return attachment(person.last, ".zip")
 
@@ -181,7 +180,7 @@ def substitute(referee: Referee) -> bytes:
     referee.turn((ann, "Rv3"))
     referee.wait(OVER)
     referee.send(ann, "substitute m1 carl for bob\n")
-    referee.send(carl, form_in(carl.text, "substitute"))
+    referee.send(carl, carl.form("substitute"))
     referee.turn((carl, ""))
     referee.send(carl, "resign m1 match\n")
     return proof(referee, ann)
@@ -232,6 +231,13 @@ def reply(referee: Referee, domain: Domain, person: Mailbox, text: str, to: str 
     referee.deliver(domain.sign(raw, referee.now), person.address, address)
 
 
+def asked(person: Mailbox, kind: str) -> str:
+    """Where the latest letter with such a form wants its answer."""
+    form = person.form(kind)
+    letter = next(one for one in reversed(person.letters) if form in body(one))
+    return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
+
+
 def mailbox(referee: Referee) -> bytes:
     domain = home()
     referee.records[domain.where] = domain.record
@@ -241,13 +247,11 @@ def mailbox(referee: Referee) -> bytes:
     referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", SETUPS[0]))
-    asked = str(bob.find("your setup is asked for")["Reply-To"]).rpartition("<")[2].rstrip(">")
-    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked)
-    for number, cell in enumerate(CELLS[:2]):
-        asked_in = bob.find(f"game 1, turn {number}" if number else "begins")
-        asked = str(asked_in["Reply-To"]).rpartition("<")[2].rstrip(">")
+    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
+    for cell in CELLS[:2]:
+        where = asked(bob, "orders")
         referee.turn((ann, cell))
-        reply(referee, domain, bob, bob.filled("orders", "final"), asked)
+        reply(referee, domain, bob, bob.filled("orders", "final"), where)
     reply(referee, domain, bob, "resign m1 game 1\n")
     return proof(referee, ann)
 
@@ -398,6 +402,19 @@ def hidden(found: Bundle) -> bytes:
     return bundle.write(with_papers(found, {path: found.papers[path].replace(b"rev 1", b"rev 2")}))
 
 
+def salted(found: Bundle) -> bytes:
+    """A salt in capitals."""
+    path = "receipts/game-1-turn-1-seat-1.txt"
+    head, mark, salt = found.papers[path].partition(b"salt ")
+    return bundle.write(rewritten(found, path, head + mark + salt.upper()))
+
+
+def nowhere(found: Bundle) -> bytes:
+    """A vacation of a third of two."""
+    told = Entry(0, "", found.entries[1].time, "vacation", {"seat": 3, "from": "2026-03-02", "to": "2026-03-03"})
+    return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
+
+
 def younger(found: Bundle) -> bytes:
     return edited(found, "receipts/game-1-turn-1-seat-1.txt", "pbem receipt 1", "pbem receipt 2")
 
@@ -470,6 +487,13 @@ LIES: dict[str, Lie] = {
         "mailbox",
         "evidence for another turn",
         partial(edited, path="evidence/game-1-turn-2-seat-2.txt", old="place game 1", new="place game 2"),
+    ),
+    "salt": ("ssh", "a salt in another form", salted),
+    "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),
+    "malformed": (
+        "running",
+        "an opening of a running game without its revision",
+        partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new=""),
     ),
     "hidden": ("running", "an opening of a running game that is not the one committed to", hidden),
     "version-1": ("version-1", "a paper of version 2 in a match of version 1", younger),

@@ -85,9 +85,12 @@ class Letters(MutableSequence["EmailMessage"]):
 
     def __init__(self) -> None:
         self._all: list[EmailMessage | bytes] = []
+        self.came: list[bytes] = []
+        """All that came, as it came, whatever was taken away since."""
 
     def bring(self, raw: bytes) -> None:
         self._all.append(raw)
+        self.came.append(raw)
 
     def __len__(self) -> int:
         return len(self._all)

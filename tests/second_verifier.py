@@ -266,9 +266,12 @@ def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[s
     found["*"] = "\n".join(rest)
     for key, pattern in PATTERNS.items():
         must(key not in found or pattern.fullmatch(found[key]), f"no {key}")
+    must("salt" not in found or title in OLD or SALT.fullmatch(found["salt"]), "no salt")
     return found
 
 
+OLD = ("pbem opening 1", "pbem receipt 1")
+SALT = re.compile("[0-9a-f]{64}")
 PATTERNS = {**dict.fromkeys(("game", "turn", "seat", "rev"), NUMBER), "orders": re.compile("default")}
 
 
@@ -632,9 +635,9 @@ def broken(text: str) -> Iterator[str]:
     while found := re.match(rf"\s*({HEAD_WORDS})", rest):
         lines.append(found[1])
         rest = rest[found.end() :]
-    content, end, _ = rest.strip().rpartition("end")
-    if end:
-        content = content.strip()
+    content = rest.strip()
+    if content.endswith("end"):
+        content = content.removesuffix("end").strip()
         for way in dict.fromkeys((content, unwrapped(content), " ".join(content.split()))):
             yield "\n".join([*lines, way, "end"])
 
@@ -1311,7 +1314,7 @@ FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "game": is_number,
         "turn": is_number,
         "orders": by_seat(is_hash),
-        "default": list_of(is_number),
+        "default": list_of(is_seat),
         "shown": by_seat(is_hash),
         "reports": is_hash,
         "trace": is_hash,
@@ -1379,6 +1382,22 @@ def check_form(match: Match, entry: Entry) -> None:
     must(set(body) == set(kinds), "other keys in the body")
     for key, kind in kinds.items():
         must(kind(body[key]), f"another kind of value: {key}")
+    if not match.old:
+        seats = range(1, len(body["players"]) + 1) if entry.type == "agreed" else match.seats
+        must(all(seat in seats for seat in seats_in(entry)), "a seat that is not there")
+
+
+def seats_in(entry: Entry) -> Iterator[int]:
+    """The seats that a body names, in whatever way."""
+    for key, value in entry.body.items():
+        if key in {"seat", "for"}:
+            yield value
+        elif key in {"seats", "to", "against", "default"} and isinstance(value, list):
+            yield from value
+        elif isinstance(value, dict) and entry.type in {"agreed", "commitments", "turn"}:
+            yield from (
+                int(seat) for seat in value if key in {"letters", "players", "commitments", "orders", "shown"}
+            )
 
 
 # 5. The state of a match.
@@ -1777,6 +1796,8 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
         if key != paper["key"]:
             continue
         want = Want(match, player.name, prevs, "evidence" in paper)
+        if not withdrawal:
+            must(not any(clears(match, want, one, what, turn) for one in commands), "orders and their withdrawal")
         for command in commands:
             if not want.fits(command, int(paper["rev"])):
                 continue
@@ -1898,6 +1919,7 @@ def check_reports(match: Match, entry: Entry, reports: Sequence[Body]) -> None:
             isinstance(found, dict) and isinstance(found.get("salt"), str),
             "no salt",
         )
+        must(match.old or SALT.fullmatch(found["salt"]), "no salt of 64 digits")
         shown = reports if seat is None else [match.rules.show(one, seat) for one in reports]
         made = {"pbem": "reports 1", "server": match.server, "match": match.id, "game": match.game, "seat": seat}
         made |= {
@@ -1964,7 +1986,7 @@ def forfeited(match: Match, entry: Entry) -> None:
     miss = match.terms["miss"]
     for seat in body["seats"]:
         twice = match.silent[seat] >= 2 and miss not in {"wait", "default"}
-        must((seat in match.missed and miss == "forfeit") or twice, "a seat that did not lose")
+        must(seat in match.missed and (miss == "forfeit" or twice), "a seat that did not lose")
     lose(match, body["seats"])
 
 
@@ -2371,7 +2393,8 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
         for seat, digest in body["commitments"].items():
             paper = hidden(match, f"openings/game-{match.game}-seat-{seat}.txt", digest)
             if paper:
-                hidden_letter(match, f"game-{match.game}-setup-seat-{seat}", glanced(paper))
+                said = here_in(match, read_opening(paper, old=match.old), seat=seat)
+                hidden_letter(match, f"game-{match.game}-setup-seat-{seat}", said)
         return
     must(entry.type in BETWEEN, f"{entry.type} cannot stand here")
     if entry.type == "turn":
@@ -2396,7 +2419,8 @@ def running_turn(match: Match, body: Body) -> None:
     for seat, digest in body["orders"].items():
         paper = hidden(match, f"receipts/{stem}-seat-{seat}.txt", digest)
         if paper:
-            hidden_letter(match, f"{stem}-seat-{seat}", glanced(paper))
+            said = here_in(match, read_receipt(paper, old=match.old), seat=seat, turn=str(body["turn"]))
+            hidden_letter(match, f"{stem}-seat-{seat}", said)
 
 
 def hidden(match: Match, path: str, digest: str | None) -> bytes | None:
@@ -2404,10 +2428,12 @@ def hidden(match: Match, path: str, digest: str | None) -> bytes | None:
     return match.paper(path, digest) if digest is not None and path in match.papers else None
 
 
-def glanced(paper: bytes) -> dict[str, str]:
-    """The values that a paper names, not read further."""
-    lines = paper.decode("utf-8", "replace").partition("\nsetup\n")[0].splitlines()
-    return {"mail": "", **{key: value for key, _, value in (line.partition(" ") for line in lines)}}
+def here_in(match: Match, paper: dict[str, str], **more: str) -> dict[str, str]:
+    """A paper of the running game, which says where it belongs."""
+    right = {"server": match.server, "match": match.id, "game": str(match.game), **more}
+    must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
+    must("received" not in paper or is_time(paper["received"]), "received at no time")
+    return paper
 
 
 def hidden_letter(match: Match, stem: str, said: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ from pbem.match.turns import Played, Reports, Turns
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pbem.match.terms import Terms
 
@@ -726,7 +726,7 @@ class Step:
         """Let the match go on; what became due meanwhile comes with `advance`."""
         self._under_way("resume", paused=True)
         self.enter("resumed", {"by": "operator", "reason": reason})
-        clocks = {seat: clock.released(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        clocks = {seat: clock.released(PAUSE, self.now) for seat, clock in self.match.clocks.items()}
         self.match = replace(self.match, paused="", clocks=clocks)
         self.tell("resumed", reason=reason)
 
@@ -757,7 +757,7 @@ class Step:
 
     def _stand_still(self, kind: str, why: str, body: dict[str, Any]) -> None:
         self.enter(kind, body)
-        clocks = {seat: clock.halted(PAUSE, self.world.now) for seat, clock in self.match.clocks.items()}
+        clocks = {seat: clock.halted(PAUSE, self.now) for seat, clock in self.match.clocks.items()}
         self.match = replace(self.match, paused=why or kind, resolve_at=None, clocks=clocks)
         self.tell(kind, **body)
 
@@ -855,13 +855,24 @@ class Step:
         )
 
     def enter(self, kind: str, body: dict[str, Any]) -> Entry:
-        """The next entry of the transcript."""
+        """The next entry of the transcript: no earlier than the one before, and than any letter that waits came.
+
+        The server's clock may have been set back since.
+        """
         match = self.match
-        time = max(self.world.time, match.time) if match.bundle > 1 else self.world.time
+        time = self.world.time
+        if match.bundle > 1:
+            time = max(time, match.time, *_received(match, body))
         entry = Entry(match.seq + 1, match.head, time, kind, body)
         self.entries.append(entry)
         self.match = replace(match, seq=entry.seq, head=entry.head, time=time)
         return entry
+
+    @property
+    def now(self) -> datetime:
+        """From when on counts what an entry led to: now, or the time of the entry, if the clock was set back."""
+        match, now = self.match, self.world.now
+        return max(now, datetime.fromisoformat(match.time)) if match.bundle > 1 and match.time else now
 
     def tell(self, kind: str, **facts: Any) -> None:
         """Tell every seat."""
@@ -906,7 +917,7 @@ class Step:
             calendar = self.world.calendar(self.match.name(seat))
             bank = self.match.banks.get(seat, terms.bank)
             clocks[seat] = Clock(
-                since=self.world.now,
+                since=self.now,
                 time=terms.pace + bank,
                 grace=terms.grace,
                 bank=bank,
@@ -915,9 +926,9 @@ class Step:
                 stops=calendar.vacations,
             )
             if self.match.paused:
-                clocks[seat] = clocks[seat].halted(PAUSE, self.world.now)
+                clocks[seat] = clocks[seat].halted(PAUSE, self.now)
             if seat in self.match.unreachable:
-                clocks[seat] = clocks[seat].halted(UNREACHABLE, self.world.now)
+                clocks[seat] = clocks[seat].halted(UNREACHABLE, self.now)
         self.match = replace(self.match, clocks=clocks)
 
     def _ask_for_orders(self, position: State) -> None:
@@ -1169,6 +1180,15 @@ class Step:
         self.enter("closed", {**outcome, **trace})
         self.match = replace(self.match, phase="closed", **over)
         self.tell("closed")
+
+
+def _received(match: Match, body: Mapping[str, Any]) -> Iterator[str]:
+    """When the letters came that wait, and those by which a match is agreed."""
+    for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
+        for paper in (submission.paper, *(aside.paper for aside in submission.aside)):
+            yield paper.partition("\nreceived ")[2].partition("\n")[0]
+    for letter in body.get("letters", {}).values() if "terms" in body else ():
+        yield letter["received"]
 
 
 @dataclass(frozen=True, slots=True)

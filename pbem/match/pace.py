@@ -114,7 +114,7 @@ def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> l
         raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
     said = step.sentence("extend", seat, form, signed)
     step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **said})
-    clocks = {other: match.clocks[other].given(seconds, step.world.now) for other in to}
+    clocks = {other: match.clocks[other].given(seconds, step.now) for other in to}
     missed = match.missed & set(to)
     step.match = replace(
         step.match,
@@ -212,8 +212,8 @@ def lose(step: Step, seat: int, since: datetime) -> None:
     clock = match.clocks.get(seat)
     if clock is not None and seat not in match.missed:
         _set(step, seat, clock.halted(UNREACHABLE, max(since, clock.since)))
-    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.world.now})
     step.enter("halted", {"seat": seat, "reason": UNREACHABLE})
+    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.now})
 
 
 def find(step: Step, seat: int) -> None:

@@ -8,6 +8,7 @@ protocol.md, "Commitments" and "Identity"; docs/bundle.md has every line.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
@@ -15,7 +16,11 @@ from typing import Any
 
 from pbem.match.transcript import digest
 
-__all__ = ["Evidence", "NamedMailbox", "NotAPaper", "Opening", "Receipt", "Withdrawal", "mailbox_before"]
+__all__ = ["SALT", "Evidence", "NamedMailbox", "NotAPaper", "Opening", "Receipt", "Withdrawal", "mailbox_before"]
+
+
+SALT = re.compile(r"[0-9a-f]{64}")
+"""A salt of a paper of version 2: 256 random bits."""
 
 
 class NotAPaper(ValueError):  # noqa: N818 - what it says of the text
@@ -229,6 +234,9 @@ _SECOND = {"opening": ("received", "rev"), "receipt": ("received",), "evidence":
 _VERSIONS = {"withdrawal": ("1",), "mailbox": ("2",)}
 """The versions of the kinds that have one alone."""
 
+_SALTED_BEFORE = ("opening", "receipt")
+"""The kinds whose first version was written when any salt would do."""
+
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _NUMBERS = frozenset({"game", "turn", "seat", "rev"})
@@ -270,6 +278,10 @@ def _values(kind: str, head: str, names: list[str]) -> dict[str, str]:
         values[name] = value
     if kind != "evidence" and "received" in values and not _is_time(values["received"]):
         raise NotAPaper("received is no time")
+    if "salt" in values and kind in _SALTED_BEFORE and versions == ["1"]:
+        return values
+    if "salt" in values and not SALT.fullmatch(values["salt"]):
+        raise NotAPaper("salt is none")
     return values
 
 

@@ -31,7 +31,7 @@ from pbem.match.life import (
     World,
     here,
 )
-from pbem.match.papers import Evidence, NamedMailbox, NotAPaper, Opening, Receipt, Withdrawal
+from pbem.match.papers import SALT, Evidence, NamedMailbox, NotAPaper, Opening, Receipt, Withdrawal
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, digest
@@ -121,7 +121,7 @@ class _Past(World):
     def salt(self, path: str = "") -> str:
         assert self.source is not None
         if "-turn-0-" in path:  # default orders get the salt that counts with the turn for which they are played
-            return ""
+            return _NO_SALT
         content = self.source.paper(path)
         if content is None:
             return ""
@@ -134,6 +134,8 @@ def begin(first: Entry) -> Match:
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
+        if "bundle" in body and (type(body["bundle"]) is not int or body["bundle"] != BUNDLE):
+            raise Untrue(first.seq, None, f"a bundle of version {body['bundle']}, which this program cannot read")
         return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Untrue(first.seq, None, "not the beginning of a match") from error
@@ -238,8 +240,6 @@ class _Walk:
             step = self.at_work()
             step.agree(tuple(players))
             return step
-        if body["bundle"] != BUNDLE:
-            raise self.untrue(None, f"a bundle of version {body['bundle']}, which this program cannot read")
         self.match = replace(self.match, bundle=BUNDLE)
         players = [self.pinned(seat, player) for seat, player in enumerate(players, start=1)]
         at_first = self.match
@@ -351,6 +351,8 @@ class _Walk:
             content = self.file(path)
             if digest(content) != (body["shown"][str(seat)] if seat else body["reports"]):
                 raise self.untrue(path, "is not the report that the transcript names")
+            if self.match.bundle > 1 and not SALT.fullmatch(_salt(content.decode())):
+                raise self.untrue(path, "has no salt")
 
     def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
         """What was set aside up to an entry: each withdrawn by a letter, or not legal at this point."""
@@ -636,6 +638,9 @@ class _Walk:
 def _beside(letter: str) -> str:
     """The path of the evidence for a letter."""
     return letter.replace("letters/", "evidence/").replace(".eml", ".txt")
+
+
+_NO_SALT = "0" * 64
 
 
 def _salt(paper: str) -> str:

@@ -85,7 +85,8 @@ class Trace:
     def read(cls, text: str) -> Trace:
         """The trace of this very text; raises `NotAPaper`."""
         head = re.match(
-            r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt (\S*)\n", text
+            r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n",
+            text,
         )
         if head is None:
             raise NotAPaper("not 'pbem trace 1'")

@@ -24,6 +24,8 @@ __all__ = ["replay", "revealed"]
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
+_AT_ONCE = "letters/keys-"
+"""Letters that opponents get at once, whatever game runs."""
 _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 
 
@@ -57,14 +59,15 @@ def revealed(found: Bundle) -> Bundle:
     """The bundle with the papers of revealed games alone, whatever it holds for its reader of the one that runs."""
     if found.entries[-1].type == "closed":
         return found
-    ends = {entry.body.get("game"): entry.seq for entry in found.entries if entry.type == "revealed"}
-    last = max(ends.values(), default=0)
+    ends = {entry.body.get("game") for entry in found.entries if entry.type == "revealed"}
+    begun = [entry for entry in found.entries if entry.type == "commitments" and entry.body.get("game") not in ends]
+    runs_from = begun[0].seq if begun else len(found.entries) + 1
 
     def open_by_now(path: str) -> bool:
         if game := _OF_A_GAME.match(path):
             return int(game[1]) in ends
         if entry := _OF_AN_ENTRY.match(path):
-            return int(entry[1]) < last
+            return int(entry[1]) < runs_from or path.startswith(_AT_ONCE)
         return _OF_THE_AGREEMENT.match(path) is not None
 
     papers = {path: content for path, content in found.papers.items() if open_by_now(path)}

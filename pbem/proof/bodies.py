@@ -43,8 +43,12 @@ def _like(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
-def _or_none(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: value is None or check(value)
+def _one_of(*values: str) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _none(value: Any) -> bool:
+    return value is None
 
 
 def _list(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -109,7 +113,14 @@ _MAILBOX = {"level": lambda value: value == "mailbox", "evidence": _hash}
 _letter = _object({"mail": _hash, "received": is_time}, _MAILBOX)
 _key = _object({"format": _text, "fingerprint": _text, "public": _text})
 _player = _object({"name": _text, "keys": _list(_key)}, {"mailbox": _hash})
+_announced = _object({"seat": _is_seat, "from": _day, "to": _day})
+_called_off = _object({"seat": _is_seat, "from": _none, "to": _none})
 _operator = _object({"by": lambda value: value == "operator", "reason": _text})
+
+
+def _days(value: Any) -> bool:
+    """Of a vacation, or that it was called off."""
+    return _announced(value) or _called_off(value)
 
 
 def _said(**form: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -120,7 +131,7 @@ def _said(**form: Callable[[Any], bool]) -> Callable[[Any], bool]:
 BODIES: Mapping[str, Callable[[Any], bool]] = {
     "agreed": _object(
         {
-            "bundle": lambda value: value == 2,
+            "bundle": _number,
             "letters": _by_seat(_letter),
             "version": _text,
             "server": _text,
@@ -164,9 +175,9 @@ BODIES: Mapping[str, Callable[[Any], bool]] = {
             "letters": _object({}, {"old": _hash, "new": _hash}),
         }
     ),
-    "moved": _object({"seats": _seats, "reason": _text, "until": is_time}),
-    "halted": _object({"seat": _is_seat, "reason": _text}),
-    "vacation": _object({"seat": _is_seat, "from": _or_none(_day), "to": _or_none(_day)}),
+    "moved": _object({"seats": _seats, "reason": _one_of("outage", "delivery", "unreachable"), "until": is_time}),
+    "halted": _object({"seat": _is_seat, "reason": _one_of("delivery", "unreachable")}),
+    "vacation": _days,
     "paused": _operator,
     "resumed": _operator,
     "stopped": _operator,
@@ -187,8 +198,11 @@ BODIES: Mapping[str, Callable[[Any], bool]] = {
 """The form of the body of each type."""
 
 
-_OF_SEATS = ("letters", "players", "commitments", "orders", "shown")
+_BY_SEAT = ("letters", "players", "commitments", "orders", "shown")
 """The parts of bodies that are objects by seat."""
+
+_OF_SEATS = ("seats", "to", "against", "default")
+"""The parts of bodies that are lists of seats; the `to` of a vacation is a day, or none."""
 
 
 def check(entry: Entry, seats: int) -> None:
@@ -198,6 +212,11 @@ def check(entry: Entry, seats: int) -> None:
         raise Untrue(entry.seq, None, f"`{entry.type}` is no type of entry")
     if not form(entry.body):
         raise Untrue(entry.seq, None, f"{entry.type}: its body has not the form of one")
-    for part in _OF_SEATS if entry.type != "keys" else ():
-        if any(int(seat) > seats for seat in entry.body.get(part, ())):
+    named = {part: [entry.body.get(part, 0)] for part in ("seat", "for")}
+    if entry.type != "vacation":
+        named |= {part: entry.body.get(part, []) for part in _OF_SEATS}
+    if entry.type != "keys":
+        named |= {part: [*map(int, entry.body.get(part, ()))] for part in _BY_SEAT}
+    for part, found in named.items():
+        if any(seat > seats for seat in found):
             raise Untrue(entry.seq, None, f"{entry.type}: `{part}` names a seat that there is not")

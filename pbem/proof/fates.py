@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Fate", "Fates"]
 
+SET_BACK = timedelta(days=1)
+"""So far a server's clock may have been set back between two letters, as their own dates may be wrong."""
+
 Sent = Opening | Receipt | Withdrawal
 Kind = TypeVar("Kind")
 
@@ -72,6 +75,9 @@ class Fates:
         given_up = self._given_up(paper)
         if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
             return self._of_default_orders(paper, what, given_up)
+        if given_up and (missed := self._missed_before(paper, given_up)):
+            reason = _missed_although_in(missed)
+            return Fate("open", what, f"{reason}; what was withdrawn and then given up leaves no trace", missed.seq)
         if given_up:
             return Fate("agrees", what, f"given up with the seat in entry {given_up}", given_up)
         if sha256 in self._hashes:
@@ -81,10 +87,7 @@ class Fates:
         if isinstance(paper, Withdrawal):
             return self._of_withdrawal(paper, what)
         if missed := self._missed_in_time(paper):
-            reason = (
-                f"entry {missed.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
-            )
-            return Fate("dropped", what, reason, missed.seq)
+            return Fate("dropped", what, _missed_although_in(missed), missed.seq)
         return self._of_answer(paper, what, sha256)
 
     def _of_answer(self, paper: Opening | Receipt, what: str, sha256: str) -> Fate:
@@ -114,7 +117,7 @@ class Fates:
         cause = self.found.entries[ended.seq - 2]
         lost = cause.body.get("against") or cause.body.get("seats") or ()
         due = isinstance(paper, Opening) or paper.turn == ended.body.get("turns", 0) + 1
-        if not self._for_silence(cause, ended) or paper.seat not in lost or not due:
+        if not self._for_silence(cause) or paper.seat not in lost or not due:
             return Fate("agrees", what, f"it ended before with entry {ended.seq}", ended.seq)
         if later := self._set_aside(paper):
             return Fate("agrees", what, _done(later), ended.seq)
@@ -144,7 +147,7 @@ class Fates:
             cause = self.found.entries[ended.seq - 2] if ended else None
             if ended is None or cause is None or cause.type != "claimed" or paper.seat not in cause.body["against"]:
                 continue
-            if self._for_silence(cause, ended) and not self._set_aside(paper):
+            if self._for_silence(cause) and not self._set_aside(paper):
                 reason = f"were in, and entry {cause.seq} claims the game although they may have been legal"
                 return Fate("dropped", what, reason, cause.seq)
         return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
@@ -174,6 +177,11 @@ class Fates:
                 return missed
         return None
 
+    def _missed_before(self, paper: Sent, given_up: int) -> Entry | None:
+        """The miss of what this answers, before its player gave up the seat, although this stood by then."""
+        missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
+        return missed if missed and missed.seq < given_up else None
+
     def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
         """Whether it was in when the time that was missed was over, however late that was entered."""
         grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
@@ -191,7 +199,10 @@ class Fates:
         return any(_moment(one.received) <= _moment(missed.time) for one in self._set_aside(paper))
 
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
-        """What was set aside for the same, later and with a higher revision: withdrawn, or orders not legal."""
+        """What was set aside for the same, later and with a higher revision: withdrawn, or orders not legal.
+
+        Later by the server's clock, which may have been set back in between.
+        """
         turn = paper.turn if isinstance(paper, Receipt) else 0
         by_default = isinstance(paper, Receipt) and paper.by_default
         place = (paper.game, paper.seat, turn, by_default)
@@ -200,7 +211,7 @@ class Fates:
             for one in self._aside
             if (one.game, one.seat, one.turn, one.by_default) == place
             and one.rev > paper.rev
-            and _moment(one.received) >= _moment(paper.received)
+            and _moment(one.received) >= _moment(paper.received) - SET_BACK
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
@@ -233,10 +244,26 @@ class Fates:
         except (KeyError, ValueError):
             return None
 
-    @staticmethod
-    def _for_silence(cause: Entry, ended: Entry) -> bool:
+    def _for_silence(self, cause: Entry) -> bool:
         """Whether the cause ended it for the silence of seats, and not because no letter reached them."""
-        return cause.type == "forfeited" or (cause.type == "claimed" and ended.body["reason"] != "abandoned")
+        if cause.type != "claimed":
+            return cause.type == "forfeited"
+        claimable = self.found.entries[0].body["terms"]["miss"] in {"wait", "default"}
+        return claimable and set(cause.body["against"]) <= self._silent_at(cause)
+
+    def _silent_at(self, cause: Entry) -> set[int]:
+        """The seats that had missed what they were asked for when this was entered."""
+        silent: set[int] = set()
+        for entry in self.found.entries[: cause.seq - 1]:
+            if entry.type == "missed":
+                silent.add(entry.body["seat"])
+            elif entry.type in {"commitments", "turn", "revealed"}:
+                silent.clear()
+            elif entry.type == "extended":
+                silent.difference_update(entry.body["to"])
+            elif entry.type == "substituted":
+                silent.discard(entry.body["seat"])
+        return silent
 
     def _given_up(self, paper: Sent) -> int | None:
         """The entry by which the paper's player gave up the seat, if so, and what stood of it; whoever has it later.
@@ -265,6 +292,11 @@ def _what(paper: Sent) -> str:
         return f"{kind} of default orders of game {paper.game}, rev {paper.rev}"
     turn = f", turn {paper.turn}" if paper.turn else ", setup"
     return f"{kind} of game {paper.game}{turn}, rev {paper.rev}"
+
+
+def _missed_although_in(missed: Entry) -> str:
+    seat = missed.body["seat"]
+    return f"entry {missed.seq} counts the time of seat {seat} as missed, although this was in by then"
 
 
 def _done(later: list[Receipt | Withdrawal]) -> str:

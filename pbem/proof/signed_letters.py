@@ -149,6 +149,8 @@ class Letters:
         if receipt.player != match.name(seat):
             raise ValueError(f"its receipt names {receipt.player}")
         self._judge_once(match, f"unused {kind}", seat, letter, receipt, evidence, receipt.received)
+        if _withdraws(reading, match, kind):
+            raise ValueError(f"holds `{kind}` and its own `clear`")
         found = [form(one) for one in reading if _fits(one, match, kind, seat) and not one.faults]
         if not receipt.by_default:
             found = [form for form in found if _in_advance(form, match, evidence)]
@@ -202,6 +204,8 @@ class Letters:
     ) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
         player, vouching = match.players[seat - 1], Evidence.read(content.decode())
+        if match.terms.keys == "demanded":
+            raise ValueError("is not signed, and this match demands a signature by a key")
         if not (player.mailbox and (former or player.mailbox_at(match.prev))):
             raise ValueError(f"{player.name} has a key, and this letter is not signed with it")
         if (vouching.server, vouching.player) != (match.server, player.name):

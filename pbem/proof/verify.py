@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pbem.identity import ed25519_points
 from pbem.match.keys import KeyChange
-from pbem.match.papers import Evidence, Receipt
+from pbem.match.papers import Evidence, Opening, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
 from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
 from pbem.proof import bodies, bundle
@@ -229,9 +229,12 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
         named.update(_named(entry))
     for entry in found.entries[until + 1 :]:
         named.update(_named_letter(entry))
-    for path in rest & named.keys():
+    for path in sorted(rest & named.keys()):
         if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
-            named.update(_letter(path, found.papers[path]))
+            try:
+                named.update(_letter(found, path))
+            except ValueError as error:
+                raise Untrue(until + 1, path, f"cannot be read: {error}") from error
     for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):  # letters hang on the others
         if digest(found.papers[path]) != named.get(path):
             raise Untrue(until + 1, path, "is not what the transcript names")
@@ -276,18 +279,22 @@ def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"evidence/{name}.txt", str(entry.body["evidence"])
 
 
-def _letter(path: str, paper: bytes) -> Iterator[tuple[str, str]]:
-    """The letter that an opening or receipt names, by its path and hash."""
-    text = paper.decode("utf-8", "replace")
+def _letter(found: Bundle, path: str) -> Iterator[tuple[str, str]]:
+    """The letter that an opening or receipt names, by its path and hash; raises ValueError where it is of no such."""
+    agreed = found.entries[0].body
     name = path.partition("/")[2].removesuffix(".txt")
-    if path.startswith("openings/"):
-        name = name.replace("-seat-", "-setup-seat-")
-    for line in text.partition("\nsetup\n")[0].splitlines():
-        key, _, value = line.partition(" ")
-        if key == "mail":
-            yield f"letters/{name}.eml", value
-        elif key == "evidence":
-            yield f"evidence/{name}.txt", value
+    paper = (Opening if path.startswith("openings/") else Receipt).read(found.papers[path].decode())
+    place = f"game-{paper.game}-seat-{paper.seat}"
+    if isinstance(paper, Receipt):
+        place = f"game-{paper.game}-turn-{paper.turn}-seat-{paper.seat}"
+    if (paper.server, paper.match, place) != (agreed["server"], agreed["match"], name):
+        raise ValueError("it does not belong here")
+    if bool(paper.received) != ("bundle" in agreed):
+        raise ValueError("it is of another version")
+    name = name if isinstance(paper, Receipt) else name.replace("-seat-", "-setup-seat-")
+    yield f"letters/{name}.eml", paper.mail
+    if paper.evidence:
+        yield f"evidence/{name}.txt", paper.evidence
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:

@@ -64,10 +64,12 @@ const VERIFY = (() => {
 
   /** Every paper that entries name by its hash, with the letters that those name in turn; `cut`: letters are left out. */
   async function papers(files, entries, cut) {
-    const count = { openings: 0, receipts: 0, reports: 0, records: 0, letters: 0, evidence: 0 }, letters = [];
+    const count = { openings: 0, receipts: 0, withdrawals: 0, traces: 0, reports: 0, records: 0, letters: 0, evidence: 0 }, letters = [];
     const named = new Set(["transcript.jsonl", "heads.txt", "commitments.sha256"]), commitments = [];
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
-    const until = Math.max(0, ...entries.filter((entry) => entry.type === "revealed").map((entry) => entry.seq));
+    const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
+    const hidden = (seq) => running !== undefined && seq > running.seq;
+    const traced = entries[0].body.bundle === 2;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
       if (!files.has(path)) { must(optional, `entry ${seq}: ${path} is missing`); return null; }
@@ -75,14 +77,29 @@ const VERIFY = (() => {
       count[path.split("/")[0]]++;
       return files.get(path);
     };
-    const letter = async (name, hash, evidence, seat, seq, optional) => {
+    const letter = async (name, hash, evidence, seat, seq, optional, kind = "") => {
       await check(`letters/${name}.eml`, hash, seq, cut || optional);
       if (evidence) await check(`evidence/${name}.txt`, evidence, seq, cut || optional);
-      letters.push({ name, seat: String(seat), seq, evidence: Boolean(evidence) });
+      letters.push({ name, seat: String(seat), seq, evidence: Boolean(evidence), kind });
+    };
+    const mailbox = async (seat, player, seq) => {
+      if (traced && player.mailbox) await check(`evidence/mailbox-${seq}-seat-${seat}.txt`, player.mailbox, seq, cut || hidden(seq));
+    };
+    // What was set aside: a list of papers by their hashes, each of which names its letter.
+    const trace = async (name, hash, seq, optional) => {
+      const list = hash && await check(`traces/${name}.txt`, hash, seq, optional);
+      for (const [, listed, path] of list ? text(list).matchAll(/^([0-9a-f]{64})  ([a-z]+\/[a-z0-9-]+\.txt)$/gm) : []) {
+        const paper = await check(path, listed, seq, false), stem = path.slice(path.indexOf("/") + 1, -4);
+        await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, false, "aside");
+      }
     };
     for (const { type, body, seq } of entries) {
       const open = !revealed.has(body.game);
-      if (type === "commitments") {
+      if (type === "agreed") {
+        for (const [seat, { mail, evidence }] of Object.entries(body.letters || {})) await letter(`agreed-seat-${seat}`, mail, evidence, seat, seq, false);
+        for (const [seat, player] of Object.entries(body.players)) await mailbox(seat, player, seq);
+      } else if (type === "commitments") {
+        await trace(`game-${body.game}-setup`, body.trace, seq, open);
         for (const [seat, hash] of Object.entries(body.commitments)) {
           const path = `openings/game-${body.game}-seat-${seat}.txt`, paper = await check(path, hash, seq, open);
           if (!paper) continue;
@@ -93,18 +110,22 @@ const VERIFY = (() => {
         }
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
+        await trace(name, body.trace, seq, open);
         await check(`reports/${name}.json`, body.reports, seq, open);
         for (const [seat, hash] of Object.entries(body.shown)) await check(`reports/${name}-seat-${seat}.json`, hash, seq, open);
         for (const [seat, hash] of Object.entries(body.orders)) {
           const paper = await check(`receipts/${name}-seat-${seat}.txt`, hash, seq, open);
-          if (paper) await letter(`${name}-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open);
+          if (paper) await letter(`${name}-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open, field(paper, "orders"));
         }
+      } else if (type === "ended" || type === "closed") {
+        await trace(`game-${body.game || revealed.size + 1}-end`, body.trace, seq, false);
       } else if (type === "revealed") {
         await check(`records/game-${body.game}.pbem.toml`, body.record, seq, false);
       } else if (type === "keys") {
-        for (const [who, hash] of Object.entries(body.letters)) await check(`letters/keys-${seq}-seat-${body.seat}-${who}.eml`, hash, seq, cut || seq > until);
+        for (const [who, hash] of Object.entries(body.letters)) await check(`letters/keys-${seq}-seat-${body.seat}-${who}.eml`, hash, seq, cut || hidden(seq));
       } else if (LETTERS[type]) {
-        await letter(`${LETTERS[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, seq > until);
+        await letter(`${LETTERS[type]}-${seq}-seat-${body.seat}`, body.mail, body.evidence, body.seat, seq, hidden(seq));
+        if (type === "substituted") await mailbox(body.seat, body.player, seq);
       }
     }
     must(text(files.get("commitments.sha256") || new Uint8Array()) === commitments.join(""), "commitments.sha256 is not the list of the commitments");
@@ -212,7 +233,7 @@ const VERIFY = (() => {
     }
     let held = 0;
     const open = [], missing = [];
-    for (const { name, seat, evidence } of letters) {
+    for (const { name, seat, evidence, kind } of letters) {
       const path = cut ? `forms/${name}.txt` : `letters/${name}.eml`, content = cut ? forms[name] && utf8(`\n\n${forms[name]}`) : files.get(path);
       if (!content) { missing.push(path); continue; }
       if (evidence) { open.push(path); continue; }
@@ -221,7 +242,7 @@ const VERIFY = (() => {
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
       must(said !== null || !cut, `${path}: the signature does not hold`);
       if (said === null) { open.push(path); continue; }
-      const [, wanted] = name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-setup-/) || [], form = meant(said);
+      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-setup-/) || [], form = meant(said);
       must(!wanted || (form && form.match === match && form.number === Number(wanted)), `${path} is signed, but for another place`);
       held++;
     }

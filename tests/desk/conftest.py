@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from german import is_twin
+from honest import accused
 
 from pbem.desk.clerk import Clerk, Draft
 from tests.referee import Referee
@@ -22,9 +23,11 @@ _FOUND_ALIKE: set[tuple[str, str]] = set()
 
 
 @pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
+def referee(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Referee]:
     referee = Referee(tmp_path)
     yield referee
+    if pytestconfig.getoption("accused"):
+        assert accused(referee) == []
     referee.close()
 
 

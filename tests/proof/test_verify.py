@@ -551,7 +551,11 @@ class TestResignations:
         forged = replace(with_entry(found, at, lambda body: body.update(seat=wrong)), papers=papers)
         for other in range(at + 1, len(forged.entries)):
             forged = with_entry(forged, other, lambda body: "winner" in body and body.update(winner=1))
-        word = "no seat of this match" if wrong > 0 else "resigned: its body has not the form of one"
+        word = (
+            "resigned: `seat` names a seat that there is not"
+            if wrong > 0
+            else "resigned: its body has not the form of one"
+        )
         fails(signed_again(forged), f"entry {at + 1}: {word}")
 
     def test_a_resigned_game_is_not_the_match(self, referee: Referee) -> None:

@@ -115,7 +115,7 @@ def test_of_somebody_who_was_not_gone(proof: Bundle) -> None:
         ("substitute", {"name": "dora"}, "holds no `substitute dora for bob` for this place"),
         ("substitute", {"for": 1}, "holds no `substitute carl for ann` for this place"),
         ("substitute", {"seat": 2}, "is missing"),
-        ("substitute", {"for": 7}, "no seat of this match"),
+        ("substitute", {"for": 7}, "`for` names a seat that there is not"),
         ("substitute", {"mail": "0" * 64}, "is not the letter that the transcript names"),
         ("substituted", {"seat": 1}, "is missing"),
         ("substituted", {"mail": "0" * 64}, "is not the letter that the transcript names"),

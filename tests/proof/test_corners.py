@@ -1,0 +1,379 @@
+"""Corners of the proof: what a server could slip in, and what must not be held against an honest one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from forgers import checked, fails, holds, index, signed_again, with_entry
+from honest import accused
+from make_vectors import SETUPS, SMALL, THREE, TURNS, VECTORS, key
+from make_vectors import by as sent_by
+from mutations import rewritten
+from referee import Mailbox, Referee, attachment, form_in
+
+from pbem.desk import work
+from pbem.games import Fault
+from pbem.identity import parse_key, ssh
+from pbem.match import ahead
+from pbem.match.traces import SetAside
+from pbem.match.transcript import Entry
+from pbem.pages.replay import revealed
+from pbem.phrase import Phrase
+from pbem.proof import bundle
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    from pbem.match.life import Match, Submission
+    from pbem.proof.bundle import Bundle
+
+FAULT = Fault("orders", None, Phrase("nothing of yours stands"))
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Referee:
+    return Referee(tmp_path)
+
+
+def good(name: str) -> Bundle:
+    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+
+
+def proof(referee: Referee, person: Mailbox) -> Bundle:
+    referee.send(person, "transcript m1\n", sign=False)
+    content = attachment(person.last, ".zip")
+    del person.letters[-1]
+    return bundle.read(content)
+
+
+def standings(found: Bundle, letter: EmailMessage) -> dict[str, str]:
+    """How a kept letter stands to a bundle that holds."""
+    proved = Proved()
+    last = list(verify(bundle.write(found), Letters, None, proved))[-1]
+    assert last.holds, last
+    assert proved.bundle is not None
+    assert proved.match is not None
+    against = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return {one.found: one.standing for one in against.judge(kept("", letter.as_bytes())).findings}
+
+
+class Store:
+    """A server's store as it stood, for a server that forgets what came afterwards."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
+        self.path = referee.folder / "before.sqlite"
+        referee.database.execute("VACUUM INTO ?", (str(self.path),))
+
+    def again(self) -> Referee:
+        folder = self.referee.folder / "again"
+        folder.mkdir()
+        (folder / "store.sqlite").write_bytes(self.path.read_bytes())
+        liar = Referee(folder, seed="liar")
+        liar.people, liar.now = self.referee.people, self.referee.now
+        return liar
+
+
+class TestWhatIsNotUsed:
+    def test_orders_beside_their_own_withdrawal(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+        """They were never stored, and so they are nothing `unused`."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        monkeypatch.setattr(work, "_unfit_together", lambda *_: None)
+        orders = ann.filled("orders", "mRv1 Rv5").replace("turn 1", "turn 2", 1)
+        clear = orders.replace("orders m1", "clear m1").replace("mRv1 Rv5\n", "").replace("rev 1", "rev 2")
+        referee.send(ann, clear + orders, follow=False)
+        referee.turn((ann, "mRv1 Rv5"), (bob, ""))
+        referee.turn((ann, ""), (bob, ""))
+        referee.send(bob, "resign m1 match\n")
+        fails(proof(referee, bob), "letters/game-1-turn-2-unused-seat-1-rev-1.eml", "its own `clear`")
+
+    def test_legal_orders_are_not_set_aside(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+
+        def refusing(_match: Match, _seat: int, stored: Submission) -> ahead.TakenUp:
+            unused = SetAside(stored.paper, stored.letter, stored.evidence)
+            return ahead.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
+
+        monkeypatch.setattr(ahead, "_taken_up", refusing)
+        referee.send(ann, ann.filled("orders", "Rv3").replace("turn 1", "turn 2", 1))
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.send(ann, ann.filled("orders", "final\nBz5", rev=2))
+        referee.send(bob, bob.filled("orders", "final\n"))
+        referee.send(bob, "resign m1 match\n")
+        fails(proof(referee, bob), "unused-seat-1-rev-1.eml", "these orders are legal, and were not used")
+
+    def test_no_mailbox_where_keys_are_demanded(self) -> None:
+        class Demanding(Letters):
+            """As if the terms of this match had demanded keys."""
+
+            def _vouched(
+                self, match: Match, seat: int, letter: bytes, content: bytes, **how: bool
+            ) -> tuple[str, str]:
+                terms = replace(match.terms, keys="demanded")
+                return Letters._vouched(replace(match, terms=terms), seat, letter, content, **how)
+
+        content = bundle.write(good("mailbox"))
+        assert checked(content)[-1].holds
+        fails(content, "this match demands a signature by a key", reader=Demanding)
+
+
+class TestAClockThatIsSetBack:
+    def test_between_the_orders_of_one_and_the_end_of_the_turn(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SHORT, SETUPS)
+        referee.send(bob, bob.filled("orders", "final\n"))
+        referee.now -= 5 * HOUR
+        referee.send(ann, ann.filled("orders", "final\nRv1"))
+        assert referee.match().turn == 2
+        referee.send(ann, ann.filled("orders", "final\nRv3"))
+        referee.wait(4 * DAY)
+        assert referee.match().turn == 3
+        referee.send(bob, "resign m1 match\n")
+        assert [entry.type for entry in proof(referee, ann).entries].count("missed") == 1
+        assert accused(referee) == []
+
+    def test_between_two_agreements_and_two_setups(self, referee: Referee) -> None:
+        ann, bob = referee.registered("ann"), referee.registered("bob")
+        referee.send(ann, f"new spaceships with bob\nserver play.example\nplayer ann\n{SMALL}\nend\n")
+        referee.now -= 5 * HOUR
+        referee.send(bob, form_in(bob.text, "accept", lines=1))
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        referee.now -= 5 * HOUR
+        referee.send(bob, bob.filled("setup", SETUPS[1]))
+        assert referee.match().phase == "playing"
+        referee.send(bob, "resign m1 match\n")
+        assert accused(referee) == []
+
+    def test_between_orders_and_their_withdrawal(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SHORT, SETUPS)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.now -= 5 * HOUR
+        referee.send(ann, "clear m1\n")
+        referee.send(bob, bob.filled("orders", "final\n"))
+        referee.wait(4 * DAY)
+        assert referee.match().turn == 2
+        referee.send(bob, "resign m1 match\n")
+        assert accused(referee) == []
+
+
+class TestSeatsThatChangedHands:
+    def test_a_false_miss_is_no_handing_over(self, referee: Referee) -> None:
+        """Ann's orders were in; the server forgets them, counts a miss, and Bob gives her seat to Carl."""
+        ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d", SETUPS)
+        carl = referee.registered("carl")
+        store = Store(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        receipt = ann.last
+        liar = store.again()
+        liar.send(bob, bob.filled("orders", ""))
+        liar.wait(4 * DAY)
+        liar.send(bob, "substitute m1 carl for ann\n")
+        liar.send(carl, carl.form("substitute"))
+        assert liar.match().names == ("carl", "bob")
+        liar.send(bob, "resign m1 match\n")
+        lies = standings(proof(liar, bob), receipt)
+        assert any(one == "open" and "although this was in by then" in lie for lie, one in lies.items()), lies
+
+    def test_who_handed_over_is_told_so(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        carl = referee.registered("carl")
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        receipt = ann.last
+        for person in (ann, bob):
+            referee.send(person, "substitute m1 carl for ann\n")
+        referee.send(carl, carl.form("substitute"))
+        referee.send(bob, "resign m1 match\n")
+        told = standings(proof(referee, bob), receipt)
+        assert any(one == "agrees" and "given up with the seat" in found for found, one in told.items())
+
+
+def test_orders_that_came_in_time_and_were_played_are_no_miss(referee: Referee) -> None:
+    """Everybody sees it: the receipt of the orders that were played after the miss says when they had come."""
+    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d", SETUPS)
+    referee.turn((bob, ""))
+    referee.wait(4 * DAY)
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    found = proof(referee, bob)
+    holds(found)
+    path = "receipts/game-1-turn-1-seat-1.txt"
+    paper = found.papers[path].replace(b"received 2026-03-05", b"received 2026-03-03")
+    assert paper != found.papers[path]
+    fails(rewritten(found, path, paper), "letters/game-1-turn-1-seat-1.eml", "came in time")
+
+
+def test_a_match_that_left_traces_began_as_one_that_does(referee: Referee) -> None:
+    """Any receipt convicts a server that says afterwards that the match was one of version 1."""
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.send(ann, ann.filled("orders", "Rv1"))
+    found = good("version-1")
+    lies = [
+        told
+        for letter in ann.letters
+        for told in standings(found, letter).items()
+        if "began as `bundle 1`" in told[0]
+    ]
+    assert {one for _, one in lies} == {"two stories"}
+    assert {lie.partition(" is ")[0].split(".")[-2] for lie, _ in lies} == {"opening", "receipt"}, lies
+
+
+class TestWhoIsOutOfTheGame:
+    def claimed(self, referee: Referee, *, late: bool) -> tuple[Mailbox, EmailMessage | None, Referee]:
+        """Cem is out; Ann and Bob miss the turn, and Cem claims: nobody is left, and the match is abandoned."""
+        people = referee.table("shoot-em-up", "board: 5x5\nsettle: 0\nmiss: wait\npace: 2d\ngrace: 1d", THREE)
+        ann, _, cem = people
+        referee.turn(*zip(people, TURNS[0], strict=False))
+        position = referee.match().position
+        assert position is not None
+        assert 3 not in position.remaining
+        referee.wait(4 * DAY)
+        assert referee.match().missed == {1, 2}
+        receipt = None
+        liar = referee
+        if late:
+            store = Store(referee)
+            referee.send(ann, ann.filled("orders", TURNS[1][0]))
+            receipt = ann.last
+            liar = store.again()
+            liar.now += HOUR
+            liar.alive()
+        liar.send(cem, "claim m1\n")
+        assert (liar.match().outcome or {})["reason"] == "abandoned"
+        return cem, receipt, liar
+
+    def test_a_claim_from_all_who_remain_passes_over_no_orders(self, referee: Referee) -> None:
+        cem, receipt, liar = self.claimed(referee, late=True)
+        assert receipt is not None
+        lies = standings(proof(liar, cem), receipt)
+        assert any(one == "two stories" and "silence of this seat" in lie for lie, one in lies.items()), lies
+
+    def test_nor_accuses_a_server_that_had_none(self, referee: Referee) -> None:
+        self.claimed(referee, late=False)
+        assert accused(referee) == []
+
+
+class TestPagesOfRunningMatches:
+    def of(self, found: Bundle) -> Bundle:
+        """What goes into the page; it holds, as the whole bundle does."""
+        holds(found)
+        shown = revealed(found)
+        holds(shown)
+        return shown
+
+    def test_a_key_change_before_and_in_the_game_that_runs(self, referee: Referee) -> None:
+        ann, bob = referee.agreed(SMALL)
+        new = key("ann")
+        sent_by(referee, ann, f"key add\n{ssh.public(new)}\n", ann.key)
+        sent_by(referee, ann, form_in(ann.text, "confirm"), new)
+        for person, setup in zip((ann, bob), SETUPS, strict=True):
+            referee.send(person, person.filled("setup", setup))
+        sent_by(referee, ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", new)
+        shown = self.of(proof(referee, bob))
+        assert [path for path in shown.papers if path.startswith("letters/keys-")] == [
+            *("letters/keys-2-seat-1-new.eml", "letters/keys-2-seat-1-old.eml", "letters/keys-4-seat-1-old.eml")
+        ]
+
+    def test_what_was_said_between_two_games(self, referee: Referee) -> None:
+        ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 3", SETUPS)
+        referee.send(ann, "draw m1 offer\n")
+        referee.send(bob, "draw m1 accept\n")
+        referee.send(ann, "annul m1 offer\n")
+        for person, setup in zip((ann, bob), SETUPS, strict=True):
+            referee.send(person, person.filled("setup", setup))
+        referee.send(ann, "annul m1 offer\n")
+        shown = self.of(proof(referee, bob))
+        assert "letters/annul-7-seat-1.eml" in shown.papers
+        assert not [path for path in shown.papers if "game-2" in path]
+
+    def test_a_player_without_a_key(self) -> None:
+        found = good("mailbox")
+        at = index(found, "turn", 1, 2)
+        game = ("openings/", "receipts/", "reports/", "records/", "traces/", "withdrawals/")
+        papers = {
+            path: paper
+            for path, paper in found.papers.items()
+            if not path.startswith(game) and "game-1" not in path and "resign" not in path
+        }
+        running = replace(found, entries=found.entries[:at], signatures=found.signatures[:at], papers=papers)
+        assert "evidence/mailbox-1-seat-2.txt" in self.of(running).papers
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("of", "path"),
+        [
+            ("ssh", "openings/game-1-seat-1.txt"),
+            ("ssh", "receipts/game-1-turn-1-seat-1.txt"),
+            ("ssh", "reports/game-1-turn-1-seat-2.json"),
+            ("ssh", "reports/game-1-turn-1.json"),
+            ("ssh", "traces/game-1-setup.txt"),
+            ("withdrawal", "withdrawals/game-1-turn-3-withdrawn-seat-1-rev-2.txt"),
+            ("mailbox", "evidence/mailbox-1-seat-2.txt"),
+        ],
+    )
+    @pytest.mark.parametrize("salt", ["", "0" * 63, "A" * 64, "0" * 65])
+    def test_a_salt_is_64_digits(self, of: str, path: str, salt: str) -> None:
+        found = good(of)
+        paper = found.papers[path].decode()
+        mark = '"salt":"' if path.endswith(".json") else "salt "
+        old = paper.partition(mark)[2][:64]
+        fails(rewritten(found, path, paper.replace(mark + old, mark + salt).encode()), path)
+
+    @pytest.mark.parametrize(
+        ("kind", "body"),
+        [
+            ("vacation", {"seat": 3, "from": "2026-03-02", "to": "2026-03-03"}),
+            ("vacation", {"seat": 1, "from": "2026-03-02", "to": None}),
+            ("moved", {"seats": [1, 3], "reason": "outage", "until": "2026-03-02T12:00:00Z"}),
+            ("moved", {"seats": [1], "reason": "mercy", "until": "2026-03-02T12:00:00Z"}),
+            ("halted", {"seat": 3, "reason": "delivery"}),
+            ("halted", {"seat": 1, "reason": "mercy"}),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["ssh", "running"])
+    def test_the_servers_bare_word_names_seats_of_the_match(
+        self, name: str, kind: str, body: dict[str, object]
+    ) -> None:
+        found = good(name)
+        time = found.entries[-1].time
+        honest = Entry(0, "", time, "vacation", {"seat": 1, "from": None, "to": None})
+        if name == "running":
+            holds(signed_again(replace(found, entries=(*found.entries, honest))))
+        at = len(found.entries) if name == "running" else 2
+        told = Entry(0, "", found.entries[at - 1].time, kind, body)
+        forged = signed_again(replace(found, entries=(*found.entries[:at], told, *found.entries[at:])))
+        fails(forged, f"entry {at + 1}: {kind}")
+
+    def test_a_later_version_is_called_one(self) -> None:
+        for version in (1, 3, True, "2", None):
+            forged = signed_again(with_entry(good("ssh"), 0, lambda body, v=version: body.update(bundle=v)))
+            fails(forged, f"a bundle of version {version}, which this program cannot read")
+
+
+class TestPapersOfAGameThatRuns:
+    @pytest.mark.parametrize(
+        ("path", "old", "new"),
+        [
+            ("openings/game-2-seat-1.txt", "rev 1\n", ""),
+            ("openings/game-2-seat-1.txt", "game 2\n", "game 1\n"),
+            ("openings/game-2-seat-1.txt", "\nend\n", "\n"),
+            ("receipts/game-2-turn-1-seat-1.txt", "rev 1\n", "rev one\n"),
+            ("receipts/game-2-turn-1-seat-1.txt", "turn 1\n", "turn 2\n"),
+            ("receipts/game-2-turn-1-seat-1.txt", "pbem receipt 2\n", "pbem receipt 3\n"),
+            ("receipts/game-2-turn-1-seat-1.txt", "server play.example\n", "server plays.example\n"),
+        ],
+    )
+    def test_they_have_their_form_and_say_their_place(self, path: str, old: str, new: str) -> None:
+        found = good("running")
+        paper = found.papers[path].decode()
+        assert old in paper
+        fails(rewritten(found, path, paper.replace(old, new, 1).encode()), path)
