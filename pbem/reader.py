@@ -29,17 +29,19 @@ import structlog
 
 from pbem import identity
 from pbem.config import Duration, Limits
-from pbem.identity import BadKey, Key, Verdict
+from pbem.identity import BadKey, Key
 from pbem.identity.vouching import Voucher, vouch
 from pbem.mail import bounces, commands
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, read
 from pbem.phrase import Phrase
+from pbem.proof.signed_letters import Heard, heard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Worker"]
+__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood", "Worker"]
 
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
@@ -66,11 +68,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Understood:
+    """Who signed a letter, of those whose keys were named, what it says, and the commands in that."""
+
+    heard: Heard
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """What reading a letter gave or raised, and the verdict by the keys that were named; None where there is none."""
+    """What reading a letter gave or raised, and what it says by the keys that were named; None where none were."""
 
     letter: Letter | Unreadable | ReaderError
-    verdict: Verdict | None = None
+    understood: Understood | None = None
 
 
 class Reader(Protocol):
@@ -83,7 +93,7 @@ class Reader(Protocol):
         """`mail.letter.read`: raises `Unreadable` beyond the limits."""
 
     def ask(self, asked: Sequence[Asked], server: str) -> None:
-        """Begin to `read` and to `judge` several letters, while others are worked on; raises nothing.
+        """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
 
         What was asked before, and is not `found` yet, is forgotten.
         """
@@ -91,16 +101,8 @@ class Reader(Protocol):
     def found(self) -> list[Found]:
         """What was asked: waits until all of it is there, in order."""
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """`identity.judge`."""
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """`identity.vouching.vouch`."""
@@ -144,31 +146,25 @@ class InProcess:
             letter = self.read(asked.raw)
         except Unreadable as error:
             return Found(error)
-        return Found(letter, self.judged(letter, asked.keys, server, asked.at))
+        return Found(letter, self.understood(letter, asked.keys, server, asked.at))
 
-    def judged(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Verdict | None:
-        """The verdict, where there are keys to judge by; one that fails is tried again when it matters."""
+    def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
+        """What a letter says, where there are keys to judge by; what fails is tried again when it matters."""
         if keys is None:
             return None
         try:
-            return self.judge(letter, keys, server, at=at)
+            return self.understand(letter, keys, server, at)
         except MemoryError:
             raise
         except Exception:
             log.exception("judging ahead failed")
             return None
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """Say who signed a letter."""
-        return identity.judge(letter, keys, server, words=VOCABULARY, namespace=namespace, at=at)
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says."""
+        verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
+        said = heard(letter, verdict, self.read)
+        return Understood(said, commands.parse(said.text))
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From."""
@@ -196,12 +192,11 @@ class _Read(msgspec.Struct, frozen=True, tag=True):
     at: datetime | None = None
 
 
-class _Judge(msgspec.Struct, frozen=True, tag=True):
+class _Understand(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
     keys: list[Key]
     server: str
-    namespace: str | None
-    at: datetime | None
+    at: datetime
 
 
 class _Vouch(msgspec.Struct, frozen=True, tag=True):
@@ -225,14 +220,14 @@ class _Bounced(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
 
 
-_Request = _Bounced | _Read | _Judge | _Vouch | _ParseText | _ParseBytes
+_Request = _Bounced | _Read | _Understand | _Vouch | _ParseText | _ParseBytes
 
 # What comes back.
 
 
 class _Letter(msgspec.Struct, frozen=True, tag=True):
     letter: Letter
-    verdict: Verdict | None
+    understood: Understood | None
 
 
 class _Unreadable(msgspec.Struct, frozen=True, tag=True):
@@ -240,8 +235,8 @@ class _Unreadable(msgspec.Struct, frozen=True, tag=True):
     letter: Letter | None
 
 
-class _Verdict(msgspec.Struct, frozen=True, tag=True):
-    verdict: Verdict
+class _Understood(msgspec.Struct, frozen=True, tag=True):
+    understood: Understood
 
 
 class _Voucher(msgspec.Struct, frozen=True, tag=True):
@@ -271,7 +266,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
+_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Voucher | _Key | _BadKey | _Broken | _Ready
 
 
 def _document(value: object) -> object:
@@ -377,23 +372,15 @@ class Worker:
         if isinstance(reply, _Unreadable):
             return Found(Unreadable(reply.reason, reply.letter))
         if isinstance(reply, _Letter):
-            return Found(reply.letter, reply.verdict)
+            return Found(reply.letter, reply.understood)
         return Found(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """Say who signed a letter; raises `ReaderError`."""
-        reply = self._ask(_Judge(letter.raw, list(keys), server, namespace, at))
-        if not isinstance(reply, _Verdict):
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says; raises `ReaderError`."""
+        reply = self._ask(_Understand(letter.raw, list(keys), server, at))
+        if not isinstance(reply, _Understood):
             raise self._failed("answered something else")
-        return reply.verdict
+        return reply.understood
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From; raises `ReaderError`."""
@@ -574,14 +561,13 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
     try:
         if isinstance(request, _Read):
             letter = reader.read(request.raw)
-            judged = request.at and reader.judged(letter, request.keys, request.server, request.at)
-            return _Letter(letter, judged or None)
+            understood = request.at and reader.understood(letter, request.keys, request.server, request.at)
+            return _Letter(letter, understood or None)
         if isinstance(request, _Bounced):
             return _Bounce(_bounce(reader, request.raw))
-        if isinstance(request, _Judge):
+        if isinstance(request, _Understand):
             letter = reader.read(request.raw)
-            verdict = reader.judge(letter, request.keys, request.server, namespace=request.namespace, at=request.at)
-            return _Verdict(verdict)
+            return _Understood(reader.understand(letter, request.keys, request.server, request.at))
         if isinstance(request, _Vouch):
             letter = reader.read(request.raw)
             return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))

@@ -87,11 +87,11 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, odd_mail: list[Path]
         read = outcome(ours, raw)
         assert outcome(worker, raw) == read, path
         if isinstance(read, Letter):
-            verdict = ours.judge(read, keys, "play.example", namespace="pbem-order@play.example")
+            understood = ours.understand(read, keys, "play.example", at)
             assert worker.bounce(read) == ours.bounce(read), path
-            assert worker.judge(read, keys, "play.example", namespace="pbem-order@play.example") == verdict, path
+            assert worker.understand(read, keys, "play.example", at) == understood, path
             assert worker.vouch(read, {}, "play.example", at) == ours.vouch(read, {}, "play.example", at), path
-            kinds.add(verdict.kind)
+            kinds.add(understood.heard.verdict.kind)
     assert kinds >= {"none", "valid", "bad", "unknown key"}
 
 
@@ -101,7 +101,7 @@ def asked(raws: list[bytes], keys: list[Key] | None) -> list[Asked]:
 
 def plain(found: Found) -> object:
     letter = found.letter
-    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.verdict)
+    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.understood)
 
 
 def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> None:
@@ -113,7 +113,7 @@ def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> 
             reader.ask(asked(letters, offered), "play.example")
         found = worker.found()
         assert [plain(one) for one in found] == [plain(one) for one in ours.found()]
-        assert all(one.verdict is None for one in found) == (offered is None)
+        assert all(one.understood is None for one in found) == (offered is None)
     assert worker.found() == []
 
 

@@ -162,7 +162,8 @@ _KEY_BLOCK = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
-_MINISIGN_KEY = re.compile(r"(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)")
+_MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
+_MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
 _KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(

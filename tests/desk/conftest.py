@@ -1,4 +1,4 @@
-"""A referee with an empty store, for every test of the desk; and every letter in German, too."""
+"""A referee with an empty store, for every test of the desk; every letter in German, too; and nobody locked out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from german import is_twin
+from unlocked import watched
 
 from pbem.desk.clerk import Clerk, Draft
 from tests.referee import Referee
@@ -26,6 +27,14 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee = Referee(tmp_path)
     yield referee
     referee.close()
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In no dialogue anything is judged, parsed, drawn or put into words while the store is locked."""
+    met, _ = watched(monkeypatch)
+    yield
+    assert not met
 
 
 @pytest.fixture(autouse=True)
