@@ -29,7 +29,7 @@ from pbem.phrase import Phrase
 
 __all__ = ["Signature", "parse", "read"]
 
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*+)-----END CERTIFICATE-----")
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "sha256": hashes.SHA256(),
