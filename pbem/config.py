@@ -176,6 +176,7 @@ class Limits(_Table, frozen=True):
     idle: Duration = Duration(seconds=60)
     letters_per_day: Count = 200
     reading: Duration = Duration(seconds=20)
+    reading_processor: Duration = Duration(seconds=5)
     reading_bytes: Count = 512 * 1024 * 1024
 
 

@@ -1,9 +1,10 @@
 """The reader: letters, signatures and keys of strangers are taken apart in a process of their own.
 
 Here live the `Reader` that the desk is handed, the one that reads in this very process (tests, verification), and the
-one that hands the bytes to a worker with a deadline and a memory limit, and starts another when it dies. A worker has
-no store, no keys and no network; what it sends back is decoded by its type, so that nothing but plain letters and
-verdicts can come of it. What reading means is said in mail and identity; nothing here decides anything.
+one that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and starts another when it
+dies. A worker has no store, no keys and no network; what it sends back is decoded by its type, so that nothing but
+plain letters, verdicts and commands can come of it. What reading means is said in mail, identity and proof; nothing
+here decides anything.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
 """
 
@@ -34,7 +35,7 @@ from pbem.identity.vouching import Voucher, vouch
 from pbem.mail import bounces, commands
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
-from pbem.mail.letter import Letter, Unreadable, read
+from pbem.mail.letter import Letter, Unreadable, received
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import Heard, heard
 
@@ -129,7 +130,7 @@ class InProcess:
 
     def read(self, raw: bytes) -> Letter:
         """Read a letter; raises `Unreadable`."""
-        return read(raw, self._limits)
+        return received(raw, self._limits)
 
     def ask(self, asked: Sequence[Asked], server: str) -> None:
         """Remember what was asked."""
@@ -552,8 +553,11 @@ def work() -> None:
             request = decoder.decode(incoming.read(int.from_bytes(head, "big")))
             # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
             signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
+            # So does SIGPROF when so much work was done: on a busy machine a letter takes longer, not more work.
+            signal.setitimer(signal.ITIMER_PROF, limits.reading_processor.total_seconds())
             reply = _answer(reader, request)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+                signal.setitimer(timer, 0)
             _send(daemon, reply)
 
 

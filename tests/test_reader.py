@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 import structlog
 from domains import Domain, rsa_key
@@ -333,3 +334,20 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
         assert referee.inbox.count("done") == 20
         fresh = [(number, 1) for number in range(2, 21)]
         assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 2)]]
+
+
+def test_a_budget_of_work_ends_what_works_too_long() -> None:
+    """Whatever the time: one that had to wait for its turn on a busy machine has spent nothing of it."""
+    limits = msgspec.structs.replace(ROOMY, reading_processor=Duration(seconds=0.02))
+    with closing(Worker(limits)) as worker:
+        before = pid(worker)
+        worker.ask(asked([SMALL + b"help\r\n" * 900_000, SMALL], []), "play.example")
+        first, second = worker.found()
+        assert isinstance(first.letter, ReaderError)
+        assert isinstance(second.letter, Letter)
+        assert pid(worker) != before
+        waits = pid(worker)
+        os.kill(waits, signal.SIGSTOP)
+        threading.Timer(0.3, os.kill, (waits, signal.SIGCONT)).start()
+        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert pid(worker) == waits

@@ -19,6 +19,7 @@ from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.desk.out import Draft, Drawing, Out
+from pbem.games import GAMES
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pbem.boards import Drawn
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.out import Enclosed
     from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
@@ -81,6 +83,7 @@ class Clerk:
         self._pages = pages
         self._mailboxes = mailboxes
         self._blank: dict[tuple[str, str], bytes] = {}
+        self._pages_written: dict[tuple[str, str], str] = {}
 
     def draft(self, template: str, /, **facts: Any) -> Draft:
         """What a template is to say."""
@@ -89,7 +92,13 @@ class Clerk:
     def write(self, draft: Draft | str, language: str) -> str:
         """The text of a draft, or a phrase of ours, in a language."""
         templates = self._composer.templates.of(language)
-        return templates.render(draft.template, **draft.facts) if isinstance(draft, Draft) else templates.say(draft)
+        if not isinstance(draft, Draft):
+            return templates.say(draft)
+        if draft.template not in _THE_SAME:
+            return templates.render(draft.template, **draft.facts)
+        if (page := self._pages_written.get((draft.template, language))) is None:
+            page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
+        return page
 
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; else the one that a letter asks for, else the server's own."""
@@ -145,14 +154,20 @@ class Clerk:
             content_id = f"{digest(content)[:32]}@{self._composer.server}"
             pictures = [*pictures, (content_id, out.drawing.file_name, content)]
             html = replace(html, facts={**html.facts, "picture": content_id})
+        text = self.write(out.text, language)
+        enclosed, left_out = _within(out.room, text, out.attachments)
+        if out.room is not None and len(text) > out.room:
+            text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + self.write(_CUT, language) + "\n"
+        if left_out:
+            text += "\n" + self.write(_LEFT_OUT.given(names=", ".join(left_out)), language) + "\n"
         return replace(
             out,
             subject=self.write(out.subject, language),
-            text=self.write(out.text, language),
+            text=text,
             html=self.write(html, language) if html else None,
             drawing=None,
             pictures=pictures,
-            attachments=[(name, kind, _content(content)) for name, kind, content in out.attachments],
+            attachments=enclosed,
         )
 
     def sheet(self, title: str, boards: Sequence[Board], words: Draft, language: str) -> bytes:
@@ -558,6 +573,25 @@ def _unpacked(content: bytes | Later[bytes]) -> Out:
 def _as_it_is(out: Out) -> Out:
     """A letter as it is now, whatever is made of it afterwards."""
     return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
+
+
+def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
+    """The files that there is room for beside a text, and the names of the others, which are not even made."""
+    kept: list[Enclosed] = []
+    left = None if room is None else room - len(text)
+    for at, (name, kind, content) in enumerate(enclosed):
+        made = _content(content)
+        if left is not None and (left := left - len(made)) < 0:
+            return kept, [name for name, _, _ in enclosed[at:]]
+        kept.append((name, kind, made))
+    return kept, []
+
+
+_THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
+"""The templates of pages that say the same to everybody."""
+
+_CUT = Phrase("This answer became too long, and the rest of it is left out: ask for that in letters of their own.")
+_LEFT_OUT = Phrase("Not attached, as this letter became too long: {names}. Ask for them in letters of their own.")
 
 
 def _content(content: bytes | Callable[[], bytes]) -> bytes:

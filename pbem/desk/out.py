@@ -53,6 +53,8 @@ class Out:
     attachments: list[Enclosed] = field(default_factory=list)
     parts: Sequence[Out] = ()
     """The letters that this one puts together; then their words are its own."""
+    room: int | None = None
+    """How many octets its text and its attachments may have together; it says what is left out of it."""
     digest: bool = False
     """Whether these waited for a digest."""
     reply_to: str | None = None

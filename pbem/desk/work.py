@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from pbem.desk.answer import Answer, Caller
+from pbem.desk.answer import Answer, Caller, refusal
 from pbem.desk.answers import Answers, Unplaced
 from pbem.desk.archive import Archive
 from pbem.desk.beforehand import Beforehand, NotYetRead
@@ -56,7 +56,7 @@ from pbem.store.snapshots import SnapshotRows
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -99,6 +99,12 @@ _ANEW = 5
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
+
+_BULKY = 5
+"""How many of them may bring sheets, reports, transcripts and rules."""
+
+_ANSWER = 1024 * 1024
+"""How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
 
 _NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form", "whole_sentence"})
 """The answers to commands that changed nothing."""
@@ -630,7 +636,11 @@ class Desk:
         if reading.optout and not self._optout.take(caller, proved=new and self._says_its_place(caller, reading)):
             return "stop, unproved"
         wanted, left_out = _to_answer(reading)
-        answers = [(command, self._answer(caller, command, again, wanted)) for command in wanted]
+        bulky = [command for command in wanted if commands.COMMANDS[command.name].bulky][_BULKY:]
+        answers = [
+            (command, _too_bulky(command) if command in bulky else self._answer(caller, command, again, wanted))
+            for command in wanted
+        ]
         if caller.player and signed and again is None:
             effect = reading.optout or any(_used_up(command, answer) for command, answer in answers)
             self._players.handle(caller.player.name, signed, stamp(caller.now), effect=effect)
@@ -705,6 +715,7 @@ class Desk:
         ignored = [] if reading.optout else _told_of_ignored(reading)
         html_only = caller.letter.html_only
         out.language = language
+        out.room = _ANSWER
         out.text = self._clerk.draft(
             "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
@@ -775,9 +786,19 @@ def _obeyed(answered: tuple[Command, Answer]) -> bool:
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     """The commands to answer, each once, and the first lines of those left out."""
-    once = {command.echo: command for command in reversed(reading.commands)}
-    wanted = [command for command in reading.commands if once[command.echo] is command]
+    once: dict[Hashable, Command] = {}
+    for command in reading.commands:
+        once.setdefault(command.same, command)
+    wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
+
+
+def _too_bulky(command: Command) -> Answer:
+    most = Phrase(
+        "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter",
+        most=_BULKY,
+    )
+    return refusal(command, most)
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

@@ -19,7 +19,7 @@ from pbem.mail.language import LANGUAGES
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -119,6 +119,15 @@ class Command:
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
+
+    @property
+    def same(self) -> Hashable:
+        """What is equal for commands that say the same, in capitals, blanks and quotes of whatever kind."""
+        if self.faults:
+            return (self.name, " ".join(self.echo.lower().split()))
+        words = tuple((self.block or "").split())
+        read = (self.arguments, self.fields, self.options)
+        return (self.name, *(tuple(sorted(found.items())) for found in read), words)
 
     @property
     def match(self) -> str | None:
@@ -578,6 +587,8 @@ class Form:
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
     """What must follow the name, or the line is prose that happens to begin with that word."""
+    bulky: bool = False
+    """Whether its answer is long, drawn or packed: a letter brings a few of those."""
     secret: bool = False
     """Whether the answer must not repeat what was written: the echo is the name alone."""
 
@@ -617,12 +628,13 @@ COMMANDS: dict[str, Form] = {
     for form in (
         Form("help", Phrase("Explain a command, or list them all."), (Slot("[topic]", _topic),), level="anyone"),
         Form("games", Phrase("List the games that are played here."), level="anyone"),
-        Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone"),
+        Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone", bulky=True),
         Form(
             "sheet",
             Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
             (Slot("GAME|m17", _game_or_match),),
             level="anyone",
+            bulky=True,
         ),
         Form(
             "register",
@@ -813,9 +825,10 @@ COMMANDS: dict[str, Form] = {
             "report",
             Phrase("Send reports again: the last one, one turn's, or all."),
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
+            bulky=True,
         ),
         Form("diary", Phrase("What happened in a match, and when."), (_MATCH_SLOT,), opens=_A_MATCH),
-        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,)),
+        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,), bulky=True),
         Form(
             "press",
             Phrase("Send a message to the other players; with `public`, to those who watch, too."),
