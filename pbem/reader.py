@@ -48,6 +48,7 @@ START = 60.0  # seconds until a new worker counts as stuck: a loaded machine tak
 LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
 AT_HAND = 8  # letters that are read together
+COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
@@ -165,7 +166,7 @@ class InProcess:
         """Say who signed a letter, and what it says."""
         verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
         said = heard(letter, verdict, self.read)
-        return Understood(said, commands.parse(said.text))
+        return Understood(said, commands.parse(said.text, COMMANDS))
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From."""
@@ -320,8 +321,9 @@ class Worker:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deadline = limits.reading.total_seconds()
-        # Each nested part is sent along with the whole that it is cut from.
-        self._most = 2 * (limits.depth + 2) * limits.message_bytes + 2**20
+        # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
+        # signed, and in pieces, with up to three octets for each of its own.
+        self._most = (2 * (limits.depth + 2) + 24) * limits.message_bytes + 2**20
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None

@@ -351,3 +351,11 @@ def test_a_budget_of_work_ends_what_works_too_long() -> None:
         threading.Timer(0.3, os.kill, (waits, signal.SIGCONT)).start()
         assert worker.read(SMALL).sender == "anna@mail.example"
         assert pid(worker) == waits
+
+
+def test_a_letter_of_commands_alone_is_no_flood(worker: Worker) -> None:
+    worker.ask(asked([SMALL + b"list list list list list list list list\r\n" * 4900], []), "play.example")
+    (found,) = worker.found()
+    assert found.understood is not None
+    assert len(found.understood.reading.commands) == 200
+    assert len(found.understood.reading.ignored) == 1

@@ -934,14 +934,14 @@ _KEY_SLOTS = (_key, _key_or_fingerprint)
 """What may be closed by an `end`, as a pasted block is."""
 
 
-def parse(text: str) -> Reading:
-    """Read the commands of a text; never raises."""
+def parse(text: str, most: int | None = None) -> Reading:
+    """Read the commands of a text, so many at the most, and ignore what is behind them; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = _Words(kept)
     commands: list[Command] = []
     unknown = 0
     optout = words.low() == "stop"
-    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN:
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
         form = _known(words)
         if form is not None:
             commands.append(_command(words, form))

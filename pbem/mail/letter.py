@@ -185,9 +185,11 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
     text = letter.text or ""
     lines = 0
     for part in letter.parts:
+        if not part.content_type.startswith("text/"):
+            continue
         content = part.content
         lines += content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
-        if part.encoding in {"base64", "quoted-printable"} and part.content_type.startswith("text/"):
+        if part.encoding in {"base64", "quoted-printable"}:
             longest = max(map(len, content.replace(b"\r", b"\n").split(b"\n")))
             if longest > limits.line_bytes:
                 return Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes)
