@@ -103,6 +103,9 @@ _COMMANDS = 20
 _BULKY = 5
 """How many of them may bring sheets, reports, transcripts and rules."""
 
+_BLOCKS = 10_000
+"""How many characters its setups and orders may have together: a game judges them while the store is locked."""
+
 _ANSWER = 1024 * 1024
 """How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
 
@@ -636,10 +639,10 @@ class Desk:
         if reading.optout and not self._optout.take(caller, proved=new and self._says_its_place(caller, reading)):
             return "stop, unproved"
         wanted, left_out = _to_answer(reading)
-        bulky = [command for command in wanted if commands.COMMANDS[command.name].bulky][_BULKY:]
+        beyond = _beyond(wanted)
         answers = [
-            (command, _too_bulky(command) if command in bulky else self._answer(caller, command, again, wanted))
-            for command in wanted
+            (command, beyond.get(at) or self._answer(caller, command, again, wanted))
+            for at, command in enumerate(wanted)
         ]
         if caller.player and signed and again is None:
             effect = reading.optout or any(_used_up(command, answer) for command, answer in answers)
@@ -793,12 +796,25 @@ def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
 
 
-def _too_bulky(command: Command) -> Answer:
-    most = Phrase(
-        "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter",
-        most=_BULKY,
-    )
-    return refusal(command, most)
+def _beyond(wanted: Sequence[Command]) -> dict[int, Answer]:
+    """Of the commands to answer, by their places, those that are more than one letter may ask for."""
+    found = {}
+    bulky = characters = 0
+    for at, command in enumerate(wanted):
+        form = commands.COMMANDS[command.name]
+        bulky += form.bulky
+        characters += len(command.block or "") if form.body == "text" else 0
+        if form.bulky and bulky > _BULKY:
+            found[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
+        elif form.body == "text" and characters > _BLOCKS:
+            found[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
+    return found
+
+
+_TOO_BULKY = Phrase(
+    "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
+)
+_TOO_LONG = Phrase("the setups and orders of a letter have at most {most} characters together")
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

@@ -79,6 +79,18 @@ def test_a_letter_brings_a_few_sheets_and_reports(referee: Referee, drawn: list[
     assert len(drawn) == 4
 
 
+def test_orders_are_short(referee: Referee) -> None:
+    """A game judges them while the store is locked: as many words as fit into a letter took it a second and more."""
+    ann, _ = referee.begun()
+    referee.send(ann, ann.filled("orders", "xx " * 20_000))
+    assert "have at most 10000 characters together" in " ".join(ann.text.split())
+    many = "".join(f"preview m1 turn 1\n{f'x{at} ' * 1000}\nend\n" for at in range(10))
+    referee.send(ann, many, sign=False)
+    assert " ".join(ann.text.split()).count("characters together") == 7
+    referee.send(ann, ann.filled("orders", f"# {'x' * 9000}\nRw1 Rw2"))
+    assert "characters together" not in " ".join(ann.text.split())
+
+
 def test_an_answer_that_becomes_too_long_says_what_is_left_out(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
