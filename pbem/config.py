@@ -179,6 +179,7 @@ class Limits(_Table, frozen=True):
     letters_kept: Duration = Duration(days=90)
     reserve_bytes: Count = 64 * 1024 * 1024
     reading: Duration = Duration(seconds=20)
+    reading_processor: Duration = Duration(seconds=5)
     reading_bytes: Count = 512 * 1024 * 1024
 
 

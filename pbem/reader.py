@@ -1,9 +1,10 @@
 """The reader: letters, signatures and keys of strangers are taken apart in a process of their own.
 
 Here live the `Reader` that the desk is handed, the one that reads in this very process (tests, verification), and the
-one that hands the bytes to a worker with a deadline and a memory limit, and starts another when it dies. A worker has
-no store, no keys and no network; what it sends back is decoded by its type, so that nothing but plain letters and
-verdicts can come of it. What reading means is said in mail and identity; nothing here decides anything.
+one that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and starts another when it
+dies. A worker has no store, no keys and no network; what it sends back is decoded by its type, so that nothing but
+plain letters, verdicts and commands can come of it. What reading means is said in mail, identity and proof; nothing
+here decides anything.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
 """
 
@@ -29,22 +30,25 @@ import structlog
 
 from pbem import identity
 from pbem.config import Duration, Limits
-from pbem.identity import BadKey, Key, Verdict
+from pbem.identity import BadKey, Key
 from pbem.identity.vouching import Voucher, vouch
 from pbem.mail import bounces, commands
 from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
-from pbem.mail.letter import Letter, Unreadable, read
+from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.letter import Letter, Unreadable, received
 from pbem.phrase import Phrase
+from pbem.proof.signed_letters import Heard, heard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Worker"]
+__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood", "Worker"]
 
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
 AT_HAND = 8  # letters that are read together
+COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
@@ -66,11 +70,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Understood:
+    """Who signed a letter, of those whose keys were named, what it says, and the commands in that."""
+
+    heard: Heard
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """What reading a letter gave or raised, and the verdict by the keys that were named; None where there is none."""
+    """What reading a letter gave or raised, and what it says by the keys that were named; None where none were."""
 
     letter: Letter | Unreadable | ReaderError
-    verdict: Verdict | None = None
+    understood: Understood | None = None
 
 
 class Reader(Protocol):
@@ -83,7 +95,7 @@ class Reader(Protocol):
         """`mail.letter.read`: raises `Unreadable` beyond the limits."""
 
     def ask(self, asked: Sequence[Asked], server: str) -> None:
-        """Begin to `read` and to `judge` several letters, while others are worked on; raises nothing.
+        """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
 
         What was asked before, and is not `found` yet, is forgotten.
         """
@@ -91,16 +103,8 @@ class Reader(Protocol):
     def found(self) -> list[Found]:
         """What was asked: waits until all of it is there, in order."""
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """`identity.judge`."""
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """`identity.vouching.vouch`."""
@@ -127,7 +131,7 @@ class InProcess:
 
     def read(self, raw: bytes) -> Letter:
         """Read a letter; raises `Unreadable`."""
-        return read(raw, self._limits)
+        return received(raw, self._limits)
 
     def ask(self, asked: Sequence[Asked], server: str) -> None:
         """Remember what was asked."""
@@ -144,31 +148,25 @@ class InProcess:
             letter = self.read(asked.raw)
         except Unreadable as error:
             return Found(error)
-        return Found(letter, self.judged(letter, asked.keys, server, asked.at))
+        return Found(letter, self.understood(letter, asked.keys, server, asked.at))
 
-    def judged(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Verdict | None:
-        """The verdict, where there are keys to judge by; one that fails is tried again when it matters."""
+    def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
+        """What a letter says, where there are keys to judge by; what fails is tried again when it matters."""
         if keys is None:
             return None
         try:
-            return self.judge(letter, keys, server, at=at)
+            return self.understand(letter, keys, server, at)
         except MemoryError:
             raise
         except Exception:
             log.exception("judging ahead failed")
             return None
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """Say who signed a letter."""
-        return identity.judge(letter, keys, server, words=VOCABULARY, namespace=namespace, at=at)
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says."""
+        verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
+        said = heard(letter, verdict, self.read)
+        return Understood(said, commands.parse(said.text, COMMANDS))
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From."""
@@ -196,12 +194,11 @@ class _Read(msgspec.Struct, frozen=True, tag=True):
     at: datetime | None = None
 
 
-class _Judge(msgspec.Struct, frozen=True, tag=True):
+class _Understand(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
     keys: list[Key]
     server: str
-    namespace: str | None
-    at: datetime | None
+    at: datetime
 
 
 class _Vouch(msgspec.Struct, frozen=True, tag=True):
@@ -225,14 +222,14 @@ class _Bounced(msgspec.Struct, frozen=True, tag=True):
     raw: bytes
 
 
-_Request = _Bounced | _Read | _Judge | _Vouch | _ParseText | _ParseBytes
+_Request = _Bounced | _Read | _Understand | _Vouch | _ParseText | _ParseBytes
 
 # What comes back.
 
 
 class _Letter(msgspec.Struct, frozen=True, tag=True):
     letter: Letter
-    verdict: Verdict | None
+    understood: Understood | None
 
 
 class _Unreadable(msgspec.Struct, frozen=True, tag=True):
@@ -240,8 +237,8 @@ class _Unreadable(msgspec.Struct, frozen=True, tag=True):
     letter: Letter | None
 
 
-class _Verdict(msgspec.Struct, frozen=True, tag=True):
-    verdict: Verdict
+class _Understood(msgspec.Struct, frozen=True, tag=True):
+    understood: Understood
 
 
 class _Voucher(msgspec.Struct, frozen=True, tag=True):
@@ -271,7 +268,7 @@ class _Ready(msgspec.Struct, frozen=True, tag=True):
     pass
 
 
-_Reply = _Bounce | _Letter | _Unreadable | _Verdict | _Voucher | _Key | _BadKey | _Broken | _Ready
+_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Voucher | _Key | _BadKey | _Broken | _Ready
 
 
 def _document(value: object) -> object:
@@ -324,8 +321,9 @@ class Worker:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deadline = limits.reading.total_seconds()
-        # Each nested part is sent along with the whole that it is cut from.
-        self._most = 2 * (limits.depth + 2) * limits.message_bytes + 2**20
+        # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
+        # signed, and in pieces, with up to three octets for each of its own.
+        self._most = (2 * (limits.depth + 2) + 24) * limits.message_bytes + 2**20
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
@@ -377,23 +375,15 @@ class Worker:
         if isinstance(reply, _Unreadable):
             return Found(Unreadable(reply.reason, reply.letter))
         if isinstance(reply, _Letter):
-            return Found(reply.letter, reply.verdict)
+            return Found(reply.letter, reply.understood)
         return Found(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
 
-    def judge(
-        self,
-        letter: Letter,
-        keys: Sequence[Key],
-        server: str,
-        *,
-        namespace: str | None = None,
-        at: datetime | None = None,
-    ) -> Verdict:
-        """Say who signed a letter; raises `ReaderError`."""
-        reply = self._ask(_Judge(letter.raw, list(keys), server, namespace, at))
-        if not isinstance(reply, _Verdict):
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says; raises `ReaderError`."""
+        reply = self._ask(_Understand(letter.raw, list(keys), server, at))
+        if not isinstance(reply, _Understood):
             raise self._failed("answered something else")
-        return reply.verdict
+        return reply.understood
 
     def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
         """Say who vouches for a letter's From; raises `ReaderError`."""
@@ -565,8 +555,11 @@ def work() -> None:
             request = decoder.decode(incoming.read(int.from_bytes(head, "big")))
             # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
             signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
+            # So does SIGPROF when so much work was done: on a busy machine a letter takes longer, not more work.
+            signal.setitimer(signal.ITIMER_PROF, limits.reading_processor.total_seconds())
             reply = _answer(reader, request)
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+                signal.setitimer(timer, 0)
             _send(daemon, reply)
 
 
@@ -574,14 +567,13 @@ def _answer(reader: InProcess, request: _Request) -> _Reply:
     try:
         if isinstance(request, _Read):
             letter = reader.read(request.raw)
-            judged = request.at and reader.judged(letter, request.keys, request.server, request.at)
-            return _Letter(letter, judged or None)
+            understood = request.at and reader.understood(letter, request.keys, request.server, request.at)
+            return _Letter(letter, understood or None)
         if isinstance(request, _Bounced):
             return _Bounce(_bounce(reader, request.raw))
-        if isinstance(request, _Judge):
+        if isinstance(request, _Understand):
             letter = reader.read(request.raw)
-            verdict = reader.judge(letter, request.keys, request.server, namespace=request.namespace, at=request.at)
-            return _Verdict(verdict)
+            return _Understood(reader.understand(letter, request.keys, request.server, request.at))
         if isinstance(request, _Vouch):
             letter = reader.read(request.raw)
             return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))

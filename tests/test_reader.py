@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 import structlog
 from domains import Domain, rsa_key
@@ -87,11 +88,11 @@ def test_a_worker_reads_and_judges_as_we_do(worker: Worker, odd_mail: list[Path]
         read = outcome(ours, raw)
         assert outcome(worker, raw) == read, path
         if isinstance(read, Letter):
-            verdict = ours.judge(read, keys, "play.example", namespace="pbem-order@play.example")
+            understood = ours.understand(read, keys, "play.example", at)
             assert worker.bounce(read) == ours.bounce(read), path
-            assert worker.judge(read, keys, "play.example", namespace="pbem-order@play.example") == verdict, path
+            assert worker.understand(read, keys, "play.example", at) == understood, path
             assert worker.vouch(read, {}, "play.example", at) == ours.vouch(read, {}, "play.example", at), path
-            kinds.add(verdict.kind)
+            kinds.add(understood.heard.verdict.kind)
     assert kinds >= {"none", "valid", "bad", "unknown key"}
 
 
@@ -101,7 +102,7 @@ def asked(raws: list[bytes], keys: list[Key] | None) -> list[Asked]:
 
 def plain(found: Found) -> object:
     letter = found.letter
-    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.verdict)
+    return (letter.reason, letter.letter) if isinstance(letter, Unreadable) else (letter, found.understood)
 
 
 def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> None:
@@ -113,7 +114,7 @@ def test_letters_asked_together_are_read_and_judged_as_we_do(worker: Worker) -> 
             reader.ask(asked(letters, offered), "play.example")
         found = worker.found()
         assert [plain(one) for one in found] == [plain(one) for one in ours.found()]
-        assert all(one.verdict is None for one in found) == (offered is None)
+        assert all(one.understood is None for one in found) == (offered is None)
     assert worker.found() == []
 
 
@@ -333,3 +334,28 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
         assert referee.inbox.count("done") == 20
         fresh = [(number, 1) for number in range(2, 21)]
         assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 2)]]
+
+
+def test_a_budget_of_work_ends_what_works_too_long() -> None:
+    """Whatever the time: one that had to wait for its turn on a busy machine has spent nothing of it."""
+    limits = msgspec.structs.replace(ROOMY, reading_processor=Duration(seconds=0.02))
+    with closing(Worker(limits)) as worker:
+        before = pid(worker)
+        worker.ask(asked([SMALL + b"help\r\n" * 900_000, SMALL], []), "play.example")
+        first, second = worker.found()
+        assert isinstance(first.letter, ReaderError)
+        assert isinstance(second.letter, Letter)
+        assert pid(worker) != before
+        waits = pid(worker)
+        os.kill(waits, signal.SIGSTOP)
+        threading.Timer(0.3, os.kill, (waits, signal.SIGCONT)).start()
+        assert worker.read(SMALL).sender == "anna@mail.example"
+        assert pid(worker) == waits
+
+
+def test_a_letter_of_commands_alone_is_no_flood(worker: Worker) -> None:
+    worker.ask(asked([SMALL + b"list list list list list list list list\r\n" * 4900], []), "play.example")
+    (found,) = worker.found()
+    assert found.understood is not None
+    assert len(found.understood.reading.commands) == 200
+    assert len(found.understood.reading.ignored) == 1

@@ -15,7 +15,6 @@ from pbem.config import Duration
 from pbem.desk.mailbox import token_in
 from pbem.identity import Key
 from pbem.mail.letter import Unreadable
-from pbem.proof.signed_letters import heard
 from pbem.reader import ReaderError
 from pbem.store.players import Players
 from pbem.store.tokens import Tokens
@@ -70,7 +69,7 @@ class Admission:
             if player is None:
                 return False
             keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
-            said = heard(letter, self._reader.judge(letter, keys, self._config.server, at=now), self._reader.read)
+            said = self._reader.understand(letter, keys, self._config.server, now).heard
         except (Unreadable, ReaderError):
             return False
         return said.verdict.kind == "valid" and self._is_new(player, said.words)

@@ -14,13 +14,13 @@ from pbem.match.transcript import written
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.clerk import Out
     from pbem.desk.mailbox import Proof
+    from pbem.desk.out import Enclosed, Out
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
-    from pbem.mail.compose import Attachment
     from pbem.mail.letter import Letter
     from pbem.match.life import Match
     from pbem.store.matches import MatchRow
@@ -71,7 +71,7 @@ class Answer:
 
     template: str
     facts: dict[str, Any] = field(default_factory=dict)
-    attachments: list[Attachment] = field(default_factory=list)
+    attachments: Sequence[Enclosed] = ()
     match: tuple[Match, MatchRow, int] | None = None
     """The match, its row and the seat, when the answer belongs into that thread."""
     letters: list[Out] = field(default_factory=list)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.boards import drawn
-from pbem.boards.sheet import sheet
 from pbem.desk.agreements import Agreements
 from pbem.desk.answer import IN_YOUR_NAME, Answer, refusal
 from pbem.desk.around import Around
@@ -253,12 +253,11 @@ class Answers(Tables):
         game = command.arguments["rules"]
         if game not in GAMES:
             raise Refused(Fault("sheet", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
-        boards = drawn(game)
-        if boards is None:
+        if drawn(game) is None:
             raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
         title, name = rules(game).title, f"{game}-sheet.pdf"
-        text = self._clerk.write(self._clerk.draft(f"{game}/sheet.txt", m=None), caller.language)
-        attachments = [(name, "application/pdf", sheet(title, boards.blank(), text))]
+        content = partial(self._clerk.blank_sheet, game, title, caller.language)
+        attachments = [(name, "application/pdf", content)]
         return Answer("sheet", {"title": title, "file_name": name, "m": None}, attachments)
 
     def _filled_sheet(self, caller: Caller, command: Command) -> Answer:
@@ -276,7 +275,7 @@ class Answers(Tables):
         mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
         title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
         draft = self._clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
-        content = sheet(title, boards.boards(view), self._clerk.write(draft, caller.language))
+        content = partial(self._clerk.sheet, title, boards.boards(view), draft, caller.language)
         attachments = [(name, "application/pdf", content)]
         return Answer("sheet", {"title": title, "file_name": name} | facts, attachments, seated.place)
 

@@ -1,6 +1,7 @@
 """The clerk writes letters: what a seat may know of a match goes into a template, and the letter into the outbox.
 
-What is told to whom was decided before; how it reads stands in `templates/`. Views and reports come through
+What is told to whom was decided before; how it reads stands in `templates/`. A decision only says what a letter is to
+say: it is put into words, drawn and composed when the store is not locked. Views and reports come through
 `Match.view` and `Match.show` alone, so a letter cannot say more than the game lets its reader know. Implements
 protocol.md, "Addresses and threads" and "Secrets".
 """
@@ -8,14 +9,17 @@ protocol.md, "Addresses and threads" and "Secrets".
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pbem.boards import drawn
 from pbem.boards.picture import draw
-from pbem.desk.digest import MOST, can_wait, next_digest, pack, together, unpack
-from pbem.desk.out import Draft, Out
+from pbem.boards.sheet import sheet
+from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
+from pbem.desk.out import Draft, Drawing, Out
+from pbem.games import GAMES
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
@@ -25,13 +29,16 @@ from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
 from pbem.phrase import Phrase
 from pbem.proof import bundle
+from pbem.store.decision import Later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from pbem.boards import Drawn
     from pbem.desk.archive import Archive
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.out import Enclosed
     from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
@@ -75,6 +82,8 @@ class Clerk:
         self._random = random
         self._pages = pages
         self._mailboxes = mailboxes
+        self._blank: dict[tuple[str, str], bytes] = {}
+        self._pages_written: dict[tuple[str, str], str] = {}
 
     def draft(self, template: str, /, **facts: Any) -> Draft:
         """What a template is to say."""
@@ -83,7 +92,13 @@ class Clerk:
     def write(self, draft: Draft | str, language: str) -> str:
         """The text of a draft, or a phrase of ours, in a language."""
         templates = self._composer.templates.of(language)
-        return templates.render(draft.template, **draft.facts) if isinstance(draft, Draft) else templates.say(draft)
+        if not isinstance(draft, Draft):
+            return templates.say(draft)
+        if draft.template not in _THE_SAME:
+            return templates.render(draft.template, **draft.facts)
+        if (page := self._pages_written.get((draft.template, language))) is None:
+            page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
+        return page
 
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; else the one that a letter asks for, else the server's own."""
@@ -102,20 +117,71 @@ class Clerk:
             out.reply_to = self.sub_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
         message_id = self._composer.message_id(self._random(16).hex())
-        raw = self._composer.compose(
+        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now)
+        return self._outbox.put(address, message_id, Later(letter, b""), now)
+
+    def _compose(self, address: str, out: Out, language: str, message_id: str, now: datetime) -> bytes:
+        """The bytes of a letter."""
+        made = self._made(out, language)
+        return self._composer.compose(
             address,
-            self.write(out.subject, language),
-            visible(self.write(out.text, language)),
+            self.write(made.subject, language),
+            visible(str(made.text)),
             message_id=message_id,
             date=now,
             reply_to=out.reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
-            attachments=out.attachments,
-            html=visible(self.write(out.html, language)) if out.html else None,
-            pictures=out.pictures,
+            attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
+            html=visible(str(made.html)) if made.html else None,
+            pictures=made.pictures,
         )
-        return self._outbox.put(address, message_id, raw, now)
+
+    def _made(self, out: Out, language: str) -> Out:
+        """A letter with its words, its picture and its files, in a language."""
+        if out.parts:
+            parts = [self._made(part, language) for part in out.parts]
+
+            def render(template: str, **facts: Any) -> str:
+                return self.write(self.draft(template, **facts), language)
+
+            subjects = [part.subject for part in parts]
+            preface = render("letters/digest.txt", subjects=subjects) if out.digest else ""
+            return together(parts, render, preface)
+        html, pictures = out.html, out.pictures
+        if out.drawing is not None and isinstance(html, Draft):
+            content = draw(out.drawing.boards, out.drawing.names)
+            content_id = f"{digest(content)[:32]}@{self._composer.server}"
+            pictures = [*pictures, (content_id, out.drawing.file_name, content)]
+            html = replace(html, facts={**html.facts, "picture": content_id})
+        text = self.write(out.text, language)
+        enclosed, left_out = _within(out.room, text, out.attachments)
+        if out.room is not None and len(text) > out.room:
+            text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + self.write(_CUT, language) + "\n"
+        if left_out:
+            text += "\n" + self.write(_LEFT_OUT.given(names=", ".join(left_out)), language) + "\n"
+        return replace(
+            out,
+            subject=self.write(out.subject, language),
+            text=text,
+            html=self.write(html, language) if html else None,
+            drawing=None,
+            pictures=pictures,
+            attachments=enclosed,
+        )
+
+    def sheet(self, title: str, boards: Sequence[Board], words: Draft, language: str) -> bytes:
+        """A record sheet as a PDF."""
+        return sheet(title, boards, self.write(words, language))
+
+    def blank_sheet(self, game: str, title: str, language: str) -> bytes:
+        """The empty sheet of a game that has boards, drawn once."""
+        if (known := self._blank.get((game, language))) is None:
+            boards = drawn(game)
+            assert boards is not None
+            known = self.sheet(title, boards.blank(), self.draft(f"{game}/sheet.txt", m=None), language)
+            self._blank[game, language] = known
+        return known
 
     @property
     def address(self) -> str:
@@ -131,23 +197,17 @@ class Clerk:
         player = self._players.by_name(row.of(seat).player)
         if player is None:
             return
-        for _, out in outs:
-            self._put_into_words(out, self.language_of(player))
         if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
             zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
             due = next_digest(now, zone)
             if all(can_wait(kind, match, seat, due) for kind, _ in outs):
+                language = self.language_of(player)
                 for _, out in outs:
-                    self._held.hold(player.name, row.number, pack(out), due)
+                    self._held.hold(player.name, row.number, _Packed(out, partial(self._made, out, language)), due)
                 return
         # What waits about the same match comes with it: nobody is to read of the end before the turn.
-        waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
+        waiting = [_unpacked(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
-
-    def _put_into_words(self, out: Out, language: str) -> None:
-        """Write what a letter says, in this language: from now on it is what it is."""
-        out.subject, out.text = self.write(out.subject, language), self.write(out.text, language)
-        out.html = self.write(out.html, language) if out.html else None
 
     def send_digests(self, now: datetime) -> None:
         """Send the digests that are due; without a key one for each match, for its reply address."""
@@ -156,7 +216,7 @@ class Clerk:
             assert player is not None
             matches: dict[int, list[Out]] = {}
             for row in self._held.take(name):
-                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
+                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(_unpacked(row.content))
             for outs in matches.values():
                 self._send_together(player, outs, now, digest=True)
 
@@ -173,13 +233,7 @@ class Clerk:
             self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
 
     def _send_as_one(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool) -> None:
-        language = self.language_of(player)
-
-        def render(template: str, **facts: Any) -> str:
-            return self.write(self.draft(template, **facts), language)
-
-        preface = render("letters/digest.txt", subjects=[out.subject for out in outs]) if digest else ""
-        one = together(outs, render, preface)
+        one = joined(outs, digest=digest)
         for out in outs:
             if out is not one and out.detail and out.detail != one.detail:
                 self._mailboxes.give(out.detail, player, out.place, now)
@@ -305,21 +359,21 @@ class Clerk:
         facts["m"] = self.facts(match, row, seat, latest)
         out.text = self.draft(f"letters/{notice.kind}.txt", **facts)
         if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
-            facts["picture"] = None
-            if match.position is not None:
-                facts.setdefault("view", match.view(seat))
-                facts["boards"] = game.boards(facts["view"])
-                facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
-                facts["picture"] = self._picture(match, facts["boards"], out) if wanted == "pictures" else None
-            out.html = self.draft(f"letters/{notice.kind}.html", **facts)
+            self._show(notice, game, facts, wanted, out)
         return out
 
-    def _picture(self, match: Match, shown: Sequence[Board], out: Out) -> str:
-        """The boards as a picture that goes with the letter; its Content-ID."""
-        content = draw(shown, dict(enumerate(match.names, start=1)))
-        content_id = f"{digest(content)[:32]}@{self._composer.server}"
-        out.pictures.append((content_id, f"{match.id}-game-{match.game}-boards.png", content))
-        return content_id
+    def _show(self, notice: Notice, game: Drawn, facts: dict[str, Any], wanted: str, out: Out) -> None:
+        """Give a letter its HTML part, with the boards that its reader may see."""
+        match = notice.match
+        facts["picture"] = None
+        if match.position is not None:
+            facts.setdefault("view", match.view(notice.seat))
+            facts["boards"] = game.boards(facts["view"])
+            facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
+            if wanted == "pictures":
+                names = dict(enumerate(match.names, start=1))
+                out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
+        out.html = self.draft(f"letters/{notice.kind}.html", **facts)
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> Out:
         """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
@@ -471,14 +525,17 @@ class Clerk:
             "bundle_name": name,
         }
 
-    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[bytes, str]:
-        """The bundle of a match: all of its finished games, and of the running one what this seat may see."""
+    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
+        """What makes the bundle of a match: its finished games, and of the running one what this seat may see."""
         rows = self._archive.matches.entries(row.number)
         running = match.game if match.phase == "playing" else 0
         papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
-        entries = [Entry.read(entry.entry) for entry in rows]
-        content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
-        return content, f"{match.id}.pbem.zip"
+
+        def write() -> bytes:
+            entries = [Entry.read(entry.entry) for entry in rows]
+            return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
+
+        return write, f"{match.id}.pbem.zip"
 
     def old_turns(self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]) -> Out | None:
         """The reports of past turns again, from the files that were mailed; None when there were none."""
@@ -495,6 +552,50 @@ class Clerk:
         m = self.facts(match, row, seat, match)
         out.text = self.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
+
+
+class _Packed(Later[bytes]):
+    """A letter that waits for a digest, packed when it is in words."""
+
+    def __init__(self, out: Out, make: Callable[[], Out]) -> None:
+        super().__init__(lambda: pack(make()), b"")
+        self.out = out
+
+
+def _unpacked(content: bytes | Later[bytes]) -> Out:
+    """A letter that waited; one that was told to wait in this very decision is not in words yet."""
+    if isinstance(content, _Packed):
+        return content.out
+    assert isinstance(content, bytes)
+    return unpack(content)
+
+
+def _as_it_is(out: Out) -> Out:
+    """A letter as it is now, whatever is made of it afterwards."""
+    return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
+
+
+def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
+    """The files that there is room for beside a text, and the names of the others, which are not even made."""
+    kept: list[Enclosed] = []
+    left = None if room is None else room - len(text)
+    for at, (name, kind, content) in enumerate(enclosed):
+        made = _content(content)
+        if left is not None and (left := left - len(made)) < 0:
+            return kept, [name for name, _, _ in enclosed[at:]]
+        kept.append((name, kind, made))
+    return kept, []
+
+
+_THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
+"""The templates of pages that say the same to everybody."""
+
+_CUT = Phrase("This answer became too long, and the rest of it is left out: ask for that in letters of their own.")
+_LEFT_OUT = Phrase("Not attached, as this letter became too long: {names}. Ask for them in letters of their own.")
+
+
+def _content(content: bytes | Callable[[], bytes]) -> bytes:
+    return content if isinstance(content, bytes) else content()
 
 
 _PUBLIC = frozenset({"begin", "turn", "ended", "closed"})

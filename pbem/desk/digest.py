@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.match.life import Match
 
-__all__ = ["CAN_WAIT", "MOST", "can_wait", "next_digest", "pack", "together", "unpack"]
+__all__ = ["CAN_WAIT", "MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
 
 MORNING: Final = time(7)
 """When a digest goes, by the wall clock of its reader."""
@@ -45,11 +45,10 @@ _NAMED = 4
 
 _RULE = "-" * 72
 _HEAD = re.compile(
-    r"\n*^(?:Transcript of \S+ after entry|Protokoll von \S+ nach Eintrag) \d+, \w+ \w+ \S+:\n"
+    r"(?<!\n)\n*^(?:Transcript of \S+ after entry|Protokoll von \S+ nach Eintrag) \d+, \w+ \w+ \S+:\n"
     r"  head .*\n  signature .*\n +[0-9a-f]+\n  key .*\n?",
     re.M,
 )
-_INNER = re.compile(r"<body>\s*<div[^>]*>\n?(.*?)\n?</div>\s*</body>", re.S)
 
 
 def next_digest(now: datetime, zone: str) -> datetime:
@@ -68,19 +67,30 @@ def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> boo
     return deadline is None or deadline >= digest + MARGIN
 
 
-def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "") -> Out:
-    """One letter that says what each of these says, in their order; the last one's place is its own."""
+def joined(outs: Sequence[Out], *, digest: bool) -> Out:
+    """One letter that is to say what each of these says, in their order; the last one's place is its own."""
     last = outs[-1]
     if len(outs) == 1:
         return last
-    threads = {tuple(out.references[:1]) for out in outs}
-    same = len(threads) == 1
+    one = Out("", "", parts=outs, digest=digest)
+    if _one_thread(outs):
+        one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
+        one.references = last.references
+    return one
+
+
+def _one_thread(outs: Sequence[Out]) -> bool:
+    return len({tuple(out.references[:1]) for out in outs}) == 1
+
+
+def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "") -> Out:
+    """The words of letters that are joined, their pictures and files; of these letters everything is made."""
     texts = [_words(out.text).strip("\n") for out in outs]
     for at, text in enumerate(texts):
         if (head := _HEAD.search(text)) and any(head[0].strip() in later for later in texts[at + 1 :]):
             texts[at] = _HEAD.sub("", text).rstrip("\n")
     parts = [preface.strip("\n"), *texts] if preface else texts
-    one = Out(_subject(outs, same=same), f"\n\n{_RULE}\n\n".join(parts) + "\n")
+    one = Out(_subject(outs, same=_one_thread(outs)), f"\n\n{_RULE}\n\n".join(parts) + "\n")
     if any(out.html for out in outs):
         inner = [
             _inner(_words(out.html)) if out.html else _preformatted(text)
@@ -91,9 +101,6 @@ def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "")
         one.html = render("letters/together.html", title=one.subject, parts=inner)
     one.pictures = list({picture[0]: picture for out in outs for picture in out.pictures}.values())
     one.attachments = list({attached[0]: attached for out in outs for attached in out.attachments}.values())
-    if same:
-        one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
-        one.references = last.references
     return one
 
 
@@ -110,14 +117,20 @@ def _subject(outs: Sequence[Out], *, same: bool) -> str:
 
 
 def _inner(text: str) -> str:
-    found = _INNER.search(text)
-    assert found is not None, "letters/letter.html frames every HTML part"
-    return found[1]
+    """What stands in the one <div> of the one <body>: letters/letter.html frames every HTML part so."""
+    body = text.partition("<body>")[2].rpartition("</body>")[0].strip()
+    assert body.startswith("<div")
+    return body.partition(">")[2].removeprefix("\n").removesuffix("</div>").removesuffix("\n")
 
 
 def _words(text: Draft | str | None) -> str:
     assert isinstance(text, str), "what is put together was put into words before"
     return text
+
+
+def _octets(content: bytes | Callable[[], bytes]) -> bytes:
+    assert isinstance(content, bytes), "what is kept was made before"
+    return content
 
 
 def _preformatted(text: str) -> str:
@@ -131,7 +144,7 @@ def pack(out: Out) -> bytes:
         "text": out.text,
         "html": out.html,
         "pictures": [[one, name, _to_text(content)] for one, name, content in out.pictures],
-        "attachments": [[name, kind, _to_text(content)] for name, kind, content in out.attachments],
+        "attachments": [[name, kind, _to_text(_octets(content))] for name, kind, content in out.attachments],
         "reply_to": out.reply_to,
         "detail": out.detail,
         "place": out.place,
@@ -149,12 +162,12 @@ def unpack(content: bytes) -> Out:
         document["subject"],
         document["text"],
         document["html"],
-        [(one, name, base64.b64decode(content)) for one, name, content in document["pictures"]],
-        [(name, kind, base64.b64decode(content)) for name, kind, content in document["attachments"]],
-        document["reply_to"],
-        document["detail"],
-        tuple(document["place"]) if document["place"] else None,
-        document["references"],
+        pictures=[(one, name, base64.b64decode(content)) for one, name, content in document["pictures"]],
+        attachments=[(name, kind, base64.b64decode(content)) for name, kind, content in document["attachments"]],
+        reply_to=document["reply_to"],
+        detail=document["detail"],
+        place=tuple(document["place"]) if document["place"] else None,
+        references=document["references"],
         watch=(watch[0], watch[1], datetime.fromisoformat(watch[2])) if watch else None,
     )
 

@@ -6,6 +6,7 @@ reliability.md, case 36.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -35,16 +36,18 @@ _WARNED = 3
 class Housekeeping:
     """Keeps the store small; `room` says how many octets are free where it lies."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         config: Config,
         database: Database,
+        decide: Callable[[Callable[[], None]], None],
         clerk: Clerk,
         today: Callable[[str, datetime], int],
         room: Callable[[], int],
     ) -> None:
         self._config = config
         self._database = database
+        self._decide = decide
         self._clerk = clerk
         self._today = today
         self._room = room
@@ -57,7 +60,7 @@ class Housekeeping:
         today = now.date().isoformat()
         if self._told_on != today and self._room() < _WARNED * self._config.limits.reserve_bytes:
             self._told_on = today
-            self._tell(now)
+            self._decide(partial(self._tell, now))
         if self._done_on != today:
             with self._database.transaction():
                 pruned = prune(self._database, stamp(now - self._config.limits.letters_kept), _AT_ONCE)
@@ -71,7 +74,6 @@ class Housekeeping:
         """Tell the operator that room is running out, once a day also across restarts."""
         left, reserve = self._room() // 2**20, self._config.limits.reserve_bytes // 2**20
         self._log.warning("little room", mebibytes=left)
-        with self._database.transaction():
-            if self._config.operator and self._today("little room", now) == 1:
-                text = self._clerk.draft("letters/room.txt", left=left, reserve=reserve)
-                self._clerk.send(self._config.operator, Out(Phrase("[pbem] The disk fills up"), text), now)
+        if self._config.operator and self._today("little room", now) == 1:
+            text = self._clerk.draft("letters/room.txt", left=left, reserve=reserve)
+            self._clerk.send(self._config.operator, Out(Phrase("[pbem] The disk fills up"), text), now)

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from pbem.config import Config
     from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
+    from pbem.desk.beforehand import Beforehand
     from pbem.desk.clerk import Clerk
     from pbem.desk.mailbox import Mailboxes
     from pbem.identity import Verdict
     from pbem.mail.commands import Command, Reading
     from pbem.match.life import Match, World
-    from pbem.reader import Reader
     from pbem.store.keychanges import KeyChanges
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
@@ -85,7 +85,7 @@ class KeyLife:
         world: Callable[[datetime], World],
         today: Callable[[str, datetime], int],
         people: People,
-        reader: Reader,
+        reader: Beforehand,
         mailboxes: Mailboxes,
     ) -> None:
         self._config = config

@@ -8,6 +8,7 @@ reliability.md, case 30.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -48,14 +49,15 @@ REASON = 200
 class Operator:
     """Obeys the instructions of the store, and writes to the operator's address.
 
-    `today` counts how often something happened on one day, `world` gives the world at a time, `reference` a name for
-    trouble.
+    `decide` is the desk's way of deciding, `today` counts how often something happened on one day, `world` gives the
+    world at a time, `reference` a name for trouble.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
         to: str,
         database: Database,
+        decide: Callable[[Callable[[], None]], None],
         archive: Archive,
         players: Players,
         clerk: Clerk,
@@ -64,6 +66,7 @@ class Operator:
         reference: Callable[[], str],
     ) -> None:
         self._database = database
+        self._decide = decide
         self._instructions = Instructions(database)
         self._archive = archive
         self._players = players
@@ -79,11 +82,8 @@ class Operator:
         """Do what the operator ordered, each instruction in its transaction; raises only for a store that fails."""
         for instruction in self._instructions.waiting():
             try:
-                with self._database.transaction():
-                    answer = self._do(instruction, now)
-                    self._instructions.settle(instruction.id, "done", answer)
+                self._decide(partial(self._obey, instruction, now))
             except StoreError:
-                self._archive.forget()
                 raise
             except Refused as refused:
                 self._refuse(instruction, "; ".join(fault.message for fault in refused.faults))
@@ -95,6 +95,9 @@ class Operator:
                 self._log.info(
                     "instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match
                 )
+
+    def _obey(self, instruction: Instruction, now: datetime) -> None:
+        self._instructions.settle(instruction.id, "done", self._do(instruction, now))
 
     def unknown_head(self, player: str, number: int, head: str, now: datetime) -> None:
         """Tell the operator that signed words of a player cite a head which this transcript never had.
@@ -114,7 +117,6 @@ class Operator:
             )
 
     def _refuse(self, instruction: Instruction, answer: str) -> None:
-        self._archive.forget()
         with self._database.transaction():
             self._instructions.settle(instruction.id, "refused", answer)
 

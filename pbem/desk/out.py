@@ -1,4 +1,7 @@
-"""A letter being written: plain values alone, until the clerk gives it to the composer."""
+"""A letter being written: what it is to say, until the clerk puts it into words, draws it and composes it.
+
+A desk decides what is written, and to whom; what takes time (words, pictures, files) is made when no lock is held.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from pbem.mail.compose import Attachment, Picture
+    from pbem.games.squares import Board
+    from pbem.mail.compose import Picture
     from pbem.store.tokens import Place
 
-__all__ = ["Draft", "Out"]
+    Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
+    """A file to be attached: its name, its media type, and its content, or what makes that."""
+
+__all__ = ["Draft", "Drawing", "Out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,15 @@ class Draft:
     facts: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture that is yet to be drawn: its boards, the names by seat, and the file's name."""
+
+    boards: Sequence[Board]
+    names: Mapping[int, str]
+    file_name: str
+
+
 @dataclass(slots=True)
 class Out:
     """A letter being written: subject and text, what is attached, and its place in a thread."""
@@ -31,8 +47,16 @@ class Out:
     """A phrase, where the words are ours."""
     text: Draft | str
     html: Draft | str | None = None
+    drawing: Drawing | None = None
+    """What `html` shows as its picture."""
     pictures: list[Picture] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
+    attachments: list[Enclosed] = field(default_factory=list)
+    parts: Sequence[Out] = ()
+    """The letters that this one puts together; then their words are its own."""
+    room: int | None = None
+    """How many octets its text and its attachments may have together; it says what is left out of it."""
+    digest: bool = False
+    """Whether these waited for a digest."""
     reply_to: str | None = None
     detail: str | None = None
     """The detail of `reply_to` where that is good for one letter."""

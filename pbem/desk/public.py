@@ -38,7 +38,7 @@ __all__ = ["Finished", "Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
-_PAPERS = re.compile(r"(openings|receipts|withdrawals|traces|reports|records)/game-[0-9]+[a-z0-9.-]*")
+_PAPERS = re.compile(r"(openings|receipts|withdrawals|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
 _FORMS = frozenset({"new", "accept", "setup", "orders", "resign", "draw", "annul", "claim", "extend"})
 """The commands whose letters stand in a bundle and say nothing but what the record says too."""

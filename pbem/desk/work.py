@@ -1,5 +1,8 @@
 """The desk at work: the next letter from the inbox becomes effect, answers and reports in one transaction.
 
+What strangers wrote is read, judged and parsed before; what is to be said is put into words after it was decided, and
+neither while the store is locked: see `Database.decide` and `Beforehand`.
+
 Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
 letter tried again, three times in all, then set aside. Automatic mail is stored and never answered. Implements
 design.md, "The way of a letter", and reliability.md, promises 1 to 4.
@@ -10,15 +13,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from pbem.desk.answer import Answer, Caller
+from pbem.desk.answer import Answer, Caller, refusal
 from pbem.desk.answers import Answers, Unplaced
 from pbem.desk.archive import Archive
+from pbem.desk.beforehand import Beforehand, NotYetRead
 from pbem.desk.clerk import Clerk, Out, escaped
 from pbem.desk.courier import Courier
 from pbem.desk.housekeeping import Housekeeping
@@ -40,10 +44,9 @@ from pbem.match.life import Step, World
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.points import passing
-from pbem.proof.signed_letters import heard
 from pbem.reader import AT_HAND, Asked, InProcess, ReaderError
 from pbem.store.daily import Daily
-from pbem.store.database import StoreError, moment, stamp
+from pbem.store.database import OvertakenError, StoreError, moment, stamp
 from pbem.store.held import Held
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -56,25 +59,28 @@ from pbem.store.snapshots import SnapshotRows
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
     from pbem.desk.mailbox import Proof
+    from pbem.desk.out import Draft
     from pbem.identity import Key
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
-    from pbem.reader import Reader
+    from pbem.reader import Found, Reader, Understood
     from pbem.store.database import Database
-    from pbem.store.inbox import InboxRow
+    from pbem.store.inbox import InboxRow, Stranded
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
     from pbem.store.vault import Vault
 
 __all__ = ["Desk"]
+
+T = TypeVar("T")
 
 _IN_ONE_GO = 32
 """How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
@@ -91,8 +97,20 @@ _UNHEARD = timedelta(seconds=30)
 _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
 
+_ANEW = 5
+"""How often a decision is made before its letters are given back: others change what it stands on all the time."""
+
 _COMMANDS = 20
 """How many commands of one letter are answered."""
+
+_BULKY = 5
+"""How many of them may bring sheets, reports, transcripts and rules."""
+
+_BLOCKS = 10_000
+"""How many characters its setups and orders may have together: a game judges them while the store is locked."""
+
+_ANSWER = 1024 * 1024
+"""How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
 
 _NO_EFFECT = frozenset({"refused", "again", "again_mailbox", "substitute_form", "whole_sentence"})
 """The answers to commands that changed nothing."""
@@ -120,6 +138,20 @@ class _Taken:
     keys: list[Key] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A command, and what is told of it: put into words when its letter is."""
+
+    echo: str
+    draft: Draft
+    write: Callable[[Draft], str]
+
+    @property
+    def text(self) -> str:
+        """What stands beneath the command."""
+        return self.write(self.draft).strip("\n")
+
+
 class Desk:
     """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
 
@@ -138,6 +170,7 @@ class Desk:
         self._version = f"pbem {version('pbem')}"
         self._points = points
         self._reader = reader or InProcess(config.limits)
+        self._before = Beforehand(self._reader, database)
         self._database = database
         self._inbox = Inbox(database, vault)
         self._players = Players(database)
@@ -156,7 +189,7 @@ class Desk:
         self._today = Daily(database).count
         self._lookups = Lookups(database)
         self._mailboxes = Mailboxes(
-            config, Tokens(database), self._lookups, random, self._reader.vouch, composer.sub_address
+            config, Tokens(database), self._lookups, random, self._before.vouch, composer.sub_address
         )
         self._strangers = Strangers(self._mailboxes, self._today, config.limits.answers_to_strangers)
         self._clerk = Clerk(
@@ -179,13 +212,14 @@ class Desk:
             self._archive,
             self._clerk,
             self._today,
-            self._reader.bounce,
+            self._before.bounce,
             self._world,
             self._time,
         )
         self._operator = Operator(
             config.operator,
             database,
+            self._decide,
             self._archive,
             self._players,
             self._clerk,
@@ -195,7 +229,7 @@ class Desk:
         )
         self._optout = OptOut(self._people, self._mailboxes, self._clerk, self._reply)
         self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
-        self._housekeeping = Housekeeping(config, database, self._clerk, self._today, database.room)
+        self._housekeeping = Housekeeping(config, database, self._decide, self._clerk, self._today, database.room)
         self._random = random
         self._keys = KeyLife(
             config,
@@ -206,14 +240,13 @@ class Desk:
             self._world,
             self._today,
             self._people,
-            self._reader,
+            self._before,
             self._mailboxes,
         )
         self._in_hand: list[int] = []
         """The letters that are leased; those of a call that broke off are given back by the next one."""
         self._probable: OrderedDict[str, list[Key]] = OrderedDict()
         """The keys that were last offered for an address; which they are now is looked up when it matters."""
-        self._judged: dict[int, tuple[list[Key] | None, Verdict | None]] = {}
         self._answers = Answers(
             config.server,
             self._players,
@@ -223,7 +256,7 @@ class Desk:
             self._people,
             config.clock,
             self._time,
-            self._reader.parse_key,
+            self._before.parse_key,
             self._mailboxes,
             self._keys,
             self._today,
@@ -241,7 +274,7 @@ class Desk:
         )
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox, a few in one transaction while the next few are read; how many.
+        """Handle the next letters of the inbox, a few in one decision while the next few are read; how many.
 
         Never raises but for a store that fails, or a reader that cannot even be started.
         """
@@ -258,9 +291,8 @@ class Desk:
                 following = self._handle_some(taken, now, more=handled + AT_HAND < _IN_ONE_GO)
                 handled += len(taken)
                 taken = following
-        except (StoreError, ReaderError):
-            self._archive.forget()
-            raise
+        finally:
+            self._before.forget()
         if not handled:
             self._set_aside(now)
         return handled
@@ -278,24 +310,71 @@ class Desk:
         return taken
 
     def _handle_some(self, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
-        """Give letters their effect in one transaction, while `more` are read: those."""
-        # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
+        """Give letters their effect in one decision, while `more` are read: those."""
         found = self._reader.found()
         self._points("letter read")
         # Who failed before comes alone: it may take everything down with it that is in hand.
         more = more and all(one.row.attempts == 1 for one in taken)
         following = self._take_in_hand(fresh=True) if more else []
-        self._judged = {one.row.id: (one.keys, read.verdict) for one, read in zip(taken, found, strict=True)}
-        outcomes = {}
-        with self._database.transaction():
-            for one, read in zip(taken, found, strict=True):
-                outcomes[one.row.id] = self._handle_one(one.row, read.letter, now)
+        self._before.forget()
+        for one, read in zip(taken, found, strict=True):
+            if isinstance(read.letter, Letter) and one.keys is not None and read.understood is not None:
+                self._before.note(read.letter, one.keys, self._config.server, one.row.received, read.understood)
+        outcomes = self._give_effect(list(zip(taken, found, strict=True)), now)
         self._in_hand = [one.row.id for one in following]
         self._points("effects committed")
         for row_id, outcome in outcomes.items():
             if outcome:
                 self._log.info("letter handled", inbox=row_id, outcome=outcome)
         return following
+
+    def _give_effect(self, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+        """Give letters their effect together; what became of each, empty if nothing yet."""
+        try:
+            return self._decide(partial(self._handle_all, letters, now))
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(letters) > 1:
+                outcomes: dict[int, str] = {}
+                for letter in letters:
+                    outcomes |= self._give_effect([letter], now)
+                return outcomes
+            row = letters[0][0].row
+            self._failed(row, error)
+            return {row.id: ""}
+
+    def _handle_all(self, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+        outcomes = {one.row.id: self._handle_one(one.row, read.letter, now) for one, read in letters}
+        if self._before.waits:
+            raise NotYetRead
+        return outcomes
+
+    def _decide(self, decision: Callable[[], T]) -> T:
+        """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile.
+
+        Nothing is kept in mind of one that did not come to be.
+        """
+        for left in reversed(range(_ANEW)):
+            while True:
+                try:
+                    return self._database.decide(decision)
+                except NotYetRead:
+                    self._forget()
+                    self._before.find_out()
+                except OvertakenError:
+                    self._forget()
+                    if not left:
+                        raise
+                    break
+                except BaseException:
+                    self._forget()
+                    raise
+        raise AssertionError("the last attempt raises")
+
+    def _forget(self) -> None:
+        self._archive.forget()
+        self._players.forget()
 
     def _probable_keys(self, row: InboxRow) -> list[Key] | None:
         """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
@@ -312,7 +391,7 @@ class Desk:
             self._probable.popitem(last=False)
 
     def _handle_one(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
-        """Give one letter its effect within the transaction of several; what became of it, empty if nothing yet."""
+        """Give one letter its effect within the decision on several; what became of it, empty if nothing yet."""
         try:
             with self._database.savepoint():
                 outcome = self._handle(row, letter, now)
@@ -320,29 +399,31 @@ class Desk:
                 self._points("effects written")
         except StoreError:
             raise
+        except NotYetRead:
+            self._forget()  # the letters behind it are looked at, too: what they need is found out with it
         except Awaited as awaited:
             self._lookups.ask(row.id, awaited.names, awaited.tries, now)
             self._inbox.give_back(row.id)
             self._log.info("letter waits for the DNS", inbox=row.id)
         except Exception as error:
-            self._archive.forget()
-            self._players.forget()
-            reference = self._random(6).hex()
-            self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
-            self._inbox.release(row.id)
+            self._failed(row, error)
         else:
             return outcome
         return ""
 
-    def _verdict(self, letter: Letter, keys: list[Key], row: InboxRow) -> Verdict:
-        """Who signed a letter, of those whose keys are offered."""
-        guessed, verdict = self._judged.get(row.id, (None, None))
-        if verdict is not None and guessed == keys:
-            return verdict
-        # They have changed, or were another sender's than the envelope says.
+    def _failed(self, row: InboxRow, error: Exception) -> None:
+        """Give a letter back that we failed at."""
+        self._forget()
+        reference = self._random(6).hex()
+        self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
+        self._inbox.release(row.id)
+
+    def _understood(self, letter: Letter, keys: list[Key], row: InboxRow) -> Understood:
+        """Who signed a letter, of those whose keys are offered, and what it says."""
+        # They may have changed, or be another sender's than the envelope says.
         if letter.sender is not None and letter.sender.lower() == row.envelope.sender.lower():
             self._note_keys(row.envelope.sender, keys)
-        return self._reader.judge(letter, keys, self._config.server, at=row.received)
+        return self._before.understand(letter, keys, self._config.server, row.received)
 
     def obey(self, now: datetime) -> None:
         """Do what the operator ordered. Instructions come before letters: a restored match must stand still first."""
@@ -354,33 +435,24 @@ class Desk:
         Says when to be called again.
         """
         if self._outbox.failures():
-            with self._database.transaction():
-                self._postmaster.tell_failures(now)
+            self._decide(partial(self._postmaster.tell_failures, now))
         self._beat(now)
         following = self._see_to_late_letters(now)
         for number in self._archive.matches.due(stamp(now), _PER_TICK):
             try:
-                with self._database.transaction():
-                    self._advance(number, now)
-                    self._points("clock written")
+                self._decide(partial(self._advance, number, now))
                 self._points("clock committed")
             except StoreError:
-                self._archive.forget()
                 raise
             except Exception as error:
-                self._archive.forget()
                 reference = self._random(6).hex()
                 self._log.error("clock failed", match=number, reference=reference, exc_info=error)
                 with self._database.transaction():
                     self._archive.matches.look_at(number, stamp(now + _TRY_AGAIN))
-            except BaseException:
-                self._archive.forget()
-                raise
         due = self._archive.matches.next_due()
         recovery = self._recover_keys(now)
         if (digest := self._clerk.next_digest()) is not None and digest <= now:
-            with self._database.transaction():
-                self._clerk.send_digests(now)
+            self._decide(partial(self._clerk.send_digests, now))
             digest = self._clerk.next_digest()
         kept = self._housekeeping.look(now)
         return min(filter(None, [moment(due) if due else None, recovery, following, digest, kept]), default=None)
@@ -393,19 +465,13 @@ class Desk:
                 self._courier.forget(in_time)
         for found in due:
             try:
-                with self._database.transaction():
-                    self._courier.see_to(found, now)
+                self._decide(partial(self._courier.see_to, found, now))
             except StoreError:
-                self._archive.forget()
                 raise
             except Exception as error:
-                self._archive.forget()
                 self._log.error("late letter failed", match=found.match, outbox=found.id, exc_info=error)
                 with self._database.transaction():
                     self._outbox.unwatch(found)
-            except BaseException:
-                self._archive.forget()
-                raise
         return following
 
     def _recover_keys(self, now: datetime) -> datetime | None:
@@ -413,12 +479,7 @@ class Desk:
         due = self._keys.next_due()
         if due is None or due > now:
             return due
-        try:
-            with self._database.transaction():
-                self._keys.carry_out(now)
-        except BaseException:
-            self._archive.forget()
-            raise
+        self._decide(partial(self._keys.carry_out, now))
         return self._keys.next_due()
 
     def _beat(self, now: datetime) -> None:
@@ -429,26 +490,29 @@ class Desk:
         loaded = self._archive.load(number)
         assert loaded is not None
         match, row = loaded
-        heard = self._inbox.heard_until()
+        heard = self._database.stands_on(self._inbox.heard_until)
         step = Step(match, replace(self._world(now), heard=heard))
         pace.tick(step)
         commit(self._archive, self._clerk, match, row, step)
         if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
             self._archive.matches.look_at(number, stamp(now + _UNHEARD))
+        self._points("clock written")
 
     def _set_aside(self, now: datetime) -> None:
         """Set letters aside on which all attempts were spent, and tell the operator."""
         for stranded in self._inbox.stranded():
             reference = self._random(6).hex()
-            with self._database.transaction():
-                self._inbox.set_aside(stranded.id, reference)
-                if self._config.operator:
-                    text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
-                    self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
+            self._decide(partial(self._set_one_aside, stranded, reference, now))
             self._log.error("letter set aside", inbox=stranded.id, reference=reference)
 
+    def _set_one_aside(self, stranded: Stranded, reference: str, now: datetime) -> None:
+        self._inbox.set_aside(stranded.id, reference)
+        if self._config.operator:
+            text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
+            self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
+
     def _handle(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
-        """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""
+        """Give a letter its effect, within the caller's decision; what became of it in a word or two."""
         if isinstance(letter, ReaderError):
             raise letter
         if isinstance(letter, Unreadable):
@@ -490,7 +554,8 @@ class Desk:
     def _identify(self, letter: Letter, sender: str, row: InboxRow, now: datetime) -> str:
         row = replace(row, received=min(row.received, now))  # the clock may have been set back in between
         player = self._players.by_address(sender)
-        said = heard(letter, self._verdict(letter, self._keys.offered(sender, player), row), self._reader.read)
+        understood = self._understood(letter, self._keys.offered(sender, player), row)
+        said, reading = understood.heard, understood.reading
         verdict = said.verdict
         found = self._mailboxes.tokens_of(letter, row)
         tokens = tuple(token for token in found if token.came_back(sender, player.name if player else None))
@@ -501,7 +566,6 @@ class Desk:
             vouched = bool(tokens) or self._strangers.vouched_for(letter, row)
             return self._refuse_signature(letter, sender, player, verdict, tokens, now, vouched=vouched)
         player, waits = self._keys.writer(sender, player, verdict)
-        reading = commands.parse(said.text)
         proof = None
         if verdict.kind == "none":
             proof = self._prove(letter, row, found, player, reading)
@@ -596,7 +660,11 @@ class Desk:
         if reading.optout and not self._optout.take(caller, proved=new and self._says_its_place(caller, reading)):
             return "stop, unproved"
         wanted, left_out = (enough(reading.commands), []) if caller.short else _to_answer(reading)
-        answers = [(command, self._answer(caller, command, again, wanted)) for command in wanted]
+        beyond = _beyond(wanted)
+        answers = [
+            (command, beyond.get(at) or self._answer(caller, command, again, wanted))
+            for at, command in enumerate(wanted)
+        ]
         if caller.player and signed and again is None:
             effect = reading.optout or any(_used_up(command, answer) for command, answer in answers)
             self._players.handle(caller.player.name, signed, stamp(caller.now), effect=effect)
@@ -606,11 +674,10 @@ class Desk:
             self._mailboxes.use(proof.token, caller.letter, caller.now)
         if caller.player and signed and seen is None and any(map(_obeyed, answers)):
             self._keys.stop(caller)
-        reading.ignored.extend(left_out)
         if caller.short:
             self._write_short(caller, answers)
         else:
-            self._write(caller, reading, answers)
+            self._write(caller, replace(reading, ignored=[*reading.ignored, *left_out]), answers)
         return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
     def _says_its_place(self, caller: Caller, reading: Reading) -> bool:
@@ -669,12 +736,13 @@ class Desk:
                 letter.language = language
                 self._clerk.send(caller.address, letter, caller.now)
             out.attachments += answer.attachments
-            text = self._clerk.write(self._clerk.draft(f"answers/{answer.template}.txt", **answer.facts), language)
+            draft = self._clerk.draft(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
-            told.append({"echo": echo, "text": text.strip("\n")})
+            told.append(_Told(echo, draft, partial(self._clerk.write, language=language)))
         ignored = [] if reading.optout else _told_of_ignored(reading)
         html_only = caller.letter.html_only
         out.language = language
+        out.room = _ANSWER
         out.text = self._clerk.draft(
             "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
@@ -682,7 +750,7 @@ class Desk:
 
     def _write_short(self, caller: Caller, answers: list[tuple[Command, Answer]]) -> None:
         """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
-        out, told = Out(_SHORT, ""), ""
+        out, told = Out(_SHORT, ""), list[_Told]()
         for _, answer in answers:
             if answer.letters:  # the rules of a game: there is no more to say
                 (out,) = answer.letters
@@ -691,7 +759,7 @@ class Desk:
                 if "faults" in facts:
                     facts = facts | {"faults": [replace(fault, token=None) for fault in facts["faults"]]}
                 draft = self._clerk.draft(f"answers/{answer.template}.txt", **facts)
-                told = self._clerk.write(draft, caller.language).strip("\n")
+                told.append(_Told("", draft, partial(self._clerk.write, language=caller.language)))
                 out.reply_to = answer.reply_to
         out.language = caller.language
         out.reply_to = out.reply_to or self._mailboxes.write_back(caller.address, caller.player, caller.now)
@@ -763,9 +831,32 @@ def _obeyed(answered: tuple[Command, Answer]) -> bool:
 
 def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     """The commands to answer, each once, and the first lines of those left out."""
-    once = {command.echo: command for command in reversed(reading.commands)}
-    wanted = [command for command in reading.commands if once[command.echo] is command]
+    once: dict[Hashable, Command] = {}
+    for command in reading.commands:
+        once.setdefault(command.same, command)
+    wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
+
+
+def _beyond(wanted: Sequence[Command]) -> dict[int, Answer]:
+    """Of the commands to answer, by their places, those that are more than one letter may ask for."""
+    found = {}
+    bulky = characters = 0
+    for at, command in enumerate(wanted):
+        form = commands.COMMANDS[command.name]
+        bulky += form.bulky
+        characters += len(command.block or "") if form.body == "text" else 0
+        if form.bulky and bulky > _BULKY:
+            found[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
+        elif form.body == "text" and characters > _BLOCKS:
+            found[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
+    return found
+
+
+_TOO_BULKY = Phrase(
+    "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
+)
+_TOO_LONG = Phrase("the setups and orders of a letter have at most {most} characters together")
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:

@@ -11,10 +11,10 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from pbem.phrase import Phrase  # noqa: TC001 - faults are read from frames by their types
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from pbem.phrase import Phrase
 
 __all__ = [
     "GAMES",

@@ -481,16 +481,22 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
 
 
 def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
-    whole = {match.start(): match for match in minisign.IN_TEXT.finditer(text)}
+    behind = 0
     for at in _places(text, minisign.COMMENT):
-        match = whole.get(at)
+        if at < behind:
+            continue  # in the comment or the signature that was seen
+        match = minisign.beneath(text, at)
+        behind = match.end() if match else text.find("\n", at)
         if match is not None:
             before = text[:at]
             embedded = not before.strip() and match["whole"] is None
             # signify -e puts the text beneath.
-            yield _Block("minisign", match[0], text[match.end() + 1 :] if embedded else before, marks=marks)
+            covered = text[match.end() + 1 :] if embedded else before
+            yield _Block("minisign", text[at : match.end()], covered, marks=marks)
         elif text.startswith(f"{minisign.COMMENT} signature", at):
             yield _Block("minisign", text[at:], text[:at], marks=marks)
+        if behind < 0:
+            return
 
 
 def _until(text: str, at: int, mark: str) -> str:
@@ -501,8 +507,9 @@ def _until(text: str, at: int, mark: str) -> str:
 def _places(text: str, mark: str) -> Iterator[int]:
     """Where a mark stands outside of quotes."""
     at = text.find(mark)
+    line = 0
     while at >= 0:
-        line = text.rfind("\n", 0, at) + 1
+        line = max(line, text.rfind("\n", line, at) + 1)
         if not text[line : min(at, line + 80)].lstrip().startswith(">"):
             yield at
         at = text.find(mark, at + len(mark))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["passed", "sent_from"]
 
 LINE = 4000  # octets of a header that is taken apart
-_PAIR = re.compile(r"([a-z0-9_-]+)(?:\s*\.\s*([a-z0-9_-]+))?\s*=\s*(\S+)", re.IGNORECASE)
+_PAIR = re.compile(r"(?<![a-z0-9_-])([a-z0-9_-]++)(?:\s*+\.\s*+([a-z0-9_-]++))?\s*+=\s*+(\S++)", re.IGNORECASE)
 
 
 def passed(letter: Received, authserv_id: str) -> tuple[str, list[str]] | None:

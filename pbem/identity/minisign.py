@@ -19,16 +19,16 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["COMMENT", "IN_TEXT", "PUBLIC", "Signature", "parse", "read"]
+__all__ = ["COMMENT", "PUBLIC", "Signature", "beneath", "parse", "read"]
 
 COMMENT = "untrusted comment:"
 PUBLIC = re.compile(r"RW[A-Za-z0-9+/]{54}")
-_LINE = r"[A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){%d}(?:\s*=){%d}"
+_LINE = r"[A-Za-z0-9+/](?:\s*+[A-Za-z0-9+/]){%d}(?:\s*+=){%d}"
 # 74 and 64 octets in base64, however a mail program broke the line.
-IN_TEXT = re.compile(
-    r"untrusted comment:[^\n]*\n\s*(?P<signature>R[UW]" + _LINE % (96, 1) + r")[^\S\n]*"
-    r"(?:\n\s*trusted comment:[^\S\n]?(?P<comment>[^\n]*(?:\n(?![A-Za-z0-9+/=]{40})[^\n]*)?)"
-    r"\n\s*(?P<whole>" + _LINE % (85, 2) + r"))?"
+_BENEATH_COMMENT = re.compile(
+    r"\n\s*+(?P<signature>R[UW]" + _LINE % (96, 1) + r")[^\S\n]*+"
+    r"(?:\n\s*+trusted comment:[^\S\n]?(?P<comment>[^\n]*+(?:\n(?![A-Za-z0-9+/=]{40})[^\n]*+)?)"
+    r"\n\s*+(?P<whole>" + _LINE % (85, 2) + r"))?"
 )
 
 
@@ -51,6 +51,12 @@ def parse(data: str) -> Key:
     if not is_sound(raw[10:]):
         raise BadKey(WEAK)
     return Key("minisign", public, public, comment)
+
+
+def beneath(text: str, comment: int) -> re.Match[str] | None:
+    """The signature beneath the untrusted comment that begins at a place of a text, up to its last line."""
+    end = text.find("\n", comment)
+    return _BENEATH_COMMENT.match(text, end) if end >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ class Signature:
 
 def read(text: str) -> Signature:
     """Take apart a signature; raises `BadSignature`."""
-    match = IN_TEXT.match(text.strip() + "\n")
+    match = beneath(text.strip() + "\n", 0) if text.strip().startswith(COMMENT) else None
     damaged = BadSignature(Phrase("The minisign signature is damaged: paste or attach all its four lines."), "bad")
     if match is None:
         raise damaged

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from pbem.identity import der
 from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import AHEAD, DEMANDS, FUTURE, BadKey, BadSignature, Key, State
@@ -29,7 +30,7 @@ from pbem.phrase import Phrase
 
 __all__ = ["Signature", "parse", "read"]
 
-_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", re.DOTALL)
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*+)-----END CERTIFICATE-----")
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "sha256": hashes.SHA256(),
@@ -48,7 +49,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     try:
         text = data if isinstance(data, str) else data.decode("ascii")
     except UnicodeDecodeError:
-        der = bytes(data)  # type: ignore[arg-type]
+        octets = bytes(data)  # type: ignore[arg-type]
     else:
         if "PRIVATE KEY-----" in text:
             raise BadKey(Phrase("This holds a private key: keep it to yourself, and send the certificate alone."))
@@ -56,11 +57,11 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         if len(found) != 1:
             raise BadKey(Phrase("Send one certificate, your own, without those of its authorities."))
         try:
-            der = base64.b64decode("".join(found[0].split()), validate=True)
+            octets = base64.b64decode("".join(found[0].split()), validate=True)
         except ValueError as error:
             raise damaged from error
     try:
-        certificate = x509.load_der_x509_certificate(der)
+        certificate = x509.load_der_x509_certificate(octets)
         public = certificate.public_key()
         usage = _usage(certificate)
         comment = certificate.subject.rfc4514_string()[:80]
@@ -68,18 +69,18 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         raise damaged from error
     _check_key(public)
     if at is not None:
-        _check_certificate(certificate, der, at)
+        _check_certificate(certificate, octets, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise BadKey(Phrase("This certificate is not made for signatures."))
-    digest = hashlib.sha256(der).hexdigest().upper()
+    digest = hashlib.sha256(octets).hexdigest().upper()
     fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
     pem = certificate.public_bytes(Encoding.PEM).decode()
     return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
 
 
-def _check_certificate(certificate: x509.Certificate, der: bytes, at: datetime) -> None:
+def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetime) -> None:
     """Refuse at registration what is dear, or would count otherwise another day; raises `BadKey`."""
-    if len(der) > CERTIFICATE_BYTES:
+    if len(octets) > CERTIFICATE_BYTES:
         raise BadKey(Phrase("This certificate is too long: {most} octets are enough.", most=CERTIFICATE_BYTES))
     if certificate.not_valid_before_utc > at + AHEAD:
         raise BadKey(Phrase("This certificate is not valid yet."))
@@ -215,6 +216,7 @@ def read(data: bytes) -> Signature:
     from asn1crypto import cms  # noqa: PLC0415 - needed when a letter bears such a signature
 
     try:
+        der.walk(data)
         info = cms.ContentInfo.load(data)
         kind = info["content_type"].native
         if kind != "signed_data":

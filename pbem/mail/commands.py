@@ -19,7 +19,7 @@ from pbem.mail.language import LANGUAGES
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
@@ -121,6 +121,15 @@ class Command:
     faults: tuple[Fault, ...] = ()
 
     @property
+    def same(self) -> Hashable:
+        """What is equal for commands that say the same, in capitals, blanks and quotes of whatever kind."""
+        if self.faults:
+            return (self.name, " ".join(self.echo.lower().split()))
+        words = tuple((self.block or "").split())
+        read = (self.arguments, self.fields, self.options)
+        return (self.name, *(tuple(sorted(found.items())) for found in read), words)
+
+    @property
     def match(self) -> str | None:
         """Name of the match, `m17`, where one was given."""
         return self.arguments.get("match")
@@ -162,7 +171,8 @@ _KEY_BLOCK = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
-_MINISIGN_KEY = re.compile(r"(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)")
+_MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
+_MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
 _KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(
@@ -577,6 +587,8 @@ class Form:
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
     """What must follow the name, or the line is prose that happens to begin with that word."""
+    bulky: bool = False
+    """Whether its answer is long, drawn or packed: a letter brings a few of those."""
     secret: bool = False
     """Whether the answer must not repeat what was written: the echo is the name alone."""
     a_day: int | None = None
@@ -618,12 +630,13 @@ COMMANDS: dict[str, Form] = {
     for form in (
         Form("help", Phrase("Explain a command, or list them all."), (Slot("[topic]", _topic),), level="anyone"),
         Form("games", Phrase("List the games that are played here."), level="anyone"),
-        Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone"),
+        Form("rules", Phrase("Mail the rules of a game."), (Slot("GAME", _rules),), level="anyone", bulky=True),
         Form(
             "sheet",
             Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
             (Slot("GAME|m17", _game_or_match),),
             level="anyone",
+            bulky=True,
         ),
         Form(
             "register",
@@ -815,9 +828,10 @@ COMMANDS: dict[str, Form] = {
             "report",
             Phrase("Send reports again: the last one, one turn's, or all."),
             (_MATCH_SLOT, _GAME_SLOT, Slot("[turn 5|all]", _turn_or_all)),
+            bulky=True,
         ),
         Form("diary", Phrase("What happened in a match, and when."), (_MATCH_SLOT,), opens=_A_MATCH),
-        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,), a_day=20),
+        Form("transcript", Phrase("Send the transcript of a match."), (_MATCH_SLOT,), bulky=True, a_day=20),
         Form(
             "press",
             Phrase("Send a message to the other players; with `public`, to those who watch, too."),
@@ -924,14 +938,14 @@ _KEY_SLOTS = (_key, _key_or_fingerprint)
 """What may be closed by an `end`, as a pasted block is."""
 
 
-def parse(text: str) -> Reading:
-    """Read the commands of a text; never raises."""
+def parse(text: str, most: int | None = None) -> Reading:
+    """Read the commands of a text, so many at the most, and ignore what is behind them; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = _Words(kept)
     commands: list[Command] = []
     unknown = 0
     optout = words.low() == "stop"
-    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN:
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
         form = _known(words)
         if form is not None:
             commands.append(_command(words, form))

@@ -25,7 +25,10 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read"]
+__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "read", "received"]
+
+LINE_ENDS = "\n\v\f\x85\u2028\u2029"
+"""What the command language, too, takes for the end of a line; CR was brought to LF."""
 
 PARAMETERS = 2000  # octets of a header whose parameters are read: the email package's splitter is quadratic
 ADDRESS_BYTES = 254  # the longest address that fits into an SMTP path (RFC 5321 4.5.3.1.3)
@@ -164,6 +167,35 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
     except Unreadable as error:
         raise Unreadable(error.reason, _letter(raw, _entity(raw))) from None
     return _letter(raw, root)
+
+
+def received(raw: bytes, limits: Limits) -> Letter:
+    """Read a letter that just came, as `read` does; raises `Unreadable` for what an encoding hides, too.
+
+    What was accepted before is read by `read`, whatever limits there are today.
+    """
+    letter = read(raw, limits)
+    if fault := _hidden(letter, limits):
+        raise Unreadable(fault, _letter(raw, _entity(raw)))
+    return letter
+
+
+def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
+    """Which limit is exceeded by what stands in the letter when its encodings are undone, if any."""
+    text = letter.text or ""
+    lines = 0
+    for part in letter.parts:
+        if not part.content_type.startswith("text/"):
+            continue
+        content = part.content
+        lines += content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
+        if part.encoding in {"base64", "quoted-printable"}:
+            longest = max(map(len, content.replace(b"\r", b"\n").split(b"\n")))
+            if longest > limits.line_bytes:
+                return Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes)
+    if max(lines, sum(map(text.count, LINE_ENDS))) > limits.message_lines:
+        return Phrase("more than {message_lines} lines", message_lines=limits.message_lines)
+    return None
 
 
 def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ _AT_LEVEL = r"(?:,\s+(?:at\s+the\s+level|auf\s+der\s+Stufe)\s+mailbox)?"
 _COMMITMENTS = re.compile(
     rf"(?:The\s+commitments\s+to\s+them|Die\s+Festlegungen\s+dazu):\s+((?:[^\s,:]+{_AT_LEVEL}:\s+{_64}\s+)+)"
 )
-_COMMITMENT = re.compile(rf"([^\s,:]+){_AT_LEVEL}:\s+{_64}(?![0-9a-f])")
+_COMMITMENT = re.compile(rf"(?<![^\s,:])([^\s,:]++){_AT_LEVEL}:\s+{_64}(?![0-9a-f])")
 _TERMS_OF = re.compile(r"[ \t]*(?:match|Partie)[ \t]+(m[0-9]{1,9})[ \t]*")
 _TERMS_HASH = re.compile(r"[ \t]*[Hh]ash[ \t]+([0-9a-f]{64})[ \t]*")
 _PREV = re.compile(

@@ -25,9 +25,6 @@ class Daily:
         """Count once more; how often it happened today, this time included."""
         day = now.date().isoformat()
         self._database.write("DELETE FROM daily WHERE day < ?", (day,))
-        count = self._database.scalar(
-            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1)"
-            " ON CONFLICT (mark) DO UPDATE SET day = excluded.day, count = daily.count + 1 RETURNING count",
-            (mark, day),
-        )
-        return int(count)
+        count = int(self._database.scalar("SELECT count FROM daily WHERE mark = ?", (mark,)) or 0) + 1
+        self._database.write("INSERT OR REPLACE INTO daily (mark, day, count) VALUES (?, ?, ?)", (mark, day, count))
+        return count

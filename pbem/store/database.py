@@ -11,18 +11,19 @@ import fcntl
 import os
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import sqlite_utils
 
 from pbem.points import Points, passing
+from pbem.store.decision import Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "BusyError",
@@ -30,12 +31,15 @@ __all__ = [
     "FullError",
     "Lock",
     "LockedError",
+    "OvertakenError",
     "StoreError",
     "TooNewError",
     "moment",
     "stamp",
     "sync",
 ]
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
@@ -51,6 +55,10 @@ class BusyError(StoreError):
 
 class FullError(StoreError):
     """The disk is full or does not work; nothing was written."""
+
+
+class OvertakenError(StoreError):
+    """Somebody changed what a decision stood on before it was written; nothing was, and it is to be made anew."""
 
 
 class LockedError(StoreError):
@@ -101,6 +109,7 @@ class Database:
             raise StoreError(f"there is no store {self.path}")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._thread = threading.RLock()
+        self._script: Script | None = None
         self.begun = 0
         """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
         try:
@@ -172,6 +181,44 @@ class Database:
                         self.utils.conn.execute("ROLLBACK")
                     raise
 
+    def decide(self, decision: Callable[[], T]) -> T:
+        """Try a decision, undo what it wrote, make what it put off until `Later`, and write it all; what it gave.
+
+        It is tried in a transaction of its own and written in a short one; between the two nothing is locked. What
+        puts nothing off is written at once. Whatever the decision raises undoes it. Raises `OvertakenError` when
+        others changed meanwhile what it stands on, `BusyError` and `FullError`; then nothing was written.
+        """
+        script = Script()
+        with suppress(_TriedError), self.transaction():
+            self._script = script
+            try:
+                result = decision()
+            finally:
+                self._script = None
+            if script.puts_off:
+                raise _TriedError
+        if script.puts_off:
+            script.make()
+            with self.transaction():
+                self._play(script)
+        return result
+
+    def stands_on(self, look: Callable[[], T]) -> T:
+        """What is found, which others may change; a decision that stands on it is made anew when they did."""
+        found = look()
+        if self._script is not None:
+            self._script.stands_on.append((look, found))
+        return found
+
+    def _play(self, script: Script) -> None:
+        """Write what was decided; each statement must do what it did when it was tried."""
+        if any(look() != found for look, found in script.stands_on):
+            raise OvertakenError("what was decided on has changed")
+        for write in script.writes:
+            cursor = self.execute(write.sql, made(write.parameters))
+            if cursor.rowcount != write.rows or write.new not in {None, cursor.lastrowid}:
+                raise OvertakenError("a row was changed by somebody else")
+
     def _begin(self, *, wait: bool) -> None:
         if wait:
             self.utils.conn.execute("BEGIN IMMEDIATE")
@@ -186,9 +233,12 @@ class Database:
     def savepoint(self) -> Iterator[None]:
         """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
         self.execute("SAVEPOINT part")
+        written = len(self._script.writes) if self._script else 0
         try:
             yield
         except BaseException:
+            if self._script is not None:
+                del self._script.writes[written:]
             # A full disk may have ended the whole transaction already.
             if self.in_transaction:
                 self.execute("ROLLBACK TO part")
@@ -198,6 +248,13 @@ class Database:
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
+        if self._script is None or sql.startswith(_WRITES_NOTHING):
+            return self._run(sql, made(parameters))
+        cursor = self._run(sql, meanwhile(parameters))
+        self._script.writes.append(Write(sql, parameters, cursor.rowcount))
+        return cursor
+
+    def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
         try:
             return self.utils.conn.execute(sql, parameters)
         except sqlite3.OperationalError as error:
@@ -208,6 +265,13 @@ class Database:
         if not self.in_transaction:
             raise RuntimeError("this write belongs into a transaction")
         return self.execute(sql, parameters)
+
+    def insert(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+        """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
+        number = int(self.write(sql, parameters).lastrowid or 0)
+        if self._script is not None:
+            self._script.writes[-1] = self._script.writes[-1]._replace(new=number)
+        return number
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
         """All rows that a query gives, each by its columns' names."""
@@ -353,6 +417,13 @@ def sync(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+_WRITES_NOTHING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
+
+
+class _TriedError(Exception):
+    """A decision was tried, and is undone."""
 
 
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.store.database import Database
+    from pbem.store.decision import Later
     from pbem.store.vault import Vault
 
 __all__ = ["Held", "HeldRow"]
@@ -27,7 +28,7 @@ class HeldRow:
 
     id: int
     match: int
-    content: bytes
+    content: bytes | Later[bytes]
 
 
 class Held:
@@ -36,22 +37,36 @@ class Held:
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
         self._vault = vault
+        self._begun = 0
+        self._unmade: dict[bytes, Later[bytes]] = {}
+        """What was put off in the transaction that was begun last, by what lies in the rows meanwhile."""
 
-    def hold(self, player: str, match: int, content: bytes, due: datetime) -> None:
+    def hold(self, player: str, match: int, content: Later[bytes], due: datetime) -> None:
         """Keep a letter to a player, about a match, until then."""
-        sealed = self._vault.seal(content, f"held {player} {match}")
+        if self._begun != self._database.begun:
+            self._begun, self._unmade = self._database.begun, {}
+        mark = f"later {len(self._unmade)}".encode()
+        self._unmade[mark] = content
+        sealed = content.then(lambda letter: self._vault.seal(letter, f"held {player} {match}"), mark)
         self._database.write(
             "INSERT INTO held (player, match, due, sealed) VALUES (?, ?, ?, ?)", (player, match, stamp(due), sealed)
         )
 
     def take(self, player: str, match: int | None = None) -> list[HeldRow]:
-        """The letters that wait for this player (about this match), oldest first; they wait no longer."""
+        """The letters that wait for this player (about this match), oldest first; they wait no longer.
+
+        What was put off in the same decision comes as it was given.
+        """
         query = "SELECT id, match, sealed FROM held WHERE player = ? AND (? IS NULL OR match = ?) ORDER BY id"
         rows = self._database.rows(query, (player, match, match))
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [
-            HeldRow(row["id"], row["match"], self._vault.open(row["sealed"], f"held {player} {row['match']}"))
+            HeldRow(
+                row["id"],
+                row["match"],
+                self._unmade.get(row["sealed"]) or self._vault.open(row["sealed"], f"held {player} {row['match']}"),
+            )
             for row in rows
         ]
 

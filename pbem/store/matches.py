@@ -94,11 +94,10 @@ class Matches:
         self, terms: dict[str, Any], seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
         """A new proposal; of each seat that is taken: number, player and whether accepted. Its number."""
-        cursor = self._database.execute(
+        number = self._database.insert(
             "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?)",
             (phase, json.dumps(terms), head, time),
         )
-        number = int(cursor.lastrowid or 0)
         for seat, player, accepted in seats:
             self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?)", (number, seat, player, int(accepted)))
         return number

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.store.database import moment, stamp
+from pbem.store.decision import Later
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -98,34 +99,33 @@ class Outbox:
         self._database = database
         self._vault = vault
 
-    def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> int:
+    def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> int:
         """Keep a letter to send, in the caller's transaction; the same letter again gives the same row.
 
         Raises ValueError when other bytes already stand under this recipient and Message-ID.
         """
-        fingerprint = self._vault.digest(raw)
+        letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
         known = self._database.row(
             "SELECT id, fingerprint FROM outbox WHERE message_id = ? AND recipient = ?", (message_id, recipient)
         )
         if known is not None:
-            if known["fingerprint"] != fingerprint:
+            if known["fingerprint"] != self._vault.digest(letter.made()):
                 raise ValueError(f"{message_id} was already given to another letter")
             return int(known["id"])
-        cursor = self._database.write(
+        return self._database.insert(
             "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 recipient,
                 message_id,
-                fingerprint,
-                len(raw),
-                self._vault.seal(raw, f"outbox {message_id} {recipient}"),
+                letter.then(self._vault.digest, ""),
+                letter.then(len, 0),
+                letter.then(lambda raw: self._vault.seal(raw, f"outbox {message_id} {recipient}"), b""),
                 stamp(created),
                 stamp(created),
                 self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
-        return int(cursor.lastrowid or 0)
 
     def lease(self, now: datetime) -> OutboxRow | None:
         """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""

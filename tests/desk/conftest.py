@@ -1,4 +1,4 @@
-"""A referee with an empty store, for every test of the desk; and every letter in German, too."""
+"""A referee with an empty store, for every test of the desk; every letter in German, too; and nobody locked out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from german import is_twin
 from honest import accused
+from unlocked import watched
 
 from pbem.desk.clerk import Clerk, Draft
 from tests.referee import Referee
@@ -29,6 +30,14 @@ def referee(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Referee]:
     if pytestconfig.getoption("accused"):
         assert accused(referee) == []
     referee.close()
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In no dialogue anything is judged, parsed, drawn or put into words while the store is locked."""
+    met, _ = watched(monkeypatch)
+    yield
+    assert not met
 
 
 @pytest.fixture(autouse=True)

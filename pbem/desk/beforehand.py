@@ -1,0 +1,97 @@
+"""What strangers wrote is taken apart before it is decided on: no sandbox is asked while the store is locked.
+
+A decision that needs to know what only the sandbox finds out breaks off; that is found out when the store is free
+again, and the decision is made anew. Implements design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from datetime import datetime
+
+    from pbem.identity import Key
+    from pbem.identity.vouching import Voucher
+    from pbem.mail.bounces import Bounce
+    from pbem.mail.letter import Letter
+    from pbem.reader import Reader, Understood
+    from pbem.store.database import Database
+
+__all__ = ["Beforehand", "NotYetRead"]
+
+T = TypeVar("T")
+
+
+class NotYetRead(Exception):  # noqa: N818 - no error: the decision waits for what the sandbox says
+    """A decision needs what was not taken apart yet; `Beforehand.find_out` sees to that."""
+
+
+class Beforehand:
+    """A reader's findings, each found out while the store is not locked.
+
+    Whatever raised there raises here; while the store is locked, what is not known raises `NotYetRead`.
+    """
+
+    def __init__(self, reader: Reader, database: Database) -> None:
+        self._reader = reader
+        self._database = database
+        self._known: dict[Hashable, object] = {}
+        self._open: dict[Hashable, Callable[[], object]] = {}
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything is to be found out."""
+        return bool(self._open)
+
+    def find_out(self) -> None:
+        """Ask the sandbox what decisions broke off for."""
+        while self._open:
+            question, ask = self._open.popitem()
+            try:
+                self._known[question] = ask()
+            except Exception as error:
+                self._known[question] = error
+
+    def forget(self) -> None:
+        """Keep nothing in mind: the letters are settled."""
+        self._known.clear()
+        self._open.clear()
+
+    def note(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime, found: Understood) -> None:
+        """Note what was found out ahead."""
+        self._known["understand", letter.raw, tuple(keys), server, at] = found
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Who signed a letter, and what it says."""
+        question = ("understand", letter.raw, tuple(keys), server, at)
+        return self._find(question, lambda: self._reader.understand(letter, keys, server, at))
+
+    def read(self, raw: bytes) -> Letter:
+        """A letter, read; raises `Unreadable`."""
+        return self._find(("read", raw), lambda: self._reader.read(raw))
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Who vouches for a letter's From."""
+        question = ("vouch", letter.raw, tuple(records.items()), authserv_id, at)
+        return self._find(question, lambda: self._reader.vouch(letter, records, authserv_id, at))
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """A public key; raises `BadKey`."""
+        return self._find(("key", data, at), lambda: self._reader.parse_key(data, at))
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """What came to a return path."""
+        return self._find(("bounce", letter.raw), lambda: self._reader.bounce(letter))
+
+    def _find(self, question: Hashable, ask: Callable[[], T]) -> T:
+        if question not in self._known:
+            if not self._database.in_transaction:
+                return ask()
+            self._open[question] = ask
+            raise NotYetRead
+        found = self._known[question]
+        if isinstance(found, Exception):
+            raise found
+        return cast("T", found)

@@ -1,0 +1,129 @@
+"""What takes long is done while the store is not locked: dialogues with all that may take long in them."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from referee import SERVER, Referee, body, sent_from, whole_sentence
+from unlocked import watched
+
+from pbem.desk.clerk import Clerk, Draft
+from pbem.mail.compose import Composer
+from pbem.store.database import Database
+from pbem.store.inbox import Envelope, Inbox
+
+if TYPE_CHECKING:
+    import pytest
+
+ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
+
+
+def test_a_match_with_all_that_is_read_drawn_and_packed(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    met, seen = watched(monkeypatch)
+    ann, bob = referee.begun()
+    referee.send(ann, f"set format pictures\nserver {SERVER}\nplayer ann\nend\n")
+    referee.send(bob, f"set mail digest\nserver {SERVER}\nplayer bob\nend\n")
+    referee.turn((ann, ORDERS), (bob, ORDERS))
+    referee.send(ann, "sheet m1\nsheet spaceships\nreport m1 all\ntranscript m1\nrules spaceships\n")
+    referee.send(bob, f"resign m1 match\nserver {SERVER}\nplayer bob\nend\n")
+    referee.wait(timedelta(days=2))
+    assert not met
+    assert seen >= {
+        "InProcess.found", "InProcess.understand", "InProcess.parse_key", "judge", "parse_key", "parse", "write",
+        "Template.render", "Image.save", "Composer.compose",
+    }  # fmt: skip
+
+
+def test_others_write_while_letters_are_put_into_words(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever hands a letter in is not asked to come again."""
+    ann, _ = referee.begun()
+    envelope = Envelope("carl@mail.example", (f"pbem@{SERVER}",))
+    kept = []
+    compose = Composer.compose
+
+    with Database(referee.database.path) as beside:
+        inbox = Inbox(beside, referee.vault)
+
+        def composed(*given: Any, **named: Any) -> bytes:
+            kept.extend(inbox.put_all([(envelope, b"%d" % len(kept))], referee.now, wait=False))
+            return compose(*given, **named)
+
+        monkeypatch.setattr(Composer, "compose", composed)
+        referee.send(ann, ann.filled("orders", ORDERS))
+    assert kept
+    assert all(kept)
+
+
+def test_a_letter_received_while_a_miss_is_put_into_words_is_heard(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came in time, and was stored only when the clock had decided: that decision is not written."""
+    ann, bob = referee.begun()
+    referee.turn((ann, ORDERS))
+    raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))
+    compose = Composer.compose
+    kept = []
+
+    def composed(*given: Any, **named: Any) -> bytes:
+        if not kept:
+            kept.append(referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, patience))
+        return compose(*given, **named)
+
+    patience = referee.match().clocks[2].patience
+    assert patience is not None
+    referee.now = patience + timedelta(seconds=1)
+    referee.alive()
+    monkeypatch.setattr(Composer, "compose", composed)
+    referee.desk.tick(referee.now)
+    assert kept
+    assert 2 not in referee.match().missed
+    referee.work()
+    assert referee.match().turn == 2
+    assert 2 not in referee.match().missed
+
+
+def test_what_waits_for_a_digest_and_is_taken_with_the_next_letter(referee: Referee) -> None:
+    """Both are decided together, so that the first is not in words yet when the second one takes it along."""
+    ann, bob = referee.begun()
+    referee.send(bob, f"set mail digest\nserver {SERVER}\nplayer bob\nrev 1\n")
+    referee.send(ann, "draw m1 offer\n", follow=False)
+    offer = whole_sentence(ann.text)
+    assert offer is not None
+    before = len(bob.letters)
+    for text in (f"press m1\nserver {SERVER}\nplayer ann\nrev 7\ngood luck\nend\n", offer):
+        raw = referee.raw(ann, referee.signed(ann, text))
+        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+    referee.work()
+    (told,) = bob.letters[before:]
+    assert body(told).index("good luck") < body(told).index("draw m1 accept")
+
+
+def test_what_cannot_be_put_into_words_harms_its_letter_alone(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters are decided together, and the others have their effect."""
+    people = [referee.registered(name) for name in ("ann", "bob", "carl")]
+    write = Clerk.write
+
+    def fails(clerk: Clerk, draft: Draft | str, language: str) -> str:
+        if isinstance(draft, Draft) and draft.template == "answers/games.txt":
+            raise ZeroDivisionError
+        return write(clerk, draft, language)
+
+    monkeypatch.setattr(Clerk, "write", fails)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    numbers = [
+        referee.inbox.put(
+            Envelope(who.address, (f"pbem@{SERVER}",)),
+            referee.raw(who, text, headers=sent_from(who.address)),
+            referee.now,
+        )
+        for who, text in zip(people, ("help\n", "games\n", "standings\n"), strict=True)
+    ]
+    referee.work()
+    structlog.reset_defaults()
+    assert [referee.inbox.outcome(number)[0] for number in numbers] == ["done", "aside", "done"]
+    assert [len(who.letters) for who in people] == [3, 2, 3]

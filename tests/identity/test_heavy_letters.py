@@ -1,0 +1,149 @@
+"""The heaviest letters of each kind cost little more than any of their size, and nothing counts that should not."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from domains import Domain, rsa_key
+from hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
+from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
+
+from pbem.config import Limits
+from pbem.identity import BadKey, Key, der, parse_key
+from pbem.mail.letter import Unreadable
+from pbem.reader import InProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECEIVED = datetime(2028, 1, 1, tzinfo=UTC)
+MOST = 40
+"""So many times what an ordinary letter of this size costs: half a second on a slow machine."""
+
+READER = InProcess(Limits())
+
+
+def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str]]:
+    """The verdict on a letter, and its commands."""
+    try:
+        found = READER.understand(READER.read(raw), offered or keys(), "play.example", RECEIVED)
+    except Unreadable:
+        return "unreadable", []
+    return found.heard.verdict.kind, [command.name for command in found.reading.commands]
+
+
+def cost(work: Callable[[], object], times: int = 1) -> float:
+    """Seconds of the processor's time, the least of so many."""
+    best = float("inf")
+    for _ in range(times):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def dear(works: dict[str, Callable[[], object]], ordinary: Callable[[], object]) -> list[str]:
+    """What costs so many times as much as what is ordinary; measured side by side where it may."""
+    cost(ordinary)  # once for what is loaded at the first time
+    usual = cost(ordinary, 3)
+    suspects = [name for name, work in works.items() if cost(work) > MOST / 2 * usual]
+    return [name for name in suspects if cost(works[name], 2) > MOST * cost(ordinary, 5)]
+
+
+def test_each_costs_little_and_says_what_it_should() -> None:
+    heavy = dict(letters())
+    wrong = {}
+
+    def understand(name: str) -> None:
+        kind, said = understood(heavy[name].raw)
+        # Of what is signed within what is signed nothing is said.
+        nested = name.startswith("S/MIME in") and name != "S/MIME in S/MIME, 1 deep"
+        if kind not in heavy[name].kinds or (nested and said):
+            wrong[name] = (kind, said)
+
+    works = {name: partial(understand, name) for name in heavy}
+    assert not dear(works, partial(understood, ORDINARY))
+    assert not wrong
+    assert len(heavy) > 150
+
+
+def test_der_is_measured_before_it_is_taken_apart() -> None:
+    """What honest programs make is walked through; what is long where nothing is, in many pieces, or deep, is not."""
+    der.walk(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
+    der.walk(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
+    for damaged in (
+        b"", b"\x30", b"\x30\x05\x04\x01x", b"\x30\x80\x04\x01x", b"\x04\x80x\0\0", b"\x30\x03\x04\x05x",
+        b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x01x", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
+        b"\x30\x80" * 100 + b"\0\0" * 100, b"\x30\x84\0\x01\0\0" + b"\x05\0" * 0x8000,
+        b"\x02\x82\x30\0" + bytes(0x3000),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"."):
+            der.walk(damaged)
+
+
+def test_an_openpgp_subkey_that_does_not_certify_back_signs_nothing() -> None:
+    """Anybody could bind a stranger's signing key as a subkey, and call what the stranger signed their own."""
+    stranger = Signer(key=Ed25519PrivateKey.from_private_bytes(b"v" * 32))
+    bound = SIGNER.hashed(SIGNER.body) + SIGNER.hashed(stranger.body)
+    binding = SIGNER.signature(BINDING, bound, BORN, sub(27, b"\x02"))
+    try:
+        key = parse_key(SIGNER.certificate(packet(14, stranger.body) + binding))
+    except BadKey:
+        return
+    signature = armored("SIGNATURE", stranger.signature(1, ORDERS.encode())).replace("\n", "\r\n")
+    assert understood(plain(f"{ORDERS}{signature}"), (key,))[0] in {"bad", "unknown key", "refused"}
+    own = armored("SIGNATURE", SIGNER.signature(1, ORDERS.encode())).replace("\n", "\r\n")
+    assert understood(plain(f"{ORDERS}{own}"), (key,))[0] == "valid"
+
+
+def test_a_key_of_many_subkeys_costs_little() -> None:
+    """As many as are taken, each bound, and a letter that each might have signed."""
+    others = [Signer(key=Ed25519PrivateKey.from_private_bytes(bytes([at]) * 32)) for at in range(20)]
+    many = parse_key(SIGNER.certificate(*(SIGNER.subkey(other.body) for other in others)), RECEIVED)
+    one = parse_key(SIGNER.certificate())
+    text = full(WORDS, 100_000)
+    signature = armored("SIGNATURE", SIGNER.signature(1, b"another text")).replace("\n", "\r\n")
+    raw = plain(f"{text}{signature}")
+    assert understood(raw, (many,))[0] == "bad"
+    assert not dear({"many": partial(understood, raw, (many,))}, partial(understood, raw, (one,)))
+    crowd = [SIGNER.subkey(Signer(key=Ed25519PrivateKey.from_private_bytes(b"%032d" % at)).body) for at in range(21)]
+    with pytest.raises(BadKey):
+        parse_key(SIGNER.certificate(*crowd), RECEIVED)
+
+
+def test_dkim_of_many_signatures_over_many_headers() -> None:
+    domain = Domain("mail.example", key=rsa_key(1024))
+    letter = plain(full(WORDS, 150_000))
+    records = {domain.where: domain.record}
+
+    def vouched(raw: bytes) -> str:
+        return READER.vouch(READER.read(raw[:262_144]), records, "", RECEIVED).verdict.kind
+
+    once = domain.craft(letter)
+    assert vouched(once) == "valid"
+    signature = once[: len(once) - len(letter)]
+    over = ("from",) * 40 + ("to", "subject", "date", "x") * 40
+    heavy = {
+        "part of the body": (domain.craft(letter, l="10"), {"refused"}),
+        "nothing of the body": (domain.craft(letter, l="0"), {"refused"}),
+        "a body that is longer than it is": (domain.craft(letter, l="999999999"), {"refused"}),
+        "many signatures": (signature * 150 + letter, {"valid", "refused"}),
+        "many that do not hold": (signature.replace(b"bh=", b"bh=A") * 150 + letter, {"bad", "refused"}),
+        "headers signed again and again": (domain.craft(letter, headers=over), {"valid", "refused"}),
+        "blanks": (domain.craft(plain(full(" " * 400))), {"valid", "bad"}),
+        "many blanks": (domain.craft(plain(full(" \t" * 20_000))), {"bad", "refused"}),
+        "a long signature": (
+            b"DKIM-Signature: v=1; " + b"a=b; " * 10_000 + b"\r\n" + letter,
+            {"bad", "refused", "none"},
+        ),
+        "many From": (domain.craft(HEAD.encode() + letter), {"bad", "refused", "none"}),
+    }
+    wrong = {name: found for name, (raw, kinds) in heavy.items() if (found := vouched(raw)) not in kinds}
+    assert not wrong
+    works = {name: partial(vouched, raw) for name, (raw, _) in heavy.items()}
+    assert not dear(works, partial(vouched, once))

@@ -1,0 +1,133 @@
+"""A decision is tried, undone, and written in a moment: with what was put off, or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.store.database import Database, OvertakenError
+from pbem.store.decision import Later
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TABLE = (
+    "CREATE TABLE words (id INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT NOT NULL, times INTEGER DEFAULT 1) STRICT;"
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database(tmp_path / "store.db", (TABLE,)) as database:
+        yield database
+
+
+@pytest.fixture
+def beside(database: Database) -> Iterator[Database]:
+    with Database(database.path, (TABLE,)) as other:
+        yield other
+
+
+def words(database: Database) -> list[str]:
+    return [row["word"] for row in database.rows("SELECT word FROM words ORDER BY id")]
+
+
+def put(database: Database, word: str | Later[str]) -> int:
+    return database.insert("INSERT INTO words (word) VALUES (?)", (word,))
+
+
+def test_what_is_put_off_is_made_while_others_write(database: Database, beside: Database) -> None:
+    seen: list[tuple[bool, list[str]]] = []
+
+    def make() -> str:
+        seen.append((database.in_transaction, words(beside)))
+        with beside.transaction(wait=False):
+            beside.write("UPDATE words SET times = 2 WHERE word = 'other'")
+        return "made"
+
+    def decide() -> list[str]:
+        put(database, Later(make, "meanwhile"))
+        put(database, "at once")
+        return words(database)
+
+    with database.transaction():
+        put(database, "other")
+    assert database.decide(decide) == ["other", "meanwhile", "at once"]
+    assert seen == [(False, ["other"])]
+    assert words(beside) == ["other", "made", "at once"]
+
+
+def test_what_puts_nothing_off_is_written_once(database: Database) -> None:
+    heard: list[str] = []
+    database.utils.conn.set_trace_callback(heard.append)
+    assert database.decide(lambda: put(database, "word")) == 1
+    assert [statement.split()[0] for statement in heard] == ["BEGIN", "INSERT", "COMMIT"]
+
+
+def test_what_was_undone_is_not_written_nor_made(database: Database) -> None:
+    def fail() -> str:
+        raise AssertionError("this was undone")
+
+    def part() -> None:
+        with database.savepoint():
+            put(database, Later(fail, "meanwhile"))
+            raise ZeroDivisionError
+
+    def decide() -> None:
+        put(database, "first")
+        with pytest.raises(ZeroDivisionError):
+            part()
+        put(database, Later(lambda: "last", "meanwhile"))
+
+    database.decide(decide)
+    assert words(database) == ["first", "last"]
+
+
+@pytest.mark.parametrize("when", ["deciding", "making"])
+def test_what_raises_leaves_nothing(database: Database, when: str) -> None:
+    def make() -> str:
+        raise ZeroDivisionError
+
+    def decide() -> None:
+        put(database, Later(make, "meanwhile"))
+        if when == "deciding":
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        database.decide(decide)
+    assert words(database) == []
+    assert database.decide(lambda: put(database, "next")) == 1
+
+
+@pytest.mark.parametrize("what", ["looked at", "row", "number"])
+def test_what_others_changed_meanwhile_is_not_written(database: Database, beside: Database, what: str) -> None:
+    """What was looked at, a row that is no more, a number that is taken."""
+
+    def meanwhile() -> str:
+        with beside.transaction(wait=False):
+            if what == "row":
+                beside.write("DELETE FROM words")
+            elif what == "looked at":
+                beside.write("UPDATE words SET word = 'another'")
+            else:
+                put(beside, "another")
+        return "made"
+
+    def decide() -> None:
+        if what == "looked at":
+            assert database.stands_on(lambda: words(database)[:1]) == ["word"]
+        database.write("UPDATE words SET times = times + 1 WHERE id = 1")
+        put(database, Later(meanwhile, "meanwhile"))
+
+    database.decide(lambda: put(database, "word"))
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert "made" not in words(database)
+    assert not database.in_transaction
+
+
+def test_decisions_do_not_nest(database: Database) -> None:
+    with pytest.raises(RuntimeError):
+        database.decide(lambda: database.decide(lambda: None))

@@ -1,0 +1,50 @@
+"""Every regular expression takes time as its text is long, whoever wrote the text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from patterns import Used, hostile, superlinear, used
+
+from pbem import identity
+from pbem.reader import VOCABULARY
+
+
+def made(file: str, line: int) -> re.Pattern[str]:
+    """The pattern of a call that makes it of what it was given."""
+    assert file == "pbem/identity/__init__.py", f"{file}:{line} is made of what this test cannot know"
+    return identity._opening(VOCABULARY)
+
+
+def steep(pattern: re.Pattern[Any], method: str) -> str | None:
+    makers = hostile(pattern)
+    return next(filter(None, (superlinear(pattern, method, make) for make in makers)), None)
+
+
+@pytest.mark.parametrize("one", list(used(made)), ids=lambda one: f"{one.place.file}:{one.place.line}")
+def test_a_pattern_is_linear(one: Used) -> None:
+    found = {method: steep(one.pattern, method) for method in one.methods}
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"untrusted comment:[^\n]*\n", "finditer"),  # begins again and again in one line
+        (r"-----BEGIN-----(.*?)-----END-----", "findall"),  # never ends
+        (r"[a-z]+=", "search"),  # the same run from each of its letters
+        (r"(?:a+)*;", "match"),  # a run parted in all ways
+        (r"game-[0-9]+[a-z0-9.-]*", "fullmatch"),  # two runs of the same
+        (r"a[^\n]*\s+b", "match"),
+        (r"\s+$", "search"),
+    ],
+)
+def test_a_steep_pattern_is_found(pattern: str, method: str) -> None:
+    assert steep(re.compile(pattern), method)
+
+
+@pytest.mark.parametrize("pattern", [r"(?<![a-z])[a-z]++=", r"-----BEGIN-----([^-]*+)-----END-----", r"[^\S\n]"])
+def test_a_linear_one_is_not(pattern: str) -> None:
+    assert not steep(re.compile(pattern), "finditer")
