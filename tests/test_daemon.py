@@ -244,13 +244,6 @@ def test_nowhere_to_listen_is_an_error(tmp_path: Path) -> None:
         run(configured(tmp_path, smtp=Listener()), nothing_happens)
 
 
-def test_another_key_than_the_stores_is_noticed_before_anything_is_written(tmp_path: Path) -> None:
-    run(configured(tmp_path), nothing_happens)
-    (tmp_path / "keys" / "store.key").unlink()
-    with pytest.raises(StartError, match="not the key of this store"):
-        run(configured(tmp_path), nothing_happens)
-
-
 def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
     run(configured(tmp_path), nothing_happens)
     keys = sorted((tmp_path / "keys").iterdir())

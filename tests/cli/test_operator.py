@@ -270,7 +270,7 @@ def test_a_backup_of_another_server_is_refused(house: House) -> None:
     house.run("backup", str(backup))
     before = house.store.read_bytes()
     (house.folder / "keys" / "store.key").write_text("11" * 32)
-    assert "not the key of this backup" in house.run("restore", str(backup), "--yes", status=1)
+    assert "store.key is not the key of this store" in house.run("restore", str(backup), "--yes", status=1)
     assert house.store.read_bytes() == before
     assert "does not open" in house.run("inbox", "show", "1", "--secrets", status=1)
 

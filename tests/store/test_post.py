@@ -235,7 +235,7 @@ def test_a_key_file_is_made_once_and_private(tmp_path: Path) -> None:
 
 def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "k"
-    with pytest.raises(KeyFileError, match="No such file"):
+    with pytest.raises(KeyFileError, match="is missing"):
         load_key(path)
     path.write_text("00" * 31)
     path.chmod(0o600)
