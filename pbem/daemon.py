@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 import structlog
 
 from pbem import systemd
+from pbem.complaints import Complaints, Listener
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
@@ -170,6 +171,7 @@ class Daemon:
 
         Raises `StartError`, and whatever ended a task that should not end.
         """
+        asyncio.get_running_loop().set_exception_handler(Complaints())
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
@@ -435,6 +437,8 @@ def configure_logs(config: Log) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[config.level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    # A library's own line on standard error is no JSON, and may quote a letter.
+    logging.lastResort = Listener(Complaints())
     # aiosmtpd logs commands and addresses; what matters of them is logged by mail/intake.py.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 

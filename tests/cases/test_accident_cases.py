@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
+import json
+import logging
 import os
 import shutil
 import socket
@@ -10,17 +14,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from contextlib import closing
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 from click.testing import CliRunner
-from house import House, configured, run
+from house import TEXT, House, configured, deliver, run
 from referee import Referee
 
 from pbem import checkup
+from pbem import complaints as of
 from pbem.cli import main
 from pbem.config import Dkim, Listen, Listener, Metrics
 from pbem.daemon import StartError
@@ -301,7 +306,7 @@ def test_case_40_a_cut_or_foreign_file(server: Path, accident: str, monkeypatch:
     store = server / "pbem.sqlite"
     if accident == "foreign":
         store.unlink()
-        with closing(sqlite3.connect(store)) as other:
+        with contextlib.closing(sqlite3.connect(store)) as other:
             other.executescript("CREATE TABLE places (x); PRAGMA user_version = 3")
     else:
         store.write_bytes(FILES[accident](store.read_bytes()))
@@ -411,3 +416,50 @@ def test_case_40_the_doctor_says_it_by_command(server: Path) -> None:
     told = sentences(server, ["doctor", "--no-mail"])
     assert "FAULT  store      outbox, row 1: its size" in told
     assert told.endswith("Not all is well.\n")
+
+
+def test_case_40_descriptors_run_out(tmp_path: Path) -> None:
+    """What asyncio complains of is a few lines of JSON, and afterwards letters are taken in as before."""
+    (tmp_path / "pbem.toml").write_text(
+        'server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[limits]\nconnections_per_address = 200\n'
+    )
+    script = (
+        "import resource, pbem.cli; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
+        " pbem.cli.main(['serve', '--ready-file', 'ready'])"
+    )
+    ready = tmp_path / "ready"
+    with (
+        subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server,
+        contextlib.ExitStack() as open_ones,
+    ):
+        try:
+            while not ready.exists() and server.poll() is None:
+                time.sleep(0.02)
+            port = json.loads(ready.read_text())["smtp"]["port"]
+            for _ in range(90):
+                open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+            time.sleep(2.5)
+            open_ones.close()
+            time.sleep(1.5)
+            assert deliver(port, TEXT)[0] == 250
+        finally:
+            server.terminate()
+        told = [json.loads(line) for line in (server.communicate(timeout=30)[1]).splitlines()]
+    complaints = [line for line in told if line["event"] == "complaint"]
+    assert 1 <= len(complaints) <= 3, complaints
+    assert complaints[0]["trouble"] == "EMFILE"
+
+
+def test_case_40_complaints_are_rare_and_quote_nothing() -> None:
+    now, loop = [0.0], asyncio.new_event_loop()
+    with contextlib.closing(loop), structlog.testing.capture_logs() as lines:
+        complaints = of.Complaints(lambda: now[0])
+        record = logging.makeLogRecord({"name": "library", "msg": "no use for %s", "args": ("hush",)})
+        for minute in range(3):
+            now[0] = minute * 60.0
+            for number in range(100):
+                complaints(loop, {"message": f"Exception in callback read(b'hush {number}')"})
+                of.Listener(complaints).handle(record)
+    assert len(lines) == 6
+    assert {line.get("more") for line in lines} == {None, 99}
+    assert "hush" not in str(lines)
