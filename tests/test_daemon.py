@@ -105,7 +105,7 @@ def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path
     with Database(tmp_path / "pbem.sqlite") as database:
         inbox = Inbox(database, Vault(load_key(tmp_path / "keys" / "store.key"), os.urandom))
         inbox.put(Envelope("bert@example.org", ("pbem@play.example",)), TEXT, datetime.now(UTC))
-        assert inbox.lease() is not None
+        assert inbox.lease(datetime.now(UTC)) is not None
     house = run(configured(tmp_path), scene)
     assert [recipient for _, recipient, _ in house.post.sent] == ["bert@example.org"]
 

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pbem.points import Points
     from pbem.reader import Reader
     from pbem.store.database import Database
-    from pbem.store.inbox import InboxRow
+    from pbem.store.inbox import InboxRow, Stranded
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
     from pbem.store.vault import Vault
@@ -99,6 +99,9 @@ _ECHO = 4000
 
 _UNSIGNED = 50
 """How many unsigned letters a day an address gets answers to: anybody can write in its name."""
+
+_REGRETS = 3
+"""How often a day, at the most, an address is told that a letter from there was set aside."""
 
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
@@ -241,7 +244,7 @@ class Desk:
         self._reader.get_ready()  # without one no letter's attempts are spent
         handled = 0
         try:
-            taken = self._take_in_hand()
+            taken = self._take_in_hand(now)
             while taken:
                 following = self._handle_some(taken, now, more=handled + AT_HAND < _IN_ONE_GO)
                 handled += len(taken)
@@ -253,9 +256,9 @@ class Desk:
             self._set_aside(now)
         return handled
 
-    def _take_in_hand(self, *, fresh: bool = False) -> list[_Taken]:
+    def _take_in_hand(self, now: datetime, *, fresh: bool = False) -> list[_Taken]:
         """Lease the next letters, only `fresh` ones perhaps, and begin to have them read."""
-        rows = self._inbox.lease_some(AT_HAND, fresh=fresh)
+        rows = self._inbox.lease_some(AT_HAND, now, fresh=fresh)
         if not rows:
             return []
         self._in_hand += [row.id for row in rows]
@@ -269,10 +272,13 @@ class Desk:
         """Give letters their effect in one transaction, while `more` are read: those."""
         # Before the transaction begins: what strangers wrote may take long to read, and the intake writes, too.
         found = self._reader.found()
+        for one in taken:
+            if one.row.suspect:
+                self._inbox.begin_alone(one.row.id, now)
         self._points("letter read")
         # Who failed before comes alone: it may take everything down with it that is in hand.
-        more = more and all(one.row.attempts == 1 for one in taken)
-        following = self._take_in_hand(fresh=True) if more else []
+        more = more and not any(one.row.alone for one in taken)
+        following = self._take_in_hand(now, fresh=True) if more else []
         self._judged = {one.row.id: (one.keys, read.verdict) for one, read in zip(taken, found, strict=True)}
         outcomes = {}
         with self._database.transaction():
@@ -288,7 +294,7 @@ class Desk:
     def _probable_keys(self, row: InboxRow) -> list[Key] | None:
         """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
         sender = row.envelope.sender
-        if row.attempts > 1 or not sender:
+        if row.alone or not sender:
             return None
         if sender not in self._probable:
             self._note_keys(sender, self._keys.offered(sender, self._players.by_address(sender)))
@@ -316,7 +322,8 @@ class Desk:
             self._archive.forget()
             self._players.forget()
             reference = self._random(6).hex()
-            self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
+            times = row.attempts + 1
+            self._log.error("letter failed", inbox=row.id, attempt=times, reference=reference, exc_info=error)
             self._inbox.release(row.id)
         else:
             return outcome
@@ -426,10 +433,20 @@ class Desk:
             reference = self._random(6).hex()
             with self._database.transaction():
                 self._inbox.set_aside(stranded.id, reference)
+                self._regret(stranded, reference, now)
                 if self._config.operator:
                     text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
                     self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
             self._log.error("letter set aside", inbox=stranded.id, reference=reference)
+
+    def _regret(self, stranded: Stranded, reference: str, now: datetime) -> None:
+        """Tell the sender of a letter that was set aside; by its envelope, as nobody reads it any more."""
+        sender = stranded.envelope.sender
+        if not sender or sender.lower() == self._config.mail_address.lower():
+            return
+        if self._today(f"set aside {sender.lower()}", now) <= _REGRETS:
+            text = self._clerk.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+            self._clerk.send(sender, Out(Phrase("[pbem] A letter of yours was set aside"), text), now)
 
     def _handle(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
         """Give a letter its effect, within the caller's transaction; what became of it in a word or two."""

@@ -418,6 +418,12 @@ CREATE TABLE consents (
 ) STRICT;
 """
 
+DEATHS = """
+ALTER TABLE inbox ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN tried TEXT;
+ALTER TABLE inbox ADD COLUMN alone INTEGER NOT NULL DEFAULT 0;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -439,5 +445,6 @@ MIGRATIONS: tuple[str, ...] = (
     PURPOSES,
     REGISTRATIONS,
     CONSENTS,
+    DEATHS,
 )
 """The scripts in their order."""
