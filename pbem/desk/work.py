@@ -100,6 +100,9 @@ _ECHO = 4000
 _UNSIGNED = 50
 """How many unsigned letters a day an address gets answers to: anybody can write in its name."""
 
+_STEPS = 5
+"""How often a day, at the most, the operator is told of steps of the clock."""
+
 _REGRETS = 3
 """How often a day, at the most, an address is told that a letter from there was set aside."""
 
@@ -413,8 +416,14 @@ class Desk:
         return self._keys.next_due()
 
     def _beat(self, now: datetime) -> None:
-        if (gap := self._time.beat(now)) is not None:
-            self._log.warning("outage, or the clock was set", seconds=int(gap.total_seconds()))
+        self._time.beat(now, self._tell_of_step)
+
+    def _tell_of_step(self, last: datetime, now: datetime) -> None:
+        """Tell the operator of an outage, or of a clock that was set: from within the server both look alike."""
+        self._log.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
+        if self._config.operator and self._today("steps of the clock", now) <= _STEPS:
+            text = self._clerk.draft("letters/clock.txt", last=last, now=now, back=last > now)
+            self._clerk.send(self._config.operator, Out(Phrase("[pbem] The time of the server stepped"), text), now)
 
     def _advance(self, number: int, now: datetime) -> None:
         loaded = self._archive.load(number)
