@@ -311,6 +311,7 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     # Postfix takes the letter, learns that bob is dead, and reports it to the return path: a real DSN.
     town.provider.dead.add(bob.address)
     town.send(ann, "press m1\nare you there?\nend\n")
+    town.send(ann, form_in(ann.text, "press"))
     town.until_letter(ann, "letters do not arrive")
     with Database(town.folder / "pbem" / "store.sqlite") as database:
         assert Players(database).unreachable("bob") is not None
