@@ -13,34 +13,52 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pbem.desk.archive import Archive
+from pbem.identity import BadKey, parse_key
 from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.match.retrace import Untrue
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.store import own_keys
 from pbem.store.database import Lock, moment, stamp
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
+from pbem.store.own_keys import ForeignKeysError
 from pbem.store.people import People
+from pbem.store.snapshots import SnapshotRows
+from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from pbem.config import Config, Listen
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
+    from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
-__all__ = ["Finding", "clock", "growth", "mail_loop", "queues", "store", "surroundings", "transcripts"]
+__all__ = [
+    "Finding",
+    "clock",
+    "examined",
+    "growth",
+    "keys",
+    "mail_loop",
+    "queues",
+    "store",
+    "surroundings",
+    "transcripts",
+]
 
 RUNNING = frozenset({"setup", "playing", "ended"})
 
@@ -51,6 +69,8 @@ STUCK = timedelta(minutes=10)
 """How long a letter may wait at the desk, or a turn that is due, while the daemon runs."""
 
 WEEK = timedelta(days=7)
+FAULTS = 20
+"""How many damaged rows are told of."""
 
 SLOW = timedelta(days=1)
 """How long a letter may wait for the smarthost before the operator should know."""
@@ -136,10 +156,38 @@ def _dkim(config: Config) -> Finding:
     return Finding(True, "dkim", f"letters are signed; the public key belongs into the DNS under {where}")
 
 
-def store(database: Database) -> Finding:
-    """Whether the file is sound, and its tables agree."""
+def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, and that there are no more of them where a damage stops the search."""
+    try:
+        yield from findings
+    except Exception as error:  # whatever it is, the operator asked what is wrong
+        yield Finding(False, what, f"cannot be examined further: {type(error).__name__}: {error}")
+
+
+def store(database: Database, vault: Vault) -> Iterator[Finding]:
+    """Whether the file is sound, its tables agree, and what is in them is what was written."""
     damage = database.damage()
-    return Finding(not damage, "store", "; ".join(damage) or "sound")
+    faults = [*damage, *islice(unsound(database, vault), FAULTS)]
+    for fault in faults:
+        yield Finding(False, "store", fault)
+    if not faults:
+        yield Finding(True, "store", "sound, and all seals open")
+
+
+def keys(database: Database, own: OwnKeys) -> Iterator[Finding]:
+    """Whether the server's keys are those of its store, and the players' keys those that they go by."""
+    try:
+        own_keys.check(database, own)
+        yield Finding(True, "keys", "those of this store")
+    except ForeignKeysError as error:
+        yield Finding(False, "keys", str(error))
+    for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):
+        try:
+            same = parse_key(row["public"]).fingerprint == row["fingerprint"]
+        except BadKey:
+            same = False
+        if not same:
+            yield Finding(False, "keys", f"a key of {row['player']} is not the one that it was")
 
 
 def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
@@ -149,12 +197,20 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
     for number in matches.numbers():
         try:
             yield _transcript(archive, number, server_key)
+            _snapshot(database, vault, archive, number)
         except Untrue as error:
             yield Finding(False, f"m{number}", str(error))
         except Sealed as error:
             yield Finding(False, f"m{number}", f"{error} does not open: another key, or damaged")
         except Exception as error:  # one match that cannot be examined must not hide the others
             yield Finding(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
+
+
+def _snapshot(database: Database, vault: Vault, archive: Archive, number: int) -> None:
+    """See that the turns which are kept beside the transcript open; raises `Sealed`."""
+    loaded = archive.load(number)
+    assert loaded is not None
+    SnapshotRows(database, vault).turns(number, loaded[0].game)
 
 
 def _transcript(archive: Archive, number: int, server_key: str) -> Finding:
@@ -175,20 +231,20 @@ def _transcript(archive: Archive, number: int, server_key: str) -> Finding:
     return Finding(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
 
 
-def clock(database: Database, now: datetime) -> Finding:
+def clock(database: Database, now: datetime) -> Iterator[Finding]:
     """Whether the clock stands before something that already happened."""
     stamp = latest(database)
     if stamp and moment(stamp) > now + STEP:
-        return Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
-    return Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
+        yield Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
+    else:
+        yield Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
 
 
-def growth(database: Database, config: Config, now: datetime) -> Finding:
+def growth(database: Database, config: Config, now: datetime) -> Iterator[Finding]:
     """How large the store is, how fast it grows, and whether there is room for it."""
     found, room = growth_of(database, stamp(now - WEEK)), database.room()
-    well = room >= 3 * config.limits.reserve_bytes
-    return Finding(
-        well,
+    yield Finding(
+        room >= 3 * config.limits.reserve_bytes,
         "room",
         f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
         f" {found['sent']} that went; in the last week {found['lately']} came, of"

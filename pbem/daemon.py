@@ -19,15 +19,15 @@ import threading
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 import structlog
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem import systemd
+from pbem.complaints import Complaints, Listener
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
@@ -36,17 +36,19 @@ from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
+from pbem.store import own_keys
 from pbem.store.database import BusyError, Database, FullError, Lock, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
-from pbem.store.restore import check_key
-from pbem.store.vault import KeyFileError, Sealed, Vault, load_or_create_key
+from pbem.store.vault import KeyFileError
 from pbem.together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config, Limits, Log
     from pbem.desk.admission import Admission
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
     from pbem.mail.lookup import Resolve
     from pbem.reader import Reader
     from pbem.store.inbox import Envelope
+    from pbem.store.own_keys import OwnKeys
+    from pbem.store.vault import Vault
 
 __all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer", "open_desk", "write_ready"]
 
@@ -178,10 +182,11 @@ class Daemon:
 
         Raises `StartError`, and whatever ended a task that should not end.
         """
-        with ExitStack() as stack:
+        asyncio.get_running_loop().set_exception_handler(Complaints())
+        async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, BadDkimKey, Sealed, ReaderError) as error:
+            except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -192,32 +197,38 @@ class Daemon:
         """Let the desk look at its inbox and its clock now."""
         self._letters.set()
 
-    async def _serve(self, stack: ExitStack) -> None:
+    async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
-        stack.enter_context(Lock(config.store))
-        vault, signing_key = self._keys()
-        turn = threading.Lock()
-        post_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
-        _check_key(post_base, vault)
-        # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        self._inbox = Inbox(stack.enter_context(Database(config.store, points=self._points, turn=turn)), vault)
-        self._post_base = post_base
-        outbox = Outbox(post_base, vault)
+        known = config.store.exists()
+        if known:
+            stack.enter_context(Lock(config.store))
+        else:
+            self._begin()
+        # What can be wrong with a start is found before anything is written.
+        password = _password(config)
+        open_composer(config, 1)
+        intake = self._intake()
+        stack.push_async_callback(intake.close)
+        metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
+        stack.callback(metrics.close)
+        places = [*await self._listen(intake), *await self._give_figures(metrics)]
+        keys = self._open_store(stack, new=not known)
+        outbox = Outbox(self._post_base, keys.vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        self._desk_base = desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
-        door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
-        self._admission = stack.enter_context(closing(open_admission(config, door_base, self._open_reader)))
+        self._admission = stack.enter_context(closing(open_admission(config, self._door_base, self._open_reader)))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
-        composer = open_composer(config, Generation(desk_base).number)
-        desk = self._open_desk(config, desk_base, vault, signing_key, composer, self._random, reader, self._points)
+        composer = open_composer(config, Generation(self._desk_base).number)
+        desk = self._open_desk(
+            config, self._desk_base, keys.vault, keys.signing, composer, self._random, reader, self._points
+        )
         deliverer = Deliverer(
             outbox,
-            self._transport or Smarthost(config.smarthost, server=config.server, password=_password(config)),
+            self._transport or Smarthost(config.smarthost, server=config.server, password=password),
             config.delivery,
             address=config.mail_address,
             delimiter=config.delimiter,
@@ -226,10 +237,54 @@ class Daemon:
             settled=self.wake,
             points=self._points,
         )
-        asker = Asker(Lookups(post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
-        await self._work(desk, deliverer, asker, self._intake())
+        asker = Asker(Lookups(self._post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
+        await intake.open()
+        await metrics.open()
+        await self._work(desk, deliverer, asker, intake, places)
 
-    async def _work(self, desk: DeskLike, deliverer: Deliverer, asker: Asker, intake: Intake) -> None:
+    def _begin(self) -> None:
+        """See that a new server can begin here, and that this is none whose store is missing."""
+        config = self._config
+        for path in (config.store_key, config.signing_key):
+            if path.exists():
+                raise StartError(
+                    f"there is {path}, and no store {config.store}: is its disk mounted, and is `store` right in the"
+                    ' configuration? See docs/operating.md, "The store is lost"'
+                )
+        for folder in (config.store.parent, config.keys):
+            there = next(one for one in (folder, *folder.parents) if one.exists())
+            if not os.access(there, os.W_OK | os.X_OK):
+                raise StartError(f"{there} cannot be written by this user")
+
+    def _open_store(self, stack: AsyncExitStack, *, new: bool) -> OwnKeys:
+        """Open the store with the keys that it belongs to; a new one is made, and keys for it."""
+        config, turn = self._config, threading.Lock()
+        files = (config.store_key, config.signing_key)
+        found: list[OwnKeys] = []
+
+        def approve(database: Database) -> None:
+            if not new and database.version == 0 and any(path.exists() for path in files):
+                raise StartError(f'{config.store} is empty, and was not: see docs/operating.md, "The store is lost"')
+            if own_keys.begun(database):
+                found.append(own_keys.load(*files, self._random))
+                own_keys.check(database, found[0])
+
+        lock = stack.enter_context(Lock(config.store)) if new else None
+        first = Database(config.store, points=self._points, turn=turn, approve=approve)
+        self._post_base = stack.enter_context(first)
+        if lock is not None:
+            lock.cover()
+        keys = found[0] if found else own_keys.make(*files, self._random)
+        own_keys.note(first, keys)
+        # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
+        self._inbox = Inbox(stack.enter_context(Database(config.store, points=self._points, turn=turn)), keys.vault)
+        self._desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        return keys
+
+    async def _work(
+        self, desk: DeskLike, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]
+    ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
@@ -241,9 +296,7 @@ class Daemon:
         # From the operator's commands; a process that does not know it is not ended by it.
         loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[Any]] = []
-        metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
         try:
-            places = [*await self._listen(intake), *await self._give_figures(metrics)]
             tasks += [
                 asyncio.create_task(self._desk_work(desk, deliverer.wake, asker.wake), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
@@ -259,7 +312,6 @@ class Daemon:
             systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
-            metrics.close()
             await intake.close()
             self._letters.set()
             deliverer.stop()
@@ -394,11 +446,6 @@ class Daemon:
         await self._post(self._inbox.put, envelope, raw, self._now())
         self.wake()
 
-    def _keys(self) -> tuple[Vault, Ed25519PrivateKey]:
-        sealing = load_or_create_key(self._config.store_key, self._random)
-        signing = load_or_create_key(self._config.signing_key, self._random)
-        return Vault(sealing, self._random), Ed25519PrivateKey.from_private_bytes(signing)
-
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
 
@@ -431,6 +478,8 @@ def configure_logs(config: Log) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[config.level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    # A library's own line on standard error is no JSON, and may quote a letter.
+    logging.lastResort = Listener(Complaints())
     # aiosmtpd logs commands and addresses; what matters of them is logged by mail/intake.py.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 
@@ -453,17 +502,6 @@ def _frames(_logger: Any, _method: str, event: structlog.typing.EventDict) -> st
 
 def _described(place: Place) -> dict[str, str | int]:
     return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
-
-
-def _check_key(database: Database, vault: Vault) -> None:
-    """Make sure that the key is the one that this store was sealed with, before anything is written with it."""
-    if database.meta("key check") is None:
-        with database.transaction():
-            database.set_meta("key check", vault.seal(b"pbem", "key check").hex())
-    try:
-        check_key(database, vault)
-    except Sealed:
-        raise StartError("store.key is not the key of this store: bring back the one it was made with") from None
 
 
 def _password(config: Config) -> str:

@@ -67,10 +67,15 @@ class Metrics:
         self._server: asyncio.Server | None = None
 
     async def listen(self, host: str, port: int) -> int:
-        """Open the listener; the port that was bound. Raises OSError."""
-        self._server = await asyncio.start_server(self._answer, host, port, limit=REQUEST)
+        """Take the port, which is given; nobody is answered before `open`. Raises OSError."""
+        self._server = await asyncio.start_server(self._answer, host, port, limit=REQUEST, start_serving=False)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
+
+    async def open(self) -> None:
+        """Answer from now on, if there is a place."""
+        if self._server is not None:
+            await self._server.start_serving()
 
     def close(self) -> None:
         """Stop listening."""

@@ -39,7 +39,7 @@ class Echo:
     def handle_next(self, now: datetime) -> bool:
         if self.trouble:
             raise self.trouble.pop()
-        row = self.inbox.lease()
+        row = self.inbox.lease(now)
         if row is None:
             return False
         with self.database.transaction():

@@ -435,11 +435,11 @@ class Table:
         return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{log}"
 
     def _at_the_brink(self) -> bool:
-        """Whether a letter has spent two of its three attempts: one more death at the desk, and it is set aside."""
+        """Whether a letter is suspect: after one more death at the desk it would rest for a minute."""
         if not (self.folder / "pbem.sqlite").exists():
             return False
         with self.server.store() as (database, _, _):
-            return bool(database.scalar("SELECT count(*) FROM inbox WHERE state != 'done' AND attempts >= 2"))
+            return bool(database.scalar("SELECT count(*) FROM inbox WHERE state != 'done' AND suspect = 1"))
 
     def _post(self) -> None:
         for player in self.players.values():

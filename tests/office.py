@@ -74,6 +74,7 @@ class Office:
 
     async def listen(self, protocol: str = "smtp") -> None:
         self.port = (await self.intake.listen(protocol, self.listener))[0].port
+        await self.intake.open()
 
     @contextlib.asynccontextmanager
     async def client(self, address: str = "127.0.0.1") -> AsyncIterator[Client]:

@@ -31,7 +31,9 @@ from referee import ANN, BOB, Mailbox, form_in
 
 from pbem.identity import ssh
 from pbem.store.database import Database
+from pbem.store.inbox import Inbox
 from pbem.store.players import Players
+from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -223,10 +225,14 @@ class Town:
     def server(self) -> Iterator[None]:
         self.config.parent.mkdir(mode=0o700)
         self.config.write_text(CONFIG.format(socket=self.socket, port=self.port))
-        with subprocess.Popen([PBEM, "serve", "--config", str(self.config)], stderr=subprocess.PIPE) as server:
+        with subprocess.Popen(
+            [PBEM, "serve", "--config", str(self.config), "--ready-file", str(self.config.parent / "ready")],
+            stderr=subprocess.PIPE,
+        ) as server:
             try:
-                self.until(lambda: self.socket.is_socket() or server.poll() is not None)
-                self.socket.chmod(0o666)  # what SocketMode= and SocketGroup= do in config/systemd
+                self.until(lambda: (self.config.parent / "ready").exists() or server.poll() is not None)
+                assert self.socket.stat().st_mode & 0o777 == 0o660
+                shutil.chown(self.socket, group="postfix")  # what SocketGroup= does in config/systemd
                 yield
                 server.send_signal(signal.SIGTERM)
                 _, errors = server.communicate(timeout=60)
@@ -250,13 +256,35 @@ def town() -> Iterator[Town]:
         shutil.rmtree(folder)
 
 
+def test_nobody_brings_along_what_our_own_server_says(town: Town) -> None:
+    """In no dress; what other servers said stays, and so does what is forwarded in a letter."""
+    forged = (
+        "Authentication-Results: play.example; dkim=pass header.d=mail.example\r\n",
+        "authentication-results:\r\n (mine)\r\n PLAY.example 1;\r\n dkim=pass\r\n header.d=mail.example\r\n",
+        "Authentication-Results : (x) play.example; dkim=pass header.d=mail.example\r\n",
+    )
+    other = "Authentication-Results: mx.mail.example; dkim=pass header.d=mail.example\r\n"
+    text = "help\r\n-- \r\n" + forged[0] + "\r\n"
+    raw = f"From: ann@mail.example\r\nTo: pbem@play.example\r\n{''.join(forged)}{other}Subject: x\r\n\r\n{text}"
+    ann = town.person("ann")
+    with smtplib.SMTP("127.0.0.1", town.port) as client:
+        client.sendmail(ann.address, "pbem@play.example", raw.encode())
+    town.until(lambda: bool(ann.letters))
+    vault = Vault(load_key(town.folder / "pbem" / "keys" / "store.key"))
+    with Database(town.folder / "pbem" / "store.sqlite") as database:
+        head, _, body = Inbox(database, vault).raw(1).decode().partition("\r\n\r\n")
+    assert head.lower().count("authentication-results") == 1
+    assert "mx.mail.example" in head
+    assert body == text
+
+
 def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town: Town) -> None:
     ann, bob = town.person("ann"), town.person("bob")
     for person in (ann, bob):
         town.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n", sign=False)
         town.send(person, form_in(person.text, "confirm"))
         assert "You are registered" in person.text
-    town.send(ann, "new spaceships with bob\nend\n")
+    town.send(ann, "new spaceships with bob\nserver play.example\nplayer ann\nend\n")
     town.until_letter(bob, "proposes a match to you")
     town.send(bob, form_in(bob.text, "accept", lines=1))
     town.until_letter(ann, "your setup is asked for")
@@ -283,6 +311,7 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     # Postfix takes the letter, learns that bob is dead, and reports it to the return path: a real DSN.
     town.provider.dead.add(bob.address)
     town.send(ann, "press m1\nare you there?\nend\n")
+    town.send(ann, form_in(ann.text, "press"))
     town.until_letter(ann, "letters do not arrive")
     with Database(town.folder / "pbem" / "store.sqlite") as database:
         assert Players(database).unreachable("bob") is not None

@@ -318,8 +318,8 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
         leased = []
         lease_some = referee.desk._inbox.lease_some
 
-        def lease(most: int, *, fresh: bool = False) -> list[InboxRow]:
-            rows = lease_some(most, fresh=fresh)
+        def lease(most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
+            rows = lease_some(most, now, fresh=fresh)
             leased.append([(row.id, row.attempts) for row in rows])
             return rows
 
@@ -327,13 +327,13 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
         for number in range(20):
             raw = SMALL.replace(b"<1@", b"<%d@" % number)
             referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)
-        referee.inbox.lease()
+        referee.inbox.lease(referee.now)
         referee.inbox.release(1)
         assert referee.desk.handle_next(referee.now) == 19
         assert referee.desk.handle_next(referee.now) == 1
         assert referee.inbox.count("done") == 20
-        fresh = [(number, 1) for number in range(2, 21)]
-        assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 2)]]
+        fresh = [(number, 0) for number in range(2, 21)]
+        assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 1)]]
 
 
 def test_a_budget_of_work_ends_what_works_too_long() -> None:

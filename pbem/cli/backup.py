@@ -11,9 +11,9 @@ import click
 
 from pbem.cli.opened import config_option, opened, troubles
 from pbem.config import load
+from pbem.store import own_keys
 from pbem.store.database import Lock
 from pbem.store.restore import restore as put_back
-from pbem.store.vault import Vault, load_key
 
 __all__ = ["backup", "restore"]
 
@@ -61,9 +61,9 @@ def restore(file: Path, config_file: Path) -> None:
     """
     with troubles():
         config = load(config_file)
-        vault = Vault(load_key(config.store_key))
+        keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
         with Lock(config.store):
-            done = put_back(file, config.store, vault, getpass.getuser(), datetime.now(UTC))
+            done = put_back(file, config.store, keys, getpass.getuser(), datetime.now(UTC))
     click.echo(f"Restored, generation {done.generation}.")
     if done.aside:
         click.echo(f"The former store is now {done.aside}")

@@ -6,7 +6,6 @@ Thin: the rows are `pbem.store.operator`'s. What is in a letter is shown on dema
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,8 +74,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         if secrets:
             click.echo(SECRETS, err=True)
             if not as_json:
-                sys.stdout.flush()
-                sys.stdout.buffer.write(b"\n" + raw)
+                click.echo("\n" + _harmless(raw), nl=False)
 
     @group.command()
     @click.argument("number", type=int)
@@ -96,6 +94,15 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         with opened(config_file) as store:
             Box(store.database, box).drop(number, datetime.now(UTC))
         click.echo("Dropped.")
+
+
+def _harmless(raw: bytes) -> str:
+    """A stranger's letter as text: nothing in it commands a terminal; `--json` has its very octets."""
+    text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else ascii(char).removeprefix("'").removesuffix("'")
+        for char in text
+    )
 
 
 _commands(inbox, "inbox", ("id", "state", "attempts", "received", "sender", "size", "outcome", "reference"))

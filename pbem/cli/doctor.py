@@ -8,15 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem import checkup
 from pbem.cli.opened import config_option, opened, wake
 from pbem.daemon import open_composer
 from pbem.mail.signing import BadDkimKey
+from pbem.store import own_keys
 from pbem.store.database import Lock
 from pbem.store.operator import Generation
-from pbem.store.vault import load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,15 +44,16 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
 
 
 def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
-    config, database, vault = store
+    config, database, vault = store.config, store.database, store.vault
     now = datetime.now(UTC)
     yield from checkup.surroundings(config)
-    yield checkup.store(database)
-    key = Ed25519PrivateKey.from_private_bytes(load_key(config.signing_key)).public_key().public_bytes_raw().hex()
-    yield from checkup.transcripts(database, vault, config, key)
-    yield checkup.clock(database, now)
-    yield checkup.growth(database, config, now)
-    yield from checkup.queues(database, vault, config, now)
+    yield from checkup.examined("store", checkup.store(database, vault))
+    keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+    yield from checkup.examined("keys", checkup.keys(database, keys))
+    yield from checkup.examined("matches", checkup.transcripts(database, vault, config, keys.public))
+    yield from checkup.examined("clock", checkup.clock(database, now))
+    yield from checkup.examined("room", checkup.growth(database, config, now))
+    yield from checkup.examined("queues", checkup.queues(database, vault, config, now))
     if deadline and Lock.holder(config.store):
         try:
             composer = open_composer(config, Generation(database).number)

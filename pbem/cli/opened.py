@@ -12,16 +12,17 @@ import os
 import re
 import signal
 import time
+import traceback
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config import Config, ConfigError, load
 from pbem.daemon import configure_logs, open_composer
+from pbem.store import own_keys
 from pbem.store.database import Database, Lock, LockedError, StoreError
 from pbem.store.operator import Busy, Generation, Instructions
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
@@ -41,6 +42,8 @@ class Opened(NamedTuple):
     config: Config
     database: Database
     vault: Vault
+    afterwards: ExitStack
+    """What is closed when the store is."""
 
 
 def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +70,27 @@ def troubles() -> Iterator[None]:
     except (ConfigError, StoreError, KeyFileError, Busy) as error:
         raise click.ClickException(str(error)) from error
     except Sealed as error:
-        raise click.ClickException(f"{error} does not open: store.key is not the key of this store") from error
+        raise click.ClickException(
+            f"{error} does not open: store.key is not the key of this store, or it is damaged: ask `pbem doctor`"
+        ) from error
+
+
+@contextmanager
+def _damages() -> Iterator[None]:
+    """What cannot be made sense of in a store that opens is damage: say so, and where it was met."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except (ConfigError, StoreError, KeyFileError, Busy, Sealed):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
+        raise click.ClickException(
+            f"something in the store cannot be read ({where}): ask `pbem doctor` whether it is damaged; if it is"
+            " sound, this is a fault of the program"
+        ) from error
 
 
 @contextmanager
@@ -75,8 +98,8 @@ def opened(config_file: Path) -> Iterator[Opened]:
     """The store of a server, as it is."""
     with troubles():
         config = load(config_file)
-        with Database(config.store, migrate=False) as database:
-            yield Opened(config, database, Vault(load_key(config.store_key)))
+        with ExitStack() as afterwards, Database(config.store, migrate=False) as database, _damages():
+            yield Opened(config, database, Vault(load_key(config.store_key)), afterwards)
 
 
 def wake(config: Config) -> bool:
@@ -92,13 +115,12 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
     """Give the desk an instruction, wait until it is obeyed, and give its answer; raises ClickException."""
     instructions = Instructions(store.database)
     number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(Lock(store.config.store))
-        except LockedError:
-            wake(store.config)
-        else:
-            _obey(store)
+    try:
+        store.afterwards.enter_context(Lock(store.config.store))
+    except LockedError:
+        wake(store.config)
+    else:
+        _obey(store)
     until = time.monotonic() + PATIENCE
     while (outcome := instructions.outcome(number))[0] == "waiting":
         if time.monotonic() > until:
@@ -114,9 +136,10 @@ def _obey(store: Opened) -> None:
     from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
 
     configure_logs(store.config.log)
-    signing_key = Ed25519PrivateKey.from_private_bytes(load_key(store.config.signing_key))
+    keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
+    own_keys.check(store.database, keys)
     composer = open_composer(store.config, Generation(store.database).number)
-    Desk(store.config, store.database, store.vault, signing_key, composer, os.urandom).obey(datetime.now(UTC))
+    Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom).obey(datetime.now(UTC))
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:

@@ -88,10 +88,10 @@ class Substitutes(Tables):
     def _judge(self, seated: Seated, name: str) -> None:
         """Refuse to name somebody who could never take the seat."""
         player = self._players.by_name(name)
-        if player is None:
-            raise Refused(Fault("substitute", name, Phrase("no player is called {name}", name=name)))
-        if self._people.silent(player.address):
-            raise Refused(Fault("substitute", name, Phrase("{name} wants no mail about new matches", name=name)))
+        # Both alike: who wanted to hear no more is not to be found by asking.
+        if player is None or self._people.silent(player.address):
+            neither = Phrase("no player is called {name}, or {name} wants no mail about new matches", name=name)
+            raise Refused(Fault("substitute", name, neither))
         if keyless := self._without_keys(seated.match.terms, name):
             raise Refused(*keyless)
 

@@ -16,6 +16,7 @@ from pbem.store.database import moment, stamp
 from pbem.store.outages import Outages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from pbem.store.database import Database
@@ -36,27 +37,39 @@ class Timekeeper:
     """Keeps the time of a server; `outage` is how long it is out of reach before deadlines move for it."""
 
     def __init__(self, database: Database, players: Players, matches: Matches, outage: timedelta) -> None:
-        self._database = database
         self._outages = Outages(database)
         self._players = players
         self._matches = matches
         self._outage = outage
 
-    def beat(self, now: datetime) -> timedelta | None:
-        """Note that the server is at work; how long it was not, if for long. Negative: the clock had been ahead."""
+    def beat(
+        self,
+        now: datetime,
+        tell: Callable[[datetime, datetime], object],
+        decide: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Note that the server is at work, and `tell` when it last was, and now, where that is no moment ago.
+
+        What is told is part of one decision. A last time that is to come: the clock had been ahead.
+        """
         last = self._outages.heartbeat()
         if last is not None and -_STEP_BACK < now - last < _BEAT:
-            return None
+            return
         gap = now - last if last is not None else timedelta()
-        with self._database.transaction():
+
+        def note() -> None:
             if last is not None and gap <= -_STEP_BACK:
                 # What the wrong clock looked at waits for a moment that is far away now.
                 if ahead := self._outages.cut(now):
                     self._matches.look_at_later_than(stamp(ahead), stamp(now))
+                self._outages.draw_in(-gap, now)
+                tell(last, now)
             elif last is not None and gap >= self._outage:
                 self._outages.add(last, now)
+                tell(last, now)
             self._outages.beat(now)
-        return gap if gap <= -_STEP_BACK or gap >= self._outage else None
+
+        decide(note)
 
     def outages(self, since: datetime) -> list[Stop]:
         """The outages that ended after a moment."""

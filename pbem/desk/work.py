@@ -126,6 +126,12 @@ _UNVOUCHED = "nobody vouches for the sender, not answered"
 _SHORT = Phrase("[pbem] Your letter")
 """The subject of an answer that repeats nothing."""
 
+_STEPS = 5
+"""How often a day, at the most, the operator is told of steps of the clock."""
+
+_REGRETS = 3
+"""How often a day, at the most, an address is told that a letter from there was set aside."""
+
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
 
@@ -286,7 +292,7 @@ class Desk:
         self._reader.get_ready()  # without one no letter's attempts are spent
         handled = 0
         try:
-            taken = self._take_in_hand()
+            taken = self._take_in_hand(now)
             while taken:
                 following = self._handle_some(taken, now, more=handled + AT_HAND < _IN_ONE_GO)
                 handled += len(taken)
@@ -297,9 +303,9 @@ class Desk:
             self._set_aside(now)
         return handled
 
-    def _take_in_hand(self, *, fresh: bool = False) -> list[_Taken]:
+    def _take_in_hand(self, now: datetime, *, fresh: bool = False) -> list[_Taken]:
         """Lease the next letters, only `fresh` ones perhaps, and begin to have them read."""
-        rows = self._inbox.lease_some(AT_HAND, fresh=fresh)
+        rows = self._inbox.lease_some(AT_HAND, now, fresh=fresh)
         if not rows:
             return []
         self._in_hand += [row.id for row in rows]
@@ -312,10 +318,13 @@ class Desk:
     def _handle_some(self, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
         """Give letters their effect in one decision, while `more` are read: those."""
         found = self._reader.found()
+        for one in taken:
+            if one.row.suspect:
+                self._inbox.begin_alone(one.row.id, now)
         self._points("letter read")
         # Who failed before comes alone: it may take everything down with it that is in hand.
-        more = more and all(one.row.attempts == 1 for one in taken)
-        following = self._take_in_hand(fresh=True) if more else []
+        more = more and not any(one.row.alone for one in taken)
+        following = self._take_in_hand(now, fresh=True) if more else []
         self._before.forget()
         for one, read in zip(taken, found, strict=True):
             if isinstance(read.letter, Letter) and one.keys is not None and read.understood is not None:
@@ -379,7 +388,7 @@ class Desk:
     def _probable_keys(self, row: InboxRow) -> list[Key] | None:
         """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
         sender = row.envelope.sender
-        if row.attempts > 1 or not sender:
+        if row.alone or not sender:
             return None
         if sender not in self._probable:
             self._note_keys(sender, self._keys.offered(sender, self._players.by_address(sender)))
@@ -415,7 +424,7 @@ class Desk:
         """Give a letter back that we failed at."""
         self._forget()
         reference = self._random(6).hex()
-        self._log.error("letter failed", inbox=row.id, attempt=row.attempts, reference=reference, exc_info=error)
+        self._log.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
         self._inbox.release(row.id)
 
     def _understood(self, letter: Letter, keys: list[Key], row: InboxRow) -> Understood:
@@ -483,8 +492,14 @@ class Desk:
         return self._keys.next_due()
 
     def _beat(self, now: datetime) -> None:
-        if (gap := self._time.beat(now)) is not None:
-            self._log.warning("outage, or the clock was set", seconds=int(gap.total_seconds()))
+        self._time.beat(now, self._tell_of_step, self._decide)
+
+    def _tell_of_step(self, last: datetime, now: datetime) -> None:
+        """Tell the operator of an outage, or of a clock that was set: from within the server both look alike."""
+        self._log.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
+        if self._config.operator and self._today("steps of the clock", now) <= _STEPS:
+            text = self._clerk.draft("letters/clock.txt", last=last, now=now, back=last > now)
+            self._clerk.send(self._config.operator, Out(Phrase("[pbem] The time of the server stepped"), text), now)
 
     def _advance(self, number: int, now: datetime) -> None:
         loaded = self._archive.load(number)
@@ -507,9 +522,23 @@ class Desk:
 
     def _set_one_aside(self, stranded: Stranded, reference: str, now: datetime) -> None:
         self._inbox.set_aside(stranded.id, reference)
+        self._regret(stranded, reference, now)
         if self._config.operator:
             text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
             self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
+
+    def _regret(self, stranded: Stranded, reference: str, now: datetime) -> None:
+        """Tell the sender of a letter that was set aside; by its envelope, as nobody reads it any more."""
+        sender = stranded.envelope.sender
+        if not sender or sender.lower() == self._config.mail_address.lower():
+            return
+        if self._players.by_address(sender):
+            told = self._today(f"set aside {sender.lower()}", now) <= _REGRETS
+        else:
+            told = self._strangers.may_be_answered(sender, now)
+        if told:
+            text = self._clerk.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+            self._clerk.send(sender, Out(Phrase("[pbem] A letter of yours was set aside"), text), now)
 
     def _handle(self, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
         """Give a letter its effect, within the caller's decision; what became of it in a word or two."""

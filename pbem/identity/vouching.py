@@ -37,22 +37,30 @@ class Voucher:
     """Whether our own server says that the client may send for From's domain (SPF)."""
 
 
+_WANTING = frozenset({"bad", "revoked", "expired"})
+"""The verdicts that no other server's word can mend."""
+
+
 def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
     """Say who vouches for From; never raises.
 
     `records` are the key records by name: "" where the DNS has none, None where nobody could be asked. `authserv_id`
-    names our own server, whose word is only taken about a signature that counts but for its key; empty: nobody's.
+    names our own server, whose word is only taken about a signature that counts but for its key, and that we did not
+    find wanting ourselves; empty: nobody's.
     `at` is when the letter was received.
     """
     found, verdict = dkim.signatures(letter)
     name = told = ""
+    wanting = set()
     for signature in found:
         verdict = dkim.verify(letter, signature, records.get(signature.name), at)
         if verdict.kind == "valid":
             name = signature.name
             break
+        if verdict.kind in _WANTING:
+            wanting.add(signature.index)
     said = authres.passed(letter, authserv_id)
-    if said is not None and any(signature.domain in said[1] for signature in found):
+    if said is not None and any(one.domain in said[1] and one.index not in wanting for one in found):
         told = said[0]
     sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
     return Voucher(verdict, name, tuple(sorted({signature.name for signature in found})), told, sent)

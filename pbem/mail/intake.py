@@ -12,7 +12,10 @@ Implements reliability.md, promises 1 and 2, cases 1 to 8 and 10 to 15; RFC 5321
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import re
+import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -31,7 +34,6 @@ from pbem.store.database import BusyError, FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -54,7 +56,7 @@ LOG_EVERY = 10.0  # seconds between lines in the log about connections that are 
 PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
 WAITING = 1024  # connections that may wait to be looked at: many that come at once must not keep one out
 PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
-OPEN_TO_ALL = 0o666  # a Unix socket is as open as a port of the loopback is; its folder may be closed
+OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
@@ -132,7 +134,7 @@ class Intake:
         return f"{self._local}@{self._domain}"
 
     async def listen(self, protocol: str, listener: Listener, handed: Sequence[socket.socket] = ()) -> list[Place]:
-        """Open a listener for "smtp" or "lmtp": at its place, or at the sockets that were `handed` over open.
+        """Take a place for "smtp" or "lmtp", or the sockets that were `handed` over; nobody is let in before `open`.
 
         Raises OSError when the place is taken, or when there is no certificate where one should be.
         """
@@ -145,17 +147,21 @@ class Intake:
 
         place = listener.listen
         if place.systemd:
-            servers = [await loop.create_server(door, sock=sock) for sock in handed]
+            servers = [await loop.create_server(door, sock=sock, start_serving=False) for sock in handed]
         elif place.path is not None:
-            if place.path.is_socket():
-                place.path.unlink()  # left behind by a kill: the store's lock says that nobody uses it
-            servers = [await loop.create_unix_server(door, place.path)]
+            _clear(place.path)
+            servers = [await loop.create_unix_server(door, place.path, start_serving=False)]
             self._paths.append(place.path)
-            place.path.chmod(OPEN_TO_ALL)
+            place.path.chmod(OURS)
         else:
-            servers = [await loop.create_server(door, place.host, place.port, backlog=WAITING)]
+            servers = [await loop.create_server(door, place.host, place.port, backlog=WAITING, start_serving=False)]
         self._servers += servers
         return [_place(protocol, server.sockets[0].getsockname()) for server in servers]
+
+    async def open(self) -> None:
+        """Let clients in at all places that were taken."""
+        for server in self._servers:
+            await server.start_serving()
 
     async def close(self) -> None:
         """Stop listening, let letters that are being stored get their reply, and end all sessions."""
@@ -259,6 +265,19 @@ def _tls(listener: Listener) -> ssl.SSLContext | None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(listener.certificate, listener.certificate_key)
     return context
+
+
+def _clear(path: Path) -> None:
+    """Take away a Unix socket that a kill left behind; raises OSError when somebody listens there."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as visitor:
+        try:
+            visitor.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+        else:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), str(path))
 
 
 def _place(protocol: str, name: Any) -> Place:

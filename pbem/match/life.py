@@ -71,6 +71,7 @@ PHASES: Mapping[str, Phrase] = {
 
 
 PAUSE = "pause"
+RESTORED = "restored from a backup"
 """Why all clocks of a match stand while it is paused."""
 
 UNREACHABLE = "unreachable"
@@ -720,15 +721,16 @@ class Step:
     def restored(self, generation: int) -> None:
         """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
         self._under_way("restored", paused=None)
-        self._stand_still("restored", "restored from a backup", {"generation": generation})
+        self._stand_still("restored", RESTORED, {"generation": generation})
 
     def resume(self, reason: str) -> None:
         """Let the match go on; what became due meanwhile comes with `advance`."""
         self._under_way("resume", paused=True)
+        forgot = self.match.paused == RESTORED
         self.enter("resumed", {"by": "operator", "reason": reason})
         clocks = {seat: clock.released(PAUSE, self.now) for seat, clock in self.match.clocks.items()}
         self.match = replace(self.match, paused="", clocks=clocks)
-        self.tell("resumed", reason=reason)
+        self.tell("resumed", reason=reason, forgot=forgot)
 
     def stop(self, reason: str) -> None:
         """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""

@@ -73,7 +73,7 @@ def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
     A reader meets each file whole, the old one or the new one. The same files again change nothing.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / _LIST).exists():
+    if _read(folder / _LIST) is None:
         if any(folder.iterdir()):
             raise OSError(errno.ENOTEMPTY, "it holds files that are not ours; name an empty folder")
         _put(folder / _LIST, b"{}\n")
@@ -93,24 +93,39 @@ def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
 def _listed(folder: Path) -> set[str]:
     """The files that we wrote and may take away; a list that cannot be read names none."""
     try:
-        found = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        found = json.loads(_read(folder / _LIST) or b"{}")
     except (OSError, ValueError):
         return set()
     return {name for name in found if _OURS.fullmatch(name)} if isinstance(found, dict) else set()
 
 
 def _put(path: Path, content: bytes) -> bool:
-    """Write a file whole beside its place and rename it there, unless it is there already; whether it was not."""
-    try:
-        if path.read_bytes() == content:
-            return False
-    except FileNotFoundError:
-        pass
+    """Write a file whole beside its place and rename it there, unless it is there already; whether it was not.
+
+    No symlink is followed: what stands in the folder may have been put there by somebody else, and lead elsewhere.
+    """
+    if _read(path) == content:
+        return False
     draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as file:
+    draft.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(draft, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
         file.write(content)
         file.flush()
+        os.fchmod(file.fileno(), 0o644)  # a web server reads it, whatever our umask is
         os.fsync(file.fileno())
-    draft.chmod(0o644)  # a web server reads it, whatever our umask is
     draft.replace(path)
     return True
+
+
+def _read(path: Path) -> bytes | None:
+    """What is in a file of the folder; None where there is none, or a symlink in its place."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise

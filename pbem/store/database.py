@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BusyError",
+    "DamagedError",
     "Database",
     "FullError",
     "Lock",
@@ -61,6 +62,10 @@ class OvertakenError(StoreError):
     """Somebody changed what a decision stood on before it was written; nothing was, and it is to be made anew."""
 
 
+class DamagedError(StoreError):
+    """The file is no store of pbem, or not all of it can be read."""
+
+
 class LockedError(StoreError):
     """Another daemon works on this store."""
 
@@ -87,11 +92,12 @@ class Database:
     Connections of one process share a `turn` at writing: who waits for it is woken when it comes, while SQLite's own
     wait for its lock is a sleep of some milliseconds, and another, longer one.
 
-    Raises `TooNewError` on a store from a later version and `StoreError` where the promises cannot be kept. Without
-    `migrate` a store is neither made nor brought up to date: who looks in beside a daemon must not.
+    Raises `TooNewError` on a store from a later version, `DamagedError` on what is none, and `StoreError` where the
+    promises cannot be kept. Without `migrate` a store is neither made nor brought up to date: who looks in beside a
+    daemon must not. `approve` may raise before anything is written.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a connection may be asked
         self,
         path: Path | str,
         migrations: Sequence[str] = MIGRATIONS,
@@ -99,15 +105,21 @@ class Database:
         migrate: bool = True,
         points: Points = passing,
         turn: threading.Lock | None = None,
+        approve: Callable[[Database], object] = lambda _: None,
     ) -> None:
-        self.path = Path(path)
+        # A symlink is followed, as SQLite does for its log: the store has one name.
+        self.path = Path(path).resolve()
         self._turn = turn or threading.Lock()
         self._points = points
         if migrate:
             _create(self.path)
         elif not self.path.is_file():
             raise StoreError(f"there is no store {self.path}")
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        _look_at(self.path)
+        with _translated():
+            connection = sqlite3.connect(
+                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
         self._thread = threading.RLock()
         self._script: Script | None = None
         self.begun = 0
@@ -115,6 +127,8 @@ class Database:
         try:
             with _translated():
                 self.utils = sqlite_utils.Database(connection, execute_plugins=False)
+                self._recognise(empty=migrate)
+                approve(self)
                 self._prepare()
                 if not migrate and self.version < len(migrations):
                     raise StoreError(
@@ -257,7 +271,7 @@ class Database:
     def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
         try:
             return self.utils.conn.execute(sql, parameters)
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             _tell_apart(error)
 
     def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
@@ -275,12 +289,15 @@ class Database:
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
         """All rows that a query gives, each by its columns' names."""
+        return list(self.each(sql, parameters))
+
+    def each(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[dict[str, Any]]:
+        """The rows that a query gives, one by one."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
-        try:
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-        except sqlite3.OperationalError as error:
-            _tell_apart(error)
+        with _translated():
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
 
     def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
         """The first row that a query gives, or None."""
@@ -291,7 +308,7 @@ class Database:
         """The first column of the first row, or None."""
         try:
             found = self.execute(sql, parameters).fetchone()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             _tell_apart(error)
         return None if found is None else found[0]
 
@@ -324,9 +341,20 @@ class Database:
 
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
-        found = [row["integrity_check"] for row in self.rows("PRAGMA integrity_check(20)")]
-        lost = [f"{row['table']}: a row refers to a missing one" for row in self.rows("PRAGMA foreign_key_check")]
+        try:
+            found = [row["integrity_check"] for row in self.rows("PRAGMA integrity_check(20)")]
+            lost = [f"{row['table']}: a row refers to a missing one" for row in self.rows("PRAGMA foreign_key_check")]
+        except DamagedError as error:
+            return [str(error)]
         return [line for line in found if line != "ok"] + lost[:20]
+
+    def _recognise(self, *, empty: bool) -> None:
+        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        tables = self.scalar("SELECT count(*) FROM sqlite_master")
+        if not (tables or empty):
+            raise DamagedError(f"{self.path} is empty: {HELP}")
+        if tables and not (self.version and self.utils["meta"].exists()):
+            raise DamagedError(f"{self.path} is a database, and none of pbem: see `store` in the configuration")
 
     def _prepare(self) -> None:
         self.execute("PRAGMA synchronous = FULL")
@@ -357,27 +385,47 @@ class Database:
 class Lock:
     """The right to be the one daemon of a store, held until closed or until the process ends.
 
-    Raises `LockedError` when another process holds it.
+    Held are a note beside the store, which says who holds it, and the store's file itself, if it is there: the file
+    is the same through every link and mount, where the note may be another. It is to be closed after the store: who
+    closes any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
+    when another process holds it, and `StoreError` where no file can be made.
     """
 
     def __init__(self, path: Path | str) -> None:
-        lock = Path(f"{path}.lock")
-        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._store = Path(path).resolve()
+        self._files: list[int] = []
+        note = _note(self._store)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.read(self._file, 20).decode("ascii", "replace").strip()
-            os.close(self._file)
-            raise LockedError(f"{path} is in use by another pbem (process {holder or 'unknown'})") from None
-        os.ftruncate(self._file, 0)
-        os.write(self._file, f"{os.getpid()}\n".encode())
+            self.cover()
+            note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._hold(file)
+            os.ftruncate(file, 0)
+            os.write(file, f"{os.getpid()}\n".encode())
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise StoreError(f"{error.filename or note}: {error.strerror}") from error
+            raise
+
+    def cover(self) -> None:
+        """Hold the store's file, if there is one now."""
+        if self._store.exists():
+            self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
+
+    def _hold(self, file: int) -> None:
+        self._files.append(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = self.holder(self._store) or "unknown"
+            raise LockedError(f"{self._store} is in use by another pbem (process {holder})") from None
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
         """The process that holds the lock of a store, or None when none does."""
         try:
-            file = os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(_note(Path(path).resolve()), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:
@@ -395,10 +443,25 @@ class Lock:
         self.close()
 
     def close(self) -> None:
-        """Give the store free; the file stays, because removing it would race with the next holder."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        """Give the store free; the note stays, because removing it would race with the next holder."""
+        while self._files:
+            os.close(self._files.pop())
+
+
+def _note(store: Path) -> Path:
+    return store.with_name(f"{store.name}.lock")
+
+
+def _look_at(path: Path) -> None:
+    """Raise what is to be said of a store's file before SQLite opens it."""
+    if path.stat().st_nlink > 1:
+        raise StoreError(
+            f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."
+            " A restore that broke off leaves such a name; restore again"
+        )
+    for place in (path, path.parent):
+        if not os.access(place, os.R_OK | os.W_OK):
+            raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
 
 
 def _create(path: Path) -> None:
@@ -427,6 +490,8 @@ class _TriedError(Exception):
 
 
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+HELP = 'docs/operating.md, "The store is damaged"'
 BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
 
@@ -444,15 +509,20 @@ def _translated() -> Iterator[None]:
     """Let `_tell_apart` see SQLite's errors."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         _tell_apart(error)
 
 
-def _tell_apart(error: sqlite3.OperationalError) -> NoReturn:
-    """Raise what SQLite lumps together as OperationalError."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-    if code in BUSY:
+def _tell_apart(error: sqlite3.DatabaseError) -> NoReturn:
+    """Raise what SQLite lumps together as errors of the database."""
+    code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        raise DamagedError("a text in the store cannot be read: ask `pbem doctor`") from error
+    primary = (code or 0) & 0xFF  # the low byte
+    if primary in BUSY:
         raise BusyError("the store is busy") from error
-    if code in BROKEN:
-        raise FullError("the store cannot be written") from error
+    if primary in BROKEN:
+        raise FullError(f"the store cannot be written: {error}") from error
+    if primary in DAMAGED:
+        raise DamagedError(f"the store is damaged, or no store at all ({error}): {HELP}") from error
     raise error

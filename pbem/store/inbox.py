@@ -2,6 +2,9 @@
 
 Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
 bytes go in and out, sealed by the vault because setups travel in them.
+An attempt counts when it fails by the letter's doing. The death of the whole process is mostly the host's: it makes
+the letters in hand suspect, no more. A suspect is worked on alone, and a death after it was read is held to be its
+doing; then it rests for a while, because no host dies three times at that very moment.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pbem.store.database import moment, stamp
@@ -24,12 +28,16 @@ __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 
 NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
+REST = timedelta(minutes=1)
+"""So long a letter rests of which the process died."""
 
-WAITING = (
-    "FROM inbox WHERE state = 'waiting' AND attempts < ?"
-    " AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+_KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
+FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
+TRIED = (
+    "FROM inbox WHERE state = 'waiting' AND attempts < ? AND (attempts > 0 OR suspect = 1)"
+    f" AND (tried IS NULL OR tried <= ?) AND {_KNOWN}"
 )
-"""The letters that can be worked on."""
+"""The letters that can be worked on: several at once, and one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,15 @@ class InboxRow:
     envelope: Envelope
     raw: bytes
     received: datetime
-    attempts: int
-    """How often work on it was begun, this time included."""
+    attempts: int = 0
+    """How often work on it failed before, by its own doing."""
+    suspect: bool = False
+    """Whether the process died while it was in hand."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is worked on alone, as it may take others down with it."""
+        return self.suspect or self.attempts > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,46 +156,67 @@ class Inbox:
             known = self._sent[network] = int(self._database.scalar(query, (network, self._day)))
         return known
 
-    def lease(self) -> InboxRow | None:
+    def lease(self, now: datetime) -> InboxRow | None:
         """The next waiting letter, or None; see `lease_some`."""
-        rows = self.lease_some(1)
+        rows = self.lease_some(1, now)
         return rows[0] if rows else None
 
-    def lease_some(self, most: int, *, fresh: bool = False) -> list[InboxRow]:
-        """The next waiting letters, up to so many; the attempt is counted, and committed, before this returns.
+    def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
+        """The next waiting letters, up to so many; that they are in hand is committed before this returns.
 
-        A letter on which an attempt was spent comes alone, so that it takes no other one down with it, and not at all
-        among `fresh` ones; one on which three were spent is not given again: see `stranded`. Those already tried come
-        after those never tried, so that one bad letter holds up no other. A letter that waits for what the DNS says
-        (`Lookups`) is not given either.
+        One that failed, or is suspect, comes alone, so that it takes no other one down with it, after all others, and
+        not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
+        waits for what the DNS says (`Lookups`) is not given either.
         """
-        if self._database.scalar(f"SELECT 1 {WAITING} LIMIT 1", (ATTEMPTS,)) is None:
-            return []  # who only looks keeps no writer waiting
+        tried = (ATTEMPTS, stamp(now - REST))
+        # Who only looks keeps no writer waiting.
+        if self._database.scalar(f"SELECT 1 {FRESH} LIMIT 1") is None and (
+            fresh or self._database.scalar(f"SELECT 1 {TRIED} LIMIT 1", tried) is None
+        ):
+            return []
         with self._database.transaction():
-            rows = self._database.rows(f"SELECT * {WAITING} ORDER BY attempts, id LIMIT ?", (ATTEMPTS, most))
-            taken = [row for row in rows if row["attempts"] == 0] or ([] if fresh else rows[:1])
+            taken = self._database.rows(f"SELECT * {FRESH} ORDER BY id LIMIT ?", (most,))
+            if not taken and not fresh:
+                taken = self._database.rows(f"SELECT * {TRIED} ORDER BY attempts, id LIMIT 1", tried)
             for row in taken:
-                self._database.write(
-                    "UPDATE inbox SET state = 'leased', attempts = attempts + 1 WHERE id = ?", (row["id"],)
-                )
+                self._database.write("UPDATE inbox SET state = 'leased' WHERE id = ?", (row["id"],))
         return [
-            InboxRow(row["id"], _envelope(row), self._raw(row), moment(row["received"]), row["attempts"] + 1)
+            InboxRow(
+                row["id"],
+                _envelope(row),
+                self._raw(row),
+                moment(row["received"]),
+                row["attempts"],
+                bool(row["suspect"]),
+            )
             for row in taken
         ]
 
+    def begin_alone(self, row_id: int, now: datetime) -> None:
+        """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
+        self._database.execute("UPDATE inbox SET alone = 1, tried = ? WHERE id = ?", (stamp(now), row_id))
+
     def release(self, row_id: int) -> None:
-        """Give a leased letter back after a failed attempt."""
-        self._database.execute("UPDATE inbox SET state = 'waiting' WHERE id = ? AND state = 'leased'", (row_id,))
+        """Give a leased letter back after an attempt that failed by its doing."""
+        self._give_back(row_id, failed=1)
 
     def give_back(self, row_id: int) -> None:
         """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
+        self._give_back(row_id, failed=0)
+
+    def _give_back(self, row_id: int, *, failed: int) -> None:
         self._database.execute(
-            "UPDATE inbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ? AND state = 'leased'", (row_id,)
+            "UPDATE inbox SET state = 'waiting', attempts = attempts + ?, alone = 0, tried = NULL"
+            " WHERE id = ? AND state = 'leased'",
+            (failed, row_id),
         )
 
     def release_all(self) -> int:
-        """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
-        return self._database.execute("UPDATE inbox SET state = 'waiting' WHERE state = 'leased'").rowcount
+        """Give back what a process had in hand when it died; returns how many. For the store's only daemon."""
+        return self._database.execute(
+            "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
+            " WHERE state = 'leased'"
+        ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
         """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.

@@ -148,7 +148,10 @@ class Box:
     def retry(self, number: int, now: datetime) -> None:
         """Let a letter that was set aside or given up be tried again; raises `Busy`."""
         if self._table == "inbox":
-            sql = "UPDATE inbox SET state = 'waiting', attempts = 0 WHERE id = ? AND state IN ('aside', 'waiting')"
+            sql = (
+                "UPDATE inbox SET state = 'waiting', attempts = 0, suspect = 0, tried = NULL"
+                " WHERE id = ? AND state IN ('aside', 'waiting')"
+            )
             self._change(number, sql, (number,))
         else:
             sql = (

@@ -6,6 +6,7 @@ protocol.md, "A match": an outage of the server never costs a player time.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.store.database import moment, stamp
@@ -45,6 +46,25 @@ class Outages:
         self._database.write("DELETE FROM outages WHERE began >= ?", (stamp(now),))
         self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (stamp(now), stamp(now)))
         return moment(first) if first else None
+
+    def draw_in(self, step: timedelta, now: datetime) -> None:
+        """The clock was set back by a `step`: what waits for a time that it set waits as long as it would have.
+
+        Deadlines are left alone, and so is what a recovery waits for: players were told of them, by day and hour. A
+        digest has its hour, too, and comes whole days earlier.
+        """
+        by_days = timedelta(days=step.days)
+        for table, which, by in (
+            ("outbox", "state = 'waiting'", step),
+            ("lookups", "settled IS NULL", step),
+            ("held", "1", by_days),
+        ):
+            earlier = f"strftime('%Y-%m-%dT%H:%M:%f000Z', due, '-{by.total_seconds():.3f} seconds')"
+            self._database.write(
+                f"UPDATE {table} SET due = max(:now, {earlier}) WHERE {which} AND due > :now",  # noqa: S608 - ours
+                {"now": stamp(now)},
+            )
+        self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (stamp(now),))
 
     def since(self, time: datetime) -> list[tuple[datetime, datetime]]:
         """The outages that ended after a moment, oldest first."""

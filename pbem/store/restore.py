@@ -13,17 +13,17 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pbem.store import own_keys
 from pbem.store.database import Database, StoreError, sync
 from pbem.store.operator import Generation, Instructions
-from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pbem.store.vault import Vault
+    from pbem.store.own_keys import OwnKeys
 
-__all__ = ["Restored", "check_key", "restore"]
+__all__ = ["Restored", "restore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,16 @@ class Restored:
     aside: Path | None
 
 
-def check_key(database: Database, vault: Vault) -> None:
-    """Make sure that a store was sealed with this key; raises `Sealed`."""
-    sealed = database.meta("key check")
-    if sealed is not None:
-        vault.open(bytes.fromhex(sealed), "key check")
-
-
-def restore(backup: Path, store: Path, vault: Vault, by: str, now: datetime) -> Restored:
+def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime) -> Restored:
     """Put a backup in the place of the store, whose lock the caller holds; raises `StoreError`."""
+    store = store.resolve()  # a symlink stays one
     draft = store.with_name(f".{store.name}.restored")
     _forget(draft)
     try:
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
-        generation = _prepare(draft, vault, _highest(store), by, now)
+        generation = _prepare(draft, keys, _highest(store), by, now)
         sync(draft)
         _note(store, generation)
         aside = _put_aside(store, generation)
@@ -64,7 +58,7 @@ def restore(backup: Path, store: Path, vault: Vault, by: str, now: datetime) -> 
     return Restored(generation, aside)
 
 
-def _prepare(draft: Path, vault: Vault, highest: int, by: str, now: datetime) -> int:
+def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime) -> int:
     """Judge the copy of the backup, bring it up to date, and begin its new generation."""
     with closing(sqlite3.connect(draft)) as copy:
         if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").fetchone():
@@ -72,10 +66,7 @@ def _prepare(draft: Path, vault: Vault, highest: int, by: str, now: datetime) ->
     with Database(draft) as database:
         if damage := database.damage():
             raise StoreError(f"the backup is damaged: {damage[0]}")
-        try:
-            check_key(database, vault)
-        except Sealed:
-            raise StoreError("store.key is not the key of this backup: bring back the one it was made with") from None
+        own_keys.check(database, keys)
         with database.transaction():
             generation = Generation(database).raise_above(highest)
             Instructions(database).give("restored", None, "", by, now)

@@ -434,6 +434,12 @@ CREATE INDEX daily_day ON daily (day);
 DELETE FROM meta WHERE value GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9]*' AND length(value) < 20;
 """
 
+DEATHS = """
+ALTER TABLE inbox ADD COLUMN suspect INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN tried TEXT;
+ALTER TABLE inbox ADD COLUMN alone INTEGER NOT NULL DEFAULT 0;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -457,5 +463,6 @@ MIGRATIONS: tuple[str, ...] = (
     CONSENTS,
     NETWORKS,
     DAILY,
+    DEATHS,
 )
 """The scripts in their order."""

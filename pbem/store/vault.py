@@ -68,6 +68,8 @@ class Vault:
 def load_key(path: Path | str) -> bytes:
     """The 32 bytes of a key file (64 hex digits); raises `KeyFileError`."""
     path = Path(path)
+    if not path.exists():
+        raise KeyFileError(f'{path} is missing: bring it back (docs/operating.md, "A key is lost")')
     try:
         if path.stat().st_mode & 0o077:
             raise KeyFileError(f"{path} may be read by others: chmod 600 {path}")

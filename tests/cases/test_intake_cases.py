@@ -26,7 +26,8 @@ from office import HELLO, TEXT, Office, serve
 from pbem.config import Duration, Limits, Listen, Listener
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.intake import Refusal
-from pbem.store.database import BusyError, Database, FullError
+from pbem.store.database import BusyError, Database, FullError, stamp
+from pbem.store.inbox import REST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -232,8 +233,13 @@ def test_case_08_unexpected_exception() -> None:
     assert len(serve(scene).letters) == 1
 
 
+def a_minute_passes(server: Server) -> None:
+    with server.store() as (database, _, _):
+        database.execute("UPDATE inbox SET tried = ? WHERE tried IS NOT NULL", (stamp(datetime.now(UTC) - REST),))
+
+
 def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path) -> None:
-    """It kills the whole process each time, and so cannot be counted after the fact."""
+    """It kills the whole process each time it was read, alone, and so cannot be counted after the fact."""
     smarthost = Smarthost()
     with smarthost.open():
         server = Server(tmp_path, smarthost.port)
@@ -241,22 +247,53 @@ def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path) -> None:
             server.start(End("letter read"))
             server.send(LETTER)
             assert server.wait() == -9
-            for _ in range(2):
+            for _ in range(3):
                 server.start(End("letter read"))
                 assert server.wait() == -9
+                a_minute_passes(server)
             server.start()
             assert server.send(LETTER + b"another\r\n").startswith("250")
-            until(
-                lambda: (
-                    {recipient for recipient, _ in smarthost.taken} >= {"operator@play.example", "anna@mail.example"}
-                )
-            )
+            until(lambda: len(smarthost.taken) == 3)
             server.stop()
             with server.store() as (database, _, _):
                 rows = database.rows("SELECT state, attempts FROM inbox ORDER BY id")
-            assert rows == [{"state": "aside", "attempts": 3}, {"state": "done", "attempts": 1}]
+                (reference,) = database.rows("SELECT reference FROM inbox WHERE state = 'aside'")[0].values()
+            assert rows == [{"state": "aside", "attempts": 3}, {"state": "done", "attempts": 0}]
         finally:
             server.kill()
+    told = {recipient for recipient, raw in smarthost.taken if reference.encode() in raw}
+    assert told == {"operator@play.example", "anna@mail.example"}
+
+
+@pytest.mark.parametrize("point", ["letter leased", "letter read", "effects written"])
+def test_case_09_deaths_of_the_host_count_for_nothing(tmp_path: Path, point: str) -> None:
+    """However often it dies while a letter is in hand, the letter has its effect in the end."""
+    smarthost = Smarthost()
+    with smarthost.open():
+        server = Server(tmp_path, smarthost.port)
+        try:
+            server.start(End(point))
+            server.send(LETTER)
+            assert server.wait() == -9
+            for _ in range(4):
+                server.start(End(point))
+                # Once it rests, it is not in anybody's hands, and the host dies another time.
+                while server.alive and not resting(server):
+                    time.sleep(0.01)
+                server.kill()
+            a_minute_passes(server)
+            server.start()
+            until(lambda: [recipient for recipient, _ in smarthost.taken] == ["anna@mail.example"])
+            server.stop()
+            with server.store() as (_, inbox, _):
+                assert inbox.outcome(1) == ("done", "commands: help")
+        finally:
+            server.kill()
+
+
+def resting(server: Server) -> bool:
+    with server.store() as (database, _, _):
+        return bool(database.scalar("SELECT count(*) FROM inbox WHERE state = 'waiting' AND tried IS NOT NULL"))
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
 from pbem.store.database import Database, Lock, stamp
-from pbem.store.inbox import Envelope
+from pbem.store.inbox import Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
+from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,6 +172,18 @@ def test_secrets_are_shown_on_demand_with_a_word_about_it(house: House) -> None:
     assert "An operator who tells a player breaks the game" in text
 
 
+def test_a_strangers_letter_commands_no_terminal(house: House) -> None:
+    hostile = "Subject: \x1b]0;owned\x07 \u202e\x9b2J\r\n\r\nh\u00e9\tllo\rx\r\n".encode() + b"\xff\x08\r\n"
+    with Database(house.store) as database:
+        number = Inbox(database, Vault(bytes(32))).put(Envelope("eve\x1b[2J@mail.example", ("x",)), hostile, START)
+    text = house.run("inbox", "show", str(number), "--secrets")
+    assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
+    assert "Subject: \\x1b]0;owned\\x07 \\u202e\\x9b2J\n\nh\u00e9\tllo\\rx\n\\xff\\x08\n" in text
+    command = ["inbox", "show", str(number), "--secrets", "--json", "--config", str(house.config)]
+    raw = json.loads(CliRunner().invoke(main, command).stdout)["raw"]
+    assert raw.encode("latin-1") == hostile
+
+
 def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
     number = str(house.found("inbox", "list")[0]["id"])
     failed = str(house.found("outbox", "list")[0]["id"])
@@ -273,7 +286,7 @@ def test_a_backup_of_another_server_is_refused(house: House) -> None:
     house.run("backup", str(backup))
     before = house.store.read_bytes()
     (house.folder / "keys" / "store.key").write_text("11" * 32)
-    assert "not the key of this backup" in house.run("restore", str(backup), "--yes", status=1)
+    assert "store.key is not the key of this store" in house.run("restore", str(backup), "--yes", status=1)
     assert house.store.read_bytes() == before
     assert "does not open" in house.run("inbox", "show", "1", "--secrets", status=1)
 

@@ -126,4 +126,5 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
     referee.work()
     structlog.reset_defaults()
     assert [referee.inbox.outcome(number)[0] for number in numbers] == ["done", "aside", "done"]
-    assert [len(who.letters) for who in people] == [3, 2, 3]
+    assert [len(who.letters) for who in people] == [3, 3, 3]
+    assert "was set aside" in str(people[1].last["Subject"])

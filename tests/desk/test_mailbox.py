@@ -514,6 +514,19 @@ def test_the_word_of_our_own_server(post: Post) -> None:
     assert any("bob: mailbox, DKIM" in line for line in found)
 
 
+def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: Post) -> None:
+    """What we find ourselves outweighs it: the header may have come with the letter."""
+    post.trust(OURS)
+    _, bob = post.begun()
+    text, asked = bob.filled("orders", "bOy3Oy5"), reply_to(bob.find("begins"))
+    post.reply(bob, text, to=asked, sign=lambda raw: FORGED + post.sign(raw) + b"footer\r\n")
+    assert "the text was changed on its way" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    post.referee.records[HOME.where] = None
+    post.reply(bob, text, to=asked, sign=lambda raw: FORGED + post.sign(raw))
+    assert post.standing(2) == "bOy3Oy5"
+
+
 def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
     _, bob = post.begun()
     post.referee.records[HOME.where] = None

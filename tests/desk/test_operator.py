@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import ANN, BOB, attachment, body
+from referee import ANN, BOB, attachment, body, form_in
 
 from pbem.match.transcript import Entry
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.store.database import Database
+from pbem.store.inbox import Inbox
+from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
 from pbem.store.operator import Generation, Instructions, survey
+from pbem.store.outbox import Outbox
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from referee import Referee
 
 
@@ -155,6 +162,49 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "transcript m1\n")
     assert any("restored from a backup (generation 5)" in line for line in proven(attachment(ann.last, ".zip")))
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_after_a_restore_players_get_on_by_what_their_letters_tell(
+    referee: Referee, tmp_path: Path, turn: int
+) -> None:
+    """What came after the backup is forgotten: whose orders those were reads so, and sends them with a new form."""
+    ann, bob = referee.begun()
+    referee.send(bob, bob.filled("orders", "Gx3"))
+    referee.send(ann, "set language de\n")
+    backup = tmp_path / "backup"
+    referee.database.backup(backup)
+    referee.send(ann, ann.filled("orders", "Gx3 bGx1Gx3"))
+    late = ""
+    if turn:
+        referee.wait(timedelta(minutes=10))
+        late = ann.filled("orders", "")
+    referee.close()
+    shutil.copy(backup, referee.folder / "store.sqlite")
+    for ending in ("-wal", "-shm"):
+        (referee.folder / f"store.sqlite{ending}").unlink(missing_ok=True)
+    referee.database = Database(referee.folder / "store.sqlite")
+    referee.inbox = Inbox(referee.database, referee.vault)
+    referee.outbox = Outbox(referee.database, referee.vault)
+    referee.lookups = Lookups(referee.database)
+    with referee.database.transaction():
+        Generation(referee.database).raise_above(1)
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    referee.open_desk()
+    referee.work()
+    assert "was du noch einmal schicken sollst" in " ".join(body(ann.last).split())
+    assert "you are told what to send again" in " ".join(body(bob.last).split())
+    if late:
+        referee.send(ann, late)
+        assert ann.text.count("prev") >= 1
+        assert types(referee)[-1] == "restored"
+    order(referee, "resume", reason="both agree")
+    told, other = body(ann.last), " ".join(body(bob.last).split())
+    assert "keine Befehle für Zug 1 da" in told
+    assert "Of yours revision 1 is here, and stands." in other
+    referee.send(ann, form_in(told, "orders").replace("\nend", "\nGx3 bGx1Gx3\nend"))
+    referee.wait(timedelta(minutes=10))
+    assert types(referee)[-2:] == ["resumed", "turn"]
 
 
 def test_numbers_given_out_after_the_backup_are_not_given_again(referee: Referee) -> None:

@@ -67,6 +67,7 @@ def operator(referee: Referee) -> Mailbox:
 def table(referee: Referee) -> tuple[Mailbox, Mailbox]:
     ann, bob = referee.begun()
     referee.now += HOUR
+    referee.alive()
     return ann, bob
 
 
@@ -86,6 +87,7 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     assert "mail.example" not in ann.text.replace("ann@mail.example", "")
     assert "5.1.1" not in ann.text
     referee.now += HOUR
+    referee.alive()
     bounce(referee, return_path(referee, bob))
     assert since(referee, bob) == stamp(referee.now - HOUR)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
@@ -196,6 +198,7 @@ def test_a_letter_from_before_the_bounce_brings_nobody_back(referee: Referee, ta
     envelope, raw = letter_of(referee, bob, "status m1\n")
     early = referee.now
     referee.now += HOUR
+    referee.alive()
     bounce(referee, return_path(referee, bob))
     referee.inbox.put(envelope, raw, early)
     referee.work()
@@ -215,6 +218,7 @@ def test_failures_of_strangers_are_told_to_nobody(referee: Referee, operator: Ma
                 referee.outbox.failed(row.id, "550 unknown", referee.now, None)
         referee.desk.tick(referee.now)
     referee.now += HOUR
+    referee.alive()
     referee.work()
     assert len(operator.letters) == 0
 

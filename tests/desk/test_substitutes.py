@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -237,6 +238,19 @@ class TestRefused:
         referee.send(ann, f"{text}\n")
         assert said in ann.text
         assert types(referee) == before
+
+    def test_who_is_unknown_and_who_wants_no_mail_read_alike(self, referee: Referee) -> None:
+        ann, _, _ = begun(referee)
+        dora = referee.registered("dora")
+        referee.send(dora, "stop\nserver play.example\nplayer dora\nend\n")
+        told = []
+        for name in ("dora", "nemo"):
+            referee.send(ann, f"substitute m1 {name} for ann\n")
+            told.append(ann.text.replace(name, "X"))
+        assert "You will get no more mail" in dora.text
+        told = [re.sub(r"(?m)^(?:  ssh|Date|On|  [A-Za-z0-9+/=]{20,}).*\n", "", text) for text in told]
+        assert told[0] == told[1]
+        assert "wants no mail" in told[0]
 
     def test_somebody_who_was_not_asked(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)

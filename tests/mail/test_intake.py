@@ -631,6 +631,10 @@ def test_lmtp_over_a_unix_socket(tmp_path: Path) -> None:
             left_behind.bind(str(path))
         (place,) = await office.intake.listen("lmtp", Listener(listen=Listen(path=path)))
         assert place.path == str(path)
+        assert path.stat().st_mode & 0o777 == 0o660
+        await office.intake.open()
+        with pytest.raises(OSError, match="in use"):
+            await Office().intake.listen("lmtp", Listener(listen=Listen(path=path)))
         for _ in range(2):
             reader, writer = await asyncio.open_unix_connection(path)
             client = Client(reader, writer)

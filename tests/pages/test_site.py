@@ -304,6 +304,28 @@ def test_readers_never_meet_half_a_page(tmp_path: Path, monkeypatch: pytest.Monk
     assert (folder / "index.html").read_text() == "old"
 
 
+def test_no_symlink_is_followed(tmp_path: Path) -> None:
+    """Whoever else may write in the folder must not have us write, or make public, what lies elsewhere."""
+    folder, other = tmp_path / "www", tmp_path / "store.key"
+    site.publish(folder, [("index.html", "one"), ("m1.html", "one")])
+    other.write_text("secret")
+    other.chmod(0o600)
+    for name in ("index.html", ".index.html.draft", ".m1.html.draft", ".published.json.draft"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(other)
+    site.publish(folder, [("index.html", "secret"), ("m1.html", "two")])
+    assert (other.read_text(), other.stat().st_mode & 0o777) == ("secret", 0o600)
+    assert [path.name for path in folder.iterdir() if path.is_symlink()] == []
+    assert {path.name: path.read_text() for path in folder.glob("*.html")} == {
+        "index.html": "secret",
+        "m1.html": "two",
+    }
+    (folder / "published.json").unlink()
+    (folder / "published.json").symlink_to(other)
+    with pytest.raises(OSError, match="not ours"):
+        site.publish(folder, [("index.html", "three")])
+
+
 def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("my own site")
     with pytest.raises(OSError, match="not ours"):

@@ -76,7 +76,7 @@ def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
-    first = ("CREATE TABLE a (x); INSERT INTO a VALUES (1);",)
+    first = ("CREATE TABLE meta (x); CREATE TABLE a (x); INSERT INTO a VALUES (1);",)
     with Database(tmp_path / "a.db", first) as database:
         assert database.version == 1
     second = (*first, "CREATE TABLE b (x); INSERT INTO b SELECT x + 1 FROM a;")
@@ -114,12 +114,12 @@ def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db", ("CREATE TABLE a (x);",)):
+    with Database(tmp_path / "a.db", ("CREATE TABLE meta (x);",)):
         pass
     with pytest.raises(sqlite3.OperationalError):
-        Database(tmp_path / "a.db", ("CREATE TABLE a (x);", "CREATE TABLE b (x); CREATE TABLE a (x);"))
-    with Database(tmp_path / "a.db", ("CREATE TABLE a (x);",)) as database:
-        assert database.rows("SELECT name FROM sqlite_master WHERE type = 'table'") == [{"name": "a"}]
+        Database(tmp_path / "a.db", ("CREATE TABLE meta (x);", "CREATE TABLE b (x); CREATE TABLE meta (x);"))
+    with Database(tmp_path / "a.db", ("CREATE TABLE meta (x);",)) as database:
+        assert database.rows("SELECT name FROM sqlite_master WHERE type = 'table'") == [{"name": "meta"}]
 
 
 def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:

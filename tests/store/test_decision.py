@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLE = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
     "CREATE TABLE words (id INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT NOT NULL, times INTEGER DEFAULT 1) STRICT;"
 )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.store.database import BusyError, Database
-from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
+from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -52,10 +52,10 @@ def put(database: Database, outbox: Outbox, recipient: str = "anna@example.org",
 
 def test_a_letter_comes_out_as_it_went_in(inbox: Inbox) -> None:
     number = inbox.put(ENVELOPE, b"\x00\xff\r\n", NOW)
-    row = inbox.lease()
+    row = inbox.lease(NOW)
     assert row is not None
-    assert (row.id, row.envelope, row.raw, row.received, row.attempts) == (number, ENVELOPE, b"\x00\xff\r\n", NOW, 1)
-    assert inbox.lease() is None
+    assert (row.id, row.envelope, row.raw, row.received, row.alone) == (number, ENVELOPE, b"\x00\xff\r\n", NOW, False)
+    assert inbox.lease(NOW) is None
 
 
 def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
@@ -68,11 +68,11 @@ def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
 
 def test_a_retry_after_its_effect_is_still_recognised(database: Database, inbox: Inbox) -> None:
     number = inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease()
+    inbox.lease(NOW)
     with database.transaction():
         inbox.done(number, "ok")
     assert inbox.put(ENVELOPE, SECRET, NOW) == number
-    assert inbox.lease() is None
+    assert inbox.lease(NOW) is None
 
 
 def test_the_order_of_recipients_makes_no_other_letter(inbox: Inbox) -> None:
@@ -81,11 +81,31 @@ def test_the_order_of_recipients_makes_no_other_letter(inbox: Inbox) -> None:
     )
 
 
-def test_an_attempt_is_counted_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
+def test_that_a_letter_is_in_hand_is_on_disk_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
     inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease()
+    inbox.lease(NOW)
     with Database(tmp_path / "store.db") as other:
-        assert other.scalar("SELECT attempts FROM inbox") == 1
+        assert other.rows("SELECT state, attempts FROM inbox") == [{"state": "leased", "attempts": 0}]
+
+
+def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(database: Database, inbox: Inbox) -> None:
+    for number in range(3):
+        inbox.put(ENVELOPE, bytes([number]), NOW)
+    assert [row.id for row in inbox.lease_some(2, NOW)] == [1, 2]
+    inbox.release_all()
+    assert [(row.id, row.alone) for row in inbox.lease_some(3, NOW)] == [(3, False)]
+    with database.transaction():
+        inbox.done(3, "ok")
+    assert inbox.lease_some(3, NOW, fresh=True) == []
+    (row,) = inbox.lease_some(3, NOW)
+    assert (row.id, row.attempts, row.suspect) == (1, 0, True)
+    inbox.begin_alone(1, NOW)
+    inbox.release_all()
+    assert [row.id for row in inbox.lease_some(3, NOW)] == [2]
+    inbox.begin_alone(2, NOW)
+    assert inbox.lease_some(3, NOW + REST - timedelta(seconds=1)) == []
+    (row,) = inbox.lease_some(3, NOW + REST)
+    assert (row.id, row.attempts) == (1, 1)
 
 
 def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, inbox: Inbox) -> None:
@@ -93,13 +113,13 @@ def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, 
     good = inbox.put(ENVELOPE, b"good", NOW)
     seen = []
     for _ in range(ATTEMPTS + 1):
-        row = inbox.lease()
+        row = inbox.lease(NOW)
         assert row is not None
         seen.append(row.id)
         if row.id == bad:
             inbox.release(bad)
     assert seen == [bad, good, bad, bad]
-    assert inbox.lease() is None
+    assert inbox.lease(NOW) is None
     assert [stranded.id for stranded in inbox.stranded()] == [bad]
     with database.transaction():
         inbox.set_aside(bad, "ref1")
@@ -110,7 +130,7 @@ def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, 
 
 def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
     number = inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease()
+    inbox.lease(NOW)
     with database.transaction():
         inbox.done(number, "orders taken")
         with pytest.raises(RuntimeError):
@@ -122,13 +142,13 @@ def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
 
 def test_an_effect_that_fails_leaves_the_letter_in_hand(database: Database, inbox: Inbox) -> None:
     number = inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease()
+    inbox.lease(NOW)
     with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
         inbox.done(number, "x")
         raise KeyError
     assert inbox.outcome(number)[0] == "leased"
     assert inbox.release_all() == 1
-    assert inbox.lease() is not None
+    assert inbox.lease(NOW) is not None
 
 
 def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
@@ -238,7 +258,7 @@ def test_a_key_file_is_made_once_and_private(tmp_path: Path) -> None:
 
 def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "k"
-    with pytest.raises(KeyFileError, match="No such file"):
+    with pytest.raises(KeyFileError, match="is missing"):
         load_key(path)
     path.write_text("00" * 31)
     path.chmod(0o600)

@@ -1,0 +1,71 @@
+"""What the event loop and the libraries complain of, as lines of our own log, and of each kind a few alone.
+
+They speak to standard error in their own form, hundreds of times where descriptors run out, and may quote what passed
+through them. Here their words are left out but for the first ones: what is said is the kind and the place. Implements
+reliability.md, case 40.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Complaints", "Listener"]
+
+PAUSE = 60.0  # seconds in which a kind of complaint is told once
+KINDS = 100  # of so many it is known when they were told last
+
+_WORDS = re.compile(r"[A-Za-z .,'-]{0,60}")
+
+
+class Complaints:
+    """Tells of complaints; to be set as an event loop's exception handler."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: dict[tuple[str, str, str], tuple[float, int]] = {}
+        """When a kind was told, and how often it was met since."""
+
+    def __call__(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        """A complaint of the event loop."""
+        self.tell("asyncio", str(context.get("message", "")), context.get("exception"))
+
+    def tell(self, who: str, message: str, error: BaseException | None) -> None:
+        """Tell of it, or count it."""
+        found = _WORDS.match(message)
+        words = found[0].strip() if found else ""
+        trouble = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+        kind = (who, words, trouble or type(error).__name__)
+        told, more = self._told.get(kind, (-PAUSE, 0))
+        if self._clock() - told < PAUSE:
+            self._told[kind] = (told, more + 1)
+            return
+        if len(self._told) >= KINDS:
+            self._told.clear()
+        self._told[kind] = (self._clock(), 0)
+        facts: dict[str, Any] = {"trouble": trouble} if trouble else {}
+        if more:
+            facts["more"] = more
+        structlog.get_logger().error("complaint", of=who, words=words, exc_info=error, **facts)
+
+
+class Listener(logging.Handler):
+    """Hands over what libraries say by Python's own `logging`."""
+
+    def __init__(self, complaints: Complaints) -> None:
+        super().__init__(logging.WARNING)
+        self._complaints = complaints
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """A complaint of a library: its words before anything is filled into them."""
+        error = record.exc_info[1] if record.exc_info else None
+        self._complaints.tell(record.name, str(record.msg).partition("%")[0], error)

@@ -1,0 +1,92 @@
+"""The two keys that a store belongs to: noted in it when it begins, and asked for ever after.
+
+Without store.key nothing in the store opens, and with another signing.key no match that runs could be proved. So a
+key is made for a new store alone, and a start with other keys writes nothing. Implements reliability.md, case 37.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem.store.database import DamagedError, StoreError
+from pbem.store.vault import Sealed, Vault, load_key, load_or_create_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pbem.store.database import Database
+
+__all__ = ["ForeignKeysError", "OwnKeys", "begun", "check", "load", "make", "note"]
+
+_SEALED = "key check"
+_SIGNED = "signing key"
+_BACK = 'bring back the one it was made with (docs/operating.md, "A key is lost")'
+
+
+class ForeignKeysError(StoreError):
+    """These keys are not those of this store."""
+
+
+class OwnKeys(NamedTuple):
+    """What seals a store, and the key that its transcripts are signed with."""
+
+    vault: Vault
+    signing: Ed25519PrivateKey
+
+    @property
+    def public(self) -> str:
+        """The key by which players know this server, 64 hex digits."""
+        return self.signing.public_key().public_bytes_raw().hex()
+
+
+def load(store_key: Path, signing_key: Path, random: Callable[[int], bytes]) -> OwnKeys:
+    """The keys of these files; raises `KeyFileError`."""
+    return OwnKeys(Vault(load_key(store_key), random), Ed25519PrivateKey.from_private_bytes(load_key(signing_key)))
+
+
+def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes]) -> OwnKeys:
+    """The keys of a new store, made where a first start that broke off has not made them yet."""
+    for path in (store_key, signing_key):
+        load_or_create_key(path, random)
+    return load(store_key, signing_key, random)
+
+
+def begun(database: Database) -> bool:
+    """Whether a store has keys that it belongs to: a first start that broke off leaves one that has none."""
+    return database.version > 0 and database.meta(_SEALED) is not None
+
+
+def note(database: Database, keys: OwnKeys) -> None:
+    """Note the keys of a store that has none noted, or none to sign with, as earlier versions left them."""
+    with database.transaction():
+        if database.meta(_SEALED) is None:
+            database.set_meta(_SEALED, keys.vault.seal(b"pbem", _SEALED).hex())
+        if database.meta(_SIGNED) is None:
+            database.set_meta(_SIGNED, keys.public)
+
+
+def check(database: Database, keys: OwnKeys) -> None:
+    """Make sure that these are the keys of a store, before anything is written; raises `ForeignKeysError`."""
+    try:
+        if sealed := database.meta(_SEALED):
+            keys.vault.open(bytes.fromhex(sealed), _SEALED)
+    except (Sealed, ValueError):
+        raise ForeignKeysError(f"store.key is not the key of this store: {_BACK}") from None
+    if (database.meta(_SIGNED) or _signed_by(database) or keys.public) != keys.public:
+        raise ForeignKeysError(f"signing.key is not the key that this store signs with: {_BACK}")
+
+
+def _signed_by(database: Database) -> str | None:
+    """The key that the latest transcript names: before it was noted, nothing else told."""
+    entry: bytes | None = database.scalar("SELECT entry FROM entries WHERE seq = 1 ORDER BY match DESC LIMIT 1")
+    if entry is None:
+        return None
+    try:
+        named: str | None = json.loads(entry)["body"].get("server_key")
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise DamagedError("the first entry of the latest transcript cannot be read: ask `pbem doctor`") from None
+    return named

@@ -1,0 +1,559 @@
+"""Cases 37 to 40 of reliability.md: what an operator loses, exchanges or damages, and never in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import logging
+import os
+import shutil
+import smtplib
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from click.testing import CliRunner
+from house import TEXT, House, configured, deliver, run
+from referee import Referee
+
+from pbem import checkup
+from pbem import complaints as of
+from pbem.cli import main
+from pbem.config import Dkim, Listen, Listener, Metrics
+from pbem.daemon import StartError
+from pbem.identity import ssh
+from pbem.match.transcript import Entry
+from pbem.store import own_keys
+from pbem.store.database import DamagedError, Database, FullError, Lock, LockedError, StoreError
+from pbem.store.held import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.config import Config
+
+COMMANDS = (
+    ["status"],
+    ["doctor", "--no-mail"],
+    ["match", "list"],
+    ["match", "show", "m1"],
+    ["match", "pause", "m1", "--reason", "x"],
+    ["inbox", "list"],
+    ["outbox", "show", "1"],
+    ["inbox", "retry", "1"],
+    ["backup", "copy.pbem"],
+    ["publish", "pages"],
+    ["serve"],
+)
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> Iterator[None]:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
+    yield
+    structlog.reset_defaults()
+
+
+async def nothing_happens(_house: House) -> None:
+    pass
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """All files and folders, and what is in them."""
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in sorted(folder.rglob("*"))}
+
+
+# 37: keys.
+
+
+@pytest.mark.parametrize("name", ["signing.key", "store.key"])
+@pytest.mark.parametrize("accident", ["lost", "exchanged", "cut"])
+def test_case_37_a_key_is_lost_or_exchanged(tmp_path: Path, name: str, accident: str) -> None:
+    config = configured(tmp_path)
+    run(config, nothing_happens)
+    key = tmp_path / "keys" / name
+    good = key.read_text()
+    if accident == "lost":
+        key.unlink()
+    else:
+        key.write_text("11" * 32 if accident == "exchanged" else good[:20])
+    before = everything(tmp_path)
+    with pytest.raises(StartError, match=name) as refusal:
+        run(config, nothing_happens)
+    assert accident == "cut" or "docs/operating.md" in str(refusal.value)
+    assert everything(tmp_path) == before
+    key.touch(0o600)
+    key.write_text(good)
+    run(config, nothing_happens)
+
+
+def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> None:
+    """Then the transcripts tell."""
+    referee = Referee(tmp_path)
+    referee.begun()
+    referee.close()
+    (tmp_path / "keys").mkdir()
+    config = configured(tmp_path)
+    shutil.copy(tmp_path / "store.sqlite", config.store)
+    for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(32))):
+        path.touch(0o600)
+        path.write_text(key.hex())
+    with Database(config.store) as database:
+        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+        with database.transaction():
+            database.write("DELETE FROM meta WHERE name = 'signing key'")
+    with pytest.raises(StartError, match=r"signing\.key is not the key"):
+        run(config, nothing_happens)
+    config.signing_key.write_text(bytes(range(32)).hex())
+    run(config, nothing_happens)
+    with Database(config.store) as database:
+        assert database.meta("signing key") == referee.desk._server_key
+
+
+def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
+    """A disk that is not mounted, or a slip in the configuration: no new server begins in its place."""
+    config = configured(tmp_path)
+    run(config, nothing_happens)
+    for path in tmp_path.glob("pbem.sqlite*"):
+        path.unlink()
+    before = everything(tmp_path)
+    with pytest.raises(StartError, match="is its disk mounted"):
+        run(config, nothing_happens)
+    assert everything(tmp_path) == before
+    config.store.touch(0o600)
+    with pytest.raises(StartError, match="is empty, and was not"):
+        run(config, nothing_happens)
+    assert config.store.stat().st_size == 0
+
+
+def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    with Database(config.store):
+        pass
+    own_keys.make(config.store_key, tmp_path / "keys" / "other.key", os.urandom)
+    run(config, nothing_happens)
+    with Database(config.store) as database:
+        assert own_keys.begun(database)
+
+
+def wrong_starts(folder: Path, port: int = 0) -> dict[str, Config]:
+    taken = folder.parent / "taken.sock"
+    return {
+        "place taken": configured(folder, lmtp=Listener(listen=Listen(path=taken))),
+        "port taken": configured(folder, metrics=Metrics(listen=Listen("127.0.0.1", port))),
+        "certificate missing": configured(folder, smtp=Listener(Listen("127.0.0.1", 0), "no.pem", "no.pem")),
+        "nowhere to listen": configured(folder, smtp=Listener()),
+        "no socket from systemd": configured(folder, smtp=Listener(Listen(systemd=True))),
+        "no DKIM key": configured(folder, dkim=Dkim(selector="x", key_file="no.pem")),
+    }
+
+
+@pytest.mark.parametrize("wrong", list(wrong_starts(Path("x"))))
+def test_case_37_a_wrong_start_writes_nothing(tmp_path: Path, wrong: str) -> None:
+    folder = tmp_path / "new"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as other, socket.create_server(("127.0.0.1", 0)) as another:
+        other.bind(str(tmp_path / "taken.sock"))
+        other.listen()
+        with pytest.raises(StartError):
+            run(wrong_starts(folder, another.getsockname()[1])[wrong], nothing_happens)
+    assert not everything(folder)
+
+
+# 38: the clock.
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    referee = Referee(tmp_path)
+    referee.people["operator@play.example"] = referee.person("operator")
+    yield referee
+    referee.close()
+
+
+def operator_reads(referee: Referee) -> list[str]:
+    return [str(letter["Subject"]) for letter in referee.people["operator@play.example"].letters]
+
+
+STEPPED = "[pbem] The time of the server stepped"
+
+
+@pytest.mark.parametrize("days", [1, 3])
+@pytest.mark.parametrize("asleep", [False, True])
+def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: bool) -> None:
+    """A letter that is to be sent again, and a name that is to be looked up again, wait no longer for it."""
+    ann = referee.registered("ann")
+    referee.wait(timedelta(minutes=2))
+    referee.away.add(ann.address)
+    referee.send(ann, "games\n", sign=False)
+    before = len(ann.letters)
+    with referee.database.transaction():
+        referee.lookups.ask(1, ["x._domainkey.mail.example"], 3, referee.now + timedelta(hours=1))
+        Held(referee.database, referee.vault).hold("ann", 1, b"", referee.now + timedelta(days=days, hours=2))
+    referee.away.clear()
+    right = referee.now - timedelta(days=days)
+    referee.now = right
+    if asleep:
+        referee.open_desk()
+    referee.work()
+    assert operator_reads(referee) == [STEPPED]
+    assert "set back" in referee.people["operator@play.example"].text
+    assert referee.outbox.next_due() == right + timedelta(minutes=10)
+    assert referee.lookups.next_due() == right + timedelta(hours=1)
+    assert Held(referee.database, referee.vault).next_due() == right + timedelta(days=days, hours=2)
+    with referee.database.transaction():
+        Held(referee.database, referee.vault).take("ann")
+    referee.wait(timedelta(minutes=11))
+    assert len(ann.letters) == before + 1
+
+
+def test_case_38_what_was_due_stays_due(referee: Referee) -> None:
+    """A letter that was written and not sent yet goes at once, though its hour is still to come."""
+    ann = referee.registered("ann")
+    referee.wait(timedelta(minutes=2))
+    before = len(ann.letters)
+    with referee.database.transaction():
+        referee.outbox.put(ann.address, "<x@play.example>", b"Subject: x\r\n\r\n", referee.now)
+    referee.now -= timedelta(days=1)
+    referee.desk.tick(referee.now)
+    referee.collect()
+    assert len(ann.letters) == before + 1
+
+
+def test_case_38_a_step_ahead_costs_nobody_time_and_is_told(referee: Referee) -> None:
+    ann, bob = referee.begun()
+    referee.turn((ann, "Gx3"))
+    referee.wait(timedelta(days=1))
+    before = len(bob.letters)
+    referee.now += timedelta(days=30)
+    referee.work()
+    referee.wait(timedelta(hours=1))
+    assert operator_reads(referee) == [STEPPED]
+    assert "set ahead" in referee.people["operator@play.example"].text
+    assert len(bob.letters) == before
+    assert "missed" not in [Entry.read(row.entry).type for row in referee.desk._archive.matches.entries(1)]
+
+
+def test_case_38_small_steps_are_no_news(referee: Referee) -> None:
+    referee.registered("ann")
+    for step in (timedelta(minutes=2), -timedelta(minutes=4), timedelta(minutes=50)):
+        referee.now += step
+        referee.work()
+    assert not operator_reads(referee)
+
+
+# 39: one store, one daemon.
+
+
+def other_names(store: Path) -> Iterator[Path]:
+    folder = store.parent / "elsewhere"
+    folder.mkdir()
+    link = folder / "link.sqlite"
+    link.symlink_to(store)
+    yield link
+    far = store.parent / "far"
+    far.symlink_to(folder, target_is_directory=True)
+    yield far / "link.sqlite"
+    yield store.parent / "elsewhere" / ".." / store.name
+
+
+def test_case_39_a_second_daemon_through_another_name(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+
+    async def scene(_house: House) -> None:
+        for name in other_names(config.store):
+            with pytest.raises(LockedError, match=f"process {os.getpid()}"):
+                Lock(name)
+            assert Lock.holder(name) == os.getpid()
+
+    run(config, scene)
+
+
+def test_case_39_a_hard_link(tmp_path: Path) -> None:
+    """Two names, two logs: neither a second daemon nor the first one works on such a store."""
+    config = configured(tmp_path)
+    other = tmp_path / "other.sqlite"
+
+    async def scene(_house: House) -> None:
+        os.link(config.store, other)
+        with pytest.raises(LockedError):
+            Lock(other)
+        assert not (tmp_path / "other.sqlite.lock").exists()
+
+    run(config, scene)
+    for name in (other, config.store):
+        with pytest.raises(StoreError, match="second name"):
+            Database(name)
+    other.unlink()
+    run(config, nothing_happens)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_case_39_a_bind_mount(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    other = tmp_path / "other.sqlite"
+
+    other.touch()
+    run(config, nothing_happens)
+    if subprocess.run(["mount", "--bind", config.store, other], capture_output=True, check=False).returncode:
+        pytest.skip("no mounts here")
+    try:
+
+        async def scene(_house: House) -> None:
+            with pytest.raises(LockedError):
+                Lock(other)
+
+        run(config, scene)
+    finally:
+        subprocess.run(["umount", other], check=True)
+
+
+def test_case_39_two_daemons_that_begin_at_once(tmp_path: Path) -> None:
+    """The lock of the first covers the file that it made only then."""
+    config = configured(tmp_path)
+
+    async def scene(_house: House) -> None:
+        os.link(config.store, tmp_path / "other.sqlite")
+        with pytest.raises(LockedError):
+            Lock(tmp_path / "other.sqlite")
+        (tmp_path / "other.sqlite").unlink()
+
+    assert not config.store.exists()
+    run(config, scene)
+
+
+# 40: damage.
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server with a match under way, every table filled that a short life fills, and its keys."""
+    folder = tmp_path_factory.mktemp("filled")
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
+    referee = Referee(folder)
+    ann, bob = referee.begun()
+    referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
+    referee.turn((ann, "Ox4"))
+    referee.send(bob, "games\n" + "long words " * 800, sign=False)
+    eve = referee.person("eve")
+    referee.send(eve, f"register eve\n{ssh.public(eve.key)} eve@home\n", sign=False)
+    referee.database.execute("VACUUM")
+    referee.close()
+    (folder / "store.sqlite").rename(folder / "pbem.sqlite")
+    (folder / "pbem.toml").write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n')
+    config = configured(folder)
+    config.keys.mkdir(mode=0o700)
+    for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(range(32)))):
+        path.touch(0o600)
+        path.write_text(key.hex())
+    with Database(config.store) as database:
+        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+    structlog.reset_defaults()
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, filled: Path) -> Path:
+    shutil.copytree(filled, tmp_path / "server")
+    return tmp_path / "server"
+
+
+def sentences(folder: Path, command: list[str]) -> str:
+    """What a command says that cannot do its work."""
+    done = CliRunner().invoke(main, [*command, "--config", str(folder / "pbem.toml")])
+    assert done.exit_code == 1, (command, done.output)
+    assert isinstance(done.exception, SystemExit), (command, done.exception)
+    assert "Traceback" not in done.output
+    return done.output
+
+
+FILES = {
+    "cut": lambda whole: whole[:5000],
+    "half": lambda whole: whole[: len(whole) // 2],
+    "text": lambda _: b"what is this?\n" * 100,
+    "empty": lambda _: b"",
+    "header": lambda whole: b"\xff" * 100 + whole[100:],
+}
+
+
+@pytest.mark.parametrize("accident", [*FILES, "foreign"])
+def test_case_40_a_cut_or_foreign_file(server: Path, accident: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(server)
+    store = server / "pbem.sqlite"
+    if accident == "foreign":
+        store.unlink()
+        with contextlib.closing(sqlite3.connect(store)) as other:
+            other.executescript("CREATE TABLE places (x); PRAGMA user_version = 3")
+    else:
+        store.write_bytes(FILES[accident](store.read_bytes()))
+    before = store.read_bytes()
+    for command in COMMANDS:
+        if accident != "half" or command[0] == "doctor":
+            told = sentences(server, command)
+            assert told.count("\n") == 1 or command[0] == "doctor", told
+    assert store.read_bytes() == before
+
+
+def test_case_40_a_read_only_store(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.access
+    monkeypatch.setattr(
+        os,
+        "access",
+        lambda path, mode: not (mode & os.W_OK and Path(path).name == "pbem.sqlite") and real(path, mode),
+    )
+    monkeypatch.chdir(server)
+    for command in COMMANDS:
+        assert "cannot be written" in sentences(server, command)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_case_40_a_store_of_another_users(filled: Path) -> None:
+    """As it is: this process may write everything."""
+    script = "import os, sys, pbem.cli.status; os.setuid(65534); pbem.cli.main(sys.argv[1:])"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(filled, folder, dirs_exist_ok=True)
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+        command = [sys.executable, "-c", script, "status", "--config", str(folder / "pbem.toml")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "cannot be written" in done.stderr
+
+
+def test_case_40_what_the_server_cannot_write_is_said(tmp_path: Path) -> None:
+    with Database(tmp_path / "a.db") as database:
+        database.execute("PRAGMA query_only = 1")
+        with pytest.raises(FullError, match="readonly"), database.transaction():
+            database.set_meta("a", "b")
+
+
+def faults(config: Config) -> list[str]:
+    """What the doctor finds, less the mail."""
+    try:
+        with Database(config.store, migrate=False) as database:
+            keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+            looks = (
+                lambda: checkup.store(database, keys.vault),
+                lambda: checkup.keys(database, keys),
+                lambda: checkup.transcripts(database, keys.vault, config, keys.public),
+            )
+            for look in looks:
+                if found := [finding.found for finding in checkup.examined("x", look()) if not finding.well]:
+                    return found
+    except (DamagedError, sqlite3.DatabaseError) as error:
+        return [str(error)]
+    return []
+
+
+def test_case_40_the_doctor_finds_each_damaged_page(server: Path) -> None:
+    config = configured(server)
+    assert not faults(config)
+    whole = config.store.read_bytes()
+    size = int.from_bytes(whole[16:18])
+    missed = []
+    for page in range(len(whole) // size):
+        at = page * size
+        flipped = bytes(octet ^ 0xFF for octet in whole[at : at + size])
+        config.store.write_bytes(whole[:at] + flipped + whole[at + size :])
+        for ending in ("-wal", "-shm"):
+            config.store.with_name(config.store.name + ending).unlink(missing_ok=True)
+        if not faults(config):
+            missed.append(page + 1)
+    assert not missed
+
+
+def test_case_40_the_doctor_finds_what_hides_between_sound_pages(server: Path) -> None:
+    """A few bits in what was sealed, in a size, a time, a key or an entry: SQLite calls each of them sound."""
+    config = configured(server)
+    whole = config.store.read_bytes()
+    changes = {
+        "inbox": "UPDATE inbox SET raw = CAST(substr(raw, 1, 40) || x'00' || substr(raw, 42) AS BLOB)",
+        "its size": "UPDATE outbox SET size = size + 1 WHERE id = 1",
+        "is no time": "UPDATE inbox SET received = replace(received, 'T', 'P') WHERE id = 1",
+        "a key of ann": "UPDATE keys SET public = replace(public, 'A', 'B') WHERE player = 'ann'",
+        "cannot be read": "UPDATE inbox SET recipients = '[' WHERE id = 1",
+        "": "UPDATE entries SET signature = zeroblob(64) WHERE seq = 3",
+        "papers": "UPDATE papers SET sealed = zeroblob(length(sealed))",
+        "snapshots": "UPDATE snapshots SET sealed = zeroblob(length(sealed))",
+        "snapshot turns": "UPDATE snapshot_turns SET sealed = zeroblob(length(sealed))",
+    }
+    for said, change in changes.items():
+        config.store.write_bytes(whole)
+        with Database(config.store) as database:
+            assert database.execute(change).rowcount
+            assert not database.damage()
+        assert any(said in fault for fault in faults(config)), (change, faults(config))
+
+
+def test_case_40_the_doctor_says_it_by_command(server: Path) -> None:
+    with Database(server / "pbem.sqlite") as database:
+        database.execute("UPDATE outbox SET size = size + 1 WHERE id = 1")
+    told = sentences(server, ["doctor", "--no-mail"])
+    assert "FAULT  store      outbox, row 1: its size" in told
+    assert told.endswith("Not all is well.\n")
+
+
+def test_case_40_descriptors_run_out(tmp_path: Path) -> None:
+    """What asyncio complains of is a few lines of JSON, and afterwards letters are taken in as before."""
+    (tmp_path / "pbem.toml").write_text(
+        'server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[limits]\nconnections_per_address = 200\n'
+    )
+    script = (
+        "import resource, pbem.cli; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
+        " pbem.cli.main(['serve', '--ready-file', 'ready'])"
+    )
+    ready = tmp_path / "ready"
+    with (
+        subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server,
+        contextlib.ExitStack() as open_ones,
+    ):
+        try:
+            while not ready.exists() and server.poll() is None:
+                time.sleep(0.02)
+            port = json.loads(ready.read_text())["smtp"]["port"]
+            for _ in range(90):
+                open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
+            time.sleep(2.5)
+            open_ones.close()
+            while not delivered(port):
+                time.sleep(0.1)
+        finally:
+            server.terminate()
+        told = [json.loads(line) for line in (server.communicate(timeout=30)[1]).splitlines()]
+    complaints = [line for line in told if line["event"] == "complaint"]
+    assert 1 <= len(complaints) <= 3, complaints
+    assert complaints[0]["trouble"] == "EMFILE"
+
+
+def delivered(port: int) -> bool:
+    """Whether a letter is taken; those who went away may not all be noticed yet."""
+    try:
+        return deliver(port, TEXT)[0] == 250
+    except (OSError, smtplib.SMTPException):
+        return False
+
+
+def test_case_40_complaints_are_rare_and_quote_nothing() -> None:
+    now, loop = [0.0], asyncio.new_event_loop()
+    with contextlib.closing(loop), structlog.testing.capture_logs() as lines:
+        complaints = of.Complaints(lambda: now[0])
+        record = logging.makeLogRecord({"name": "library", "msg": "no use for %s", "args": ("hush",)})
+        for minute in range(3):
+            now[0] = minute * 60.0
+            for number in range(100):
+                complaints(loop, {"message": f"Exception in callback read(b'hush {number}')"})
+                of.Listener(complaints).handle(record)
+    assert len(lines) == 6
+    assert {line.get("more") for line in lines} == {None, 99}
+    assert "hush" not in str(lines)
