@@ -317,7 +317,7 @@ class Match:
 
     def name(self, seat: int) -> str:
         """The player's name."""
-        return self.names[seat - 1]
+        return self.players[seat - 1].name if self.players else self.terms.players[seat - 1]
 
     def seat_of(self, player: str) -> int | None:
         """The player's seat, if any."""

@@ -9,15 +9,25 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
+    from collections.abc import Collection, Iterable
 
-__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement", "voucher", "written"]
+__all__ = [
+    "BEFORE",
+    "BrokenChain",
+    "Entry",
+    "canonical",
+    "digest",
+    "follow",
+    "is_time",
+    "statement",
+    "voucher",
+    "written",
+]
 
 BEFORE = "0" * 64
 """The head before the first entry."""
@@ -117,13 +127,22 @@ def _refuse_other_kinds(value: object) -> None:
 
 def written(time: datetime) -> str:
     """A time as entries and papers write it: UTC to the second."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
-def _refuse_within(values: Iterable[object]) -> None:
-    for inner in values:
-        if type(inner) not in _LEAVES:
-            _refuse_other_kinds(inner)
+def is_time(text: str) -> bool:
+    """Whether this is a time as entries and papers write it."""
+    try:
+        return written(datetime.fromisoformat(text)) == text
+    except (ValueError, OverflowError):
+        return False
+
+
+def _refuse_within(values: Collection[object]) -> None:
+    if not _LEAVES.issuperset(map(type, values)):  # few hold others
+        for inner in values:
+            if type(inner) not in _LEAVES:
+                _refuse_other_kinds(inner)
 
 
 def digest(content: bytes) -> str:
