@@ -291,9 +291,10 @@ def _part(raw: bytes) -> Part:
 
 def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> Part:
     """The entity of these headers whose body starts there, not cut yet."""
-    headers = tuple((name, value) for name, value, _ in fields)
-    kind, parameters = _parametrised(_first(headers, "content-type"))
-    disposition, details = _parametrised(_first(headers, "content-disposition"))
+    headers = tuple([(name, value) for name, value, _ in fields])
+    first = _first(headers)
+    kind, parameters = _parametrised(first.get("content-type", ""))
+    disposition, details = _parametrised(first.get("content-disposition", ""))
     filename = details.get("filename") or parameters.get("name")
     return Part(
         raw,
@@ -303,7 +304,7 @@ def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> 
         parameters,
         disposition,
         _words(filename) if filename else None,
-        _word(_first(headers, "content-transfer-encoding")),
+        _word(first.get("content-transfer-encoding", "")),
     )
 
 
@@ -314,16 +315,17 @@ def _letter(root: Part, fields: Sequence[tuple[str, str, bool]]) -> Letter:
         address for name in addressed for value in root.values(name) for address in ADDRESSES.findall(value)
     ]
     plain = _plain(root)
-    ids = MESSAGE_ID.findall(_first(root.headers, "message-id"))
+    first = _first(root.headers)
+    ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
         raw=root.raw,
         root=root,
         sender=sender,
         from_defect=defect,
         message_id=ids[0] if ids else None,
-        in_reply_to=tuple(MESSAGE_ID.findall(_first(root.headers, "in-reply-to"))),
-        references=tuple(MESSAGE_ID.findall(_first(root.headers, "references"))),
-        subject=_words(_first(root.headers, "subject")),
+        in_reply_to=tuple(MESSAGE_ID.findall(first.get("in-reply-to", ""))),
+        references=tuple(MESSAGE_ID.findall(first.get("references", ""))),
+        subject=_words(first.get("subject", "")),
         recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
         hops=len(root.values("received")),
         text=None if plain is None else plain.text,
@@ -339,8 +341,9 @@ def _plain(root: Part) -> Part | None:
     return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
 
 
-def _first(headers: tuple[tuple[str, str], ...], name: str) -> str:
-    return next((value for key, value in headers if key == name), "")
+def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """By name the first header of each."""
+    return dict(reversed(headers))
 
 
 def _word(value: str) -> str:

@@ -359,8 +359,8 @@ class Match:
         """The reports of a turn as the seat may read them; what the game does not show is not there."""
         if seat not in reports.shown:
             rules = self.rules
-            shown = (rules.show(report, seat) for report in reports)
-            reports.shown[seat] = Told(report for report in shown if report is not None)
+            shown = [rules.show(report, seat) for report in reports]
+            reports.shown[seat] = Told([report for report in shown if report is not None])
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> dict[str, Any] | None:
@@ -606,7 +606,7 @@ class Step:
     def _answered_at(self, seat: int, when: datetime | None) -> None:
         """Reminders whose time went by meanwhile are not made up for."""
         if clock := self.match.clocks.get(seat):
-            clock = replace(clock.reminded_by(self.world.now), answered=when)
+            clock = replace(clock, reminded=clock.reminders_by(self.world.now), answered=when)
             self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def resign(self, seat: int, form: Form, signed: Signed, *, whole_match: bool) -> None:

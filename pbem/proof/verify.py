@@ -203,7 +203,7 @@ class _Watched(dict[str, bytes]):
 
     def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
         self.read.add(path)
-        return super().get(path, default)
+        return dict.get(self, path, default)
 
 
 def _revealed(found: Bundle) -> int:
