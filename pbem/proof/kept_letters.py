@@ -160,7 +160,7 @@ def _papers(text: str) -> Iterator[SignedPaper]:
 
 def _commitments(text: str) -> Iterator[dict[str, str]]:
     for match in _COMMITMENTS.finditer(text):
-        yield {name: _hex(value) for name, value in _COMMITMENT.findall(match[1])}
+        yield {found[1]: _hex(found[2]) for found in _COMMITMENT.finditer(match[1])}
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:
