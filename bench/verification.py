@@ -158,7 +158,7 @@ def _bundle(rounds: int) -> Part:
     part = Part(f"A bundle of {TURNS} turns verified", "milliseconds")
     part.figures = alternate({LEAST: lambda: _milliseconds(least), BUNDLE: lambda: _milliseconds(ours)}, rounds)
     goal = f"pbem verify of {TURNS} turns beside its floor"
-    part.goals.append(ratio_goal(goal, part.figures[BUNDLE], part.figures[LEAST], 2, most=True))
+    part.goals.append(ratio_goal(goal, part.figures[BUNDLE], part.figures[LEAST], 3.5, most=True))
     return part
 
 

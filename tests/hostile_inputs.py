@@ -6,6 +6,8 @@ are whole and signed.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import struct
 from dataclasses import replace
@@ -21,7 +23,7 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["agreement", "bundles", "kept_letters", "records"]
+__all__ = ["agreement", "bundles", "kept_letters", "keys", "records"]
 
 _MATCH, _SERVER = "m1", "play.example"
 
@@ -30,9 +32,68 @@ def bundles(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
     """Bundles of about so many octets, each with its name; some hold."""
     for name, made in (*_transcripts(match, size), *_papers(match, size)):
         yield name, bundle.write(made)
+    for name, key in keys(size):
+        player = {**match.entries[0].body["players"]["1"], "keys": [key]}
+        made = with_entry(match, 0, lambda body, player=player: body["players"].update({"1": player}))
+        yield name, bundle.write(signed_again(made))
     yield "headers of nothing", struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0x21, 0, 0, 0, 0, 0) * (size // 30)
     yield "one long name", b"PK\3\4" + bytes(22) + b"\xff\xff\0\0" + b"a" * size
     yield "noise", Random(size).randbytes(size)
+
+
+def keys(size: int) -> Iterator[tuple[str, dict[str, str]]]:
+    """RSA keys with numbers as long as a body may have them, as the transcript lists keys."""
+    octets = min(size // 2, 70_000)  # two such numbers in base64 are a text that a body may have
+    long, usual = (1 << 8 * octets - 1) + 1, (1 << 3071) + 1
+    numbers = {"modulus": (long, 65537), "exponent": (usual, long), "number twice": (long, long - 2)}
+    for name, (modulus, exponent) in numbers.items():
+        blob = _string(b"ssh-rsa") + _string(_signless(exponent)) + _string(_signless(modulus))
+        yield (
+            f"SSH RSA, a long {name}",
+            {
+                "format": "ssh",
+                "fingerprint": "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("="),
+                "public": "ssh-rsa " + base64.b64encode(blob).decode(),
+            },
+        )
+        certificate = _certificate(modulus, exponent)
+        text = base64.encodebytes(certificate).decode()
+        yield (
+            f"S/MIME RSA, a long {name}",
+            {
+                "format": "smime",
+                "fingerprint": hashlib.sha256(certificate).digest().hex(":").upper(),
+                "public": f"-----BEGIN CERTIFICATE-----\n{text}-----END CERTIFICATE-----\n",
+            },
+        )
+
+
+def _signless(number: int) -> bytes:
+    return number.to_bytes(number.bit_length() // 8 + 1, "big")
+
+
+def _string(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "big") + content
+
+
+def _der(tag: int, *parts: bytes) -> bytes:
+    content = b"".join(parts)
+    size = len(content)
+    long = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag]) + (bytes([size]) if size < 128 else bytes([0x80 | len(long)]) + long) + content
+
+
+def _certificate(modulus: int, exponent: int) -> bytes:
+    """A certificate of such a key, whose signature is none: no library makes keys so long (RFC 5280 4.1)."""
+    algorithm = _der(0x30, bytes.fromhex("06092a864886f70d01010b0500"))
+    of_key = _der(0x30, bytes.fromhex("06092a864886f70d0101010500"))
+    numbers = _der(0x30, *(_der(0x02, _signless(number)) for number in (modulus, exponent)))
+    name = _der(0x30, _der(0x31, _der(0x30, bytes.fromhex("0603550403"), _der(0x0C, b"x"))))
+    times = _der(0x30, _der(0x17, b"260101000000Z"), _der(0x17, b"360101000000Z"))
+    key = _der(0x30, of_key, _der(0x03, b"\0", numbers))
+    version = _der(0xA0, _der(0x02, b"\2"))
+    signed = _der(0x30, version, _der(0x02, b"\1"), algorithm, name, times, name, key)
+    return _der(0x30, signed, algorithm, _der(0x03, b"\0" + bytes(64)))
 
 
 def _grown(match: Bundle, entries: list[tuple[str, dict[str, Any]]]) -> Bundle:

@@ -133,7 +133,7 @@ def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
                     raise click.UsageError(f"{source}: more than {most}; give fewer at once")
                 yield source, raw
         except OSError as error:
-            raise click.UsageError(f"{place} cannot be read: {error.strerror}") from error
+            raise click.UsageError(f"{error.filename or place} cannot be read: {error.strerror}") from error
 
 
 def _status(holds: bool, judged: Sequence[Letter], asked: bool) -> int:

@@ -330,17 +330,16 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 
 def _blocks(letter: Signable) -> Iterator[_Block]:
     """Find every signature, of whatever format: exactly one may be there."""
-    marks = _marks(letter)
-    yield from _inline(letter.text or "", marks)
+    parts = letter.parts
+    yield from _inline(letter.text or "", _marks(parts))
     consumed: set[int] = set()
     for entity in _walk(letter.root):
         if entity.content_type.lower() == "multipart/signed":
             consumed.update(id(child) for child in entity.children[1:])
             yield _signed_entity(entity)
-    body = (letter.text or "").split()
-    for part in letter.parts:
+    for part in parts:
         if id(part) not in consumed:
-            yield from _in_part(part, letter.parts, body)
+            yield from _in_part(part, parts, letter.text or "")
 
 
 def _walk(part: Part) -> Iterator[Part]:
@@ -349,11 +348,11 @@ def _walk(part: Part) -> Iterator[Part]:
         yield from _walk(child)
 
 
-def _marks(letter: Signable) -> tuple[str, ...]:
+def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
     marks = []
-    if any(part.parameters.get("format", "").lower() == "flowed" for part in letter.parts):
+    if any(part.parameters.get("format", "").lower() == "flowed" for part in parts):
         marks.append("flowed")
-    if any(part.content_type.lower() == "text/html" for part in letter.parts):
+    if any(part.content_type.lower() == "text/html" for part in parts):
         marks.append("html")
     return tuple(marks)
 
@@ -373,7 +372,7 @@ def _signed_entity(entity: Part) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: Part, parts: Sequence[Part], body: list[str]) -> Iterator[_Block]:
+def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
     kind = part.content_type.lower()
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
@@ -392,7 +391,7 @@ def _in_part(part: Part, parts: Sequence[Part], body: list[str]) -> Iterator[_Bl
     elif name:
         text = part.content.decode("utf-8", "replace")
         # Some programs name even the body: what was read as letter.text is not counted a second time.
-        if text.split() != body:
+        if text.split() != body.split():
             yield from _inline(text, ())
 
 
@@ -525,13 +524,18 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     player's key signed verify, and commands are read from those bytes alone.
     """
     seen = set()
-    starts = [0, *(match.start(1) for match in islice(_opening(words).finditer(text), _STARTS))]
-    for start in starts:
+    for start in _starts(text, words):
         for repaired in _repairs(text[start:], words.fields):
             data = repaired.encode("utf-8", "replace")
             if data not in seen:
                 seen.add(data)
                 yield data
+
+
+def _starts(text: str, words: Vocabulary) -> Iterator[int]:
+    yield 0
+    for match in islice(_opening(words).finditer(text), _STARTS):
+        yield match.start(1)
 
 
 @cache

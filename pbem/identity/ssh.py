@@ -92,7 +92,7 @@ class _DamagedError(ValueError):
 
 
 def _string(data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + data
+    return len(data).to_bytes(4, "big") + data
 
 
 def _take(data: bytes) -> tuple[bytes, bytes]:
@@ -122,6 +122,7 @@ def _take_mpint(data: bytes) -> tuple[int, bytes]:
     return int.from_bytes(raw, "big"), rest
 
 
+@lru_cache(maxsize=256)
 def fingerprint(blob: bytes) -> str:
     """Name a public key blob as `ssh-keygen -l` does: `SHA256:` and the hash in base64 without padding."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
@@ -187,19 +188,20 @@ def read(armor: str) -> Signature:
 
     Raises BadSignature, of kind "bad" when it is damaged and "refused" when it is of a sort never accepted.
     """
-    body = armor.strip()
-    damaged = BadSignature(
-        Phrase("The SSH signature is damaged: paste it whole, with its first and last line."), "bad"
-    )
+    try:
+        return _taken_apart(_blob(armor.strip()))
+    except _DamagedError as error:
+        damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
+        raise BadSignature(damaged, "bad") from error
+
+
+def _blob(body: str) -> bytes:
     if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
-        raise damaged
+        raise _DamagedError
     blob = _decode("".join(body[len(BEGIN) : -len(END)].split()))
     if blob is None:
-        raise damaged
-    try:
-        return _taken_apart(blob)
-    except _DamagedError as error:
-        raise damaged from error
+        raise _DamagedError
+    return blob
 
 
 def _taken_apart(blob: bytes) -> Signature:

@@ -12,6 +12,7 @@ import binascii
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pbem.games import Fault
@@ -194,6 +195,7 @@ _SECRET = re.compile(r"\b(orders|setup|preview)\s+m\d", re.I)
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")
+_WORD = re.compile(r"\S+")
 _UNCLEAN = re.compile(r"[^\n -~]")
 
 
@@ -215,17 +217,16 @@ class _Words:
     def __init__(self, numbered: list[tuple[int, str]]) -> None:
         self.text = "\n".join(line for _, line in numbered)
         self._numbers = [number for number, _ in numbered]
-        self._line_starts = [0]
-        for _, line in numbered:
-            self._line_starts.append(self._line_starts[-1] + len(line) + 1)
-        self._words = [(word.start(), word.end()) for word in re.finditer(r"\S+", self.text)]
-        self._starts = [start for start, _ in self._words]
+        self._line_starts = list(accumulate((len(line) + 1 for _, line in numbered), initial=0))
+        found = list(_WORD.finditer(self.text))
+        self._words = [word[0] for word in found]
+        self._starts = [word.start() for word in found]
         self.at = 0
 
     def word(self, ahead: int = 0) -> str:
         """The word at the cursor as written, "" after the last."""
         at = self.at + ahead
-        return self.text[slice(*self._words[at])] if at < len(self._words) else ""
+        return self._words[at] if at < len(self._words) else ""
 
     def low(self, ahead: int = 0) -> str:
         return self.word(ahead).lower()
@@ -250,7 +251,7 @@ class _Words:
     @property
     def passed(self) -> int:
         """Offset behind the word before the cursor."""
-        return self._words[self.at - 1][1] if self.at else 0
+        return self._starts[self.at - 1] + len(self._words[self.at - 1]) if self.at else 0
 
     def same_line(self) -> bool:
         """Whether the word at the cursor stands on the line of the word before it."""
@@ -1048,7 +1049,7 @@ def _read_fields(words: _Words, form: Form, given: Arguments, wrong: list[_Wrong
             return fields
         words.take()
         value = words.word() if name == "fingerprint" else words.low()
-        if not value or value in FIELDS or _END.fullmatch(value):
+        if not value or value in FIELDS or value.lower() == "end":
             wrong.append((name, Phrase("`{name}` has no value.", name=name)))
             continue
         words.take()

@@ -6,6 +6,7 @@ reading goes.
 
 from __future__ import annotations
 
+import errno
 import mailbox
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,29 @@ __all__ = ["letters"]
 def letters(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
     """Each letter of a file or folder, with the name of its place; raises OSError when it cannot be read.
 
-    Of a letter with more than so many octets no more than one octet more is read.
+    Of a letter with more than so many octets no more than one octet more is read. Within a folder, what is no file
+    (a pipe may never end) is left out, and each folder is looked into once, whatever links lead to it.
     """
+    if not path.is_dir() and not path.is_file():
+        raise OSError(errno.EINVAL, "neither a file nor a folder", str(path))
+    yield from _in(path, most + 1, set())
+
+
+def _in(path: Path, most: int, seen: set[tuple[int, int]]) -> Iterator[tuple[str, bytes]]:
     if not path.is_dir():
-        yield from _in_file(path, most + 1)
-    elif (path / "cur").is_dir() and (path / "new").is_dir():
-        yield from _in_maildir(path, most + 1)
+        if path.is_file() and path.stat().st_size:
+            yield from _in_file(path, most)
+        return
+    found = path.stat()
+    place = found.st_dev, found.st_ino
+    if place in seen:
+        return
+    seen.add(place)
+    if (path / "cur").is_dir() and (path / "new").is_dir():
+        yield from _in_maildir(path, most)
     else:
         for inner in sorted(path.iterdir()):
-            if inner.is_dir() or inner.stat().st_size:
-                yield from letters(inner, most)
+            yield from _in(inner, most, seen)
 
 
 def _in_file(path: Path, most: int) -> Iterator[tuple[str, bytes]]:

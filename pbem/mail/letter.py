@@ -13,7 +13,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the types of a letter's fields
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 from email.policy import compat32
 from functools import lru_cache
@@ -34,7 +34,7 @@ PARAMETERS = 2000  # octets of a header whose parameters are read: the email pac
 ADDRESS_BYTES = 254  # the longest address that fits into an SMTP path (RFC 5321 4.5.3.1.3)
 FROM_BYTES = 2000  # a display name and one address; what is longer is no honest From
 
-HEADER = re.compile(rb"([!-9;-~]+)([ \t]*):(.*)", re.DOTALL)
+_TYPE = re.compile(r"[!-.0-~]+/[!-.0-~]+")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 ADDRESSES = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 ADDRESS = re.compile(
@@ -162,11 +162,18 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else on any bytes whatever."""
     limits = limits or Limits()
     _measure(raw, limits)
+    start = _body_start(raw)
+    if start > limits.header_bytes:
+        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
+    fields = _fields(raw[:start])
+    if len(fields) > limits.headers:
+        raise Unreadable(Phrase("more than {headers} headers", headers=limits.headers))
+    whole = _entity(raw, start, fields)
     try:
-        root = _tree(raw, limits, 1, [0])
+        root = _tree(whole, limits, 1, [0])
     except Unreadable as error:
-        raise Unreadable(error.reason, _letter(raw, _entity(raw))) from None
-    return _letter(raw, root)
+        raise Unreadable(error.reason, _letter(whole, fields)) from None
+    return _letter(root, fields)
 
 
 def received(raw: bytes, limits: Limits) -> Letter:
@@ -176,7 +183,9 @@ def received(raw: bytes, limits: Limits) -> Letter:
     """
     letter = read(raw, limits)
     if fault := _hidden(letter, limits):
-        raise Unreadable(fault, _letter(raw, _entity(raw)))
+        start = _body_start(raw)
+        fields = _fields(raw[:start])
+        raise Unreadable(fault, _letter(_entity(raw, start, fields), fields))
     return letter
 
 
@@ -238,19 +247,13 @@ def _measure(raw: bytes, limits: Limits) -> None:
         raise Unreadable(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
     if len(raw) > limits.line_bytes and max(map(len, raw.split(b"\n"))) > limits.line_bytes:
         raise Unreadable(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
-    head = raw[: _body_start(raw)]
-    if len(head) > limits.header_bytes:
-        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
-    if len(_fields(head)) > limits.headers:
-        raise Unreadable(Phrase("more than {headers} headers", headers=limits.headers))
 
 
-def _tree(raw: bytes, limits: Limits, depth: int, count: list[int]) -> Part:
+def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
     """Cut an entity into its parts; `count` is the number of those cut so far."""
     count[0] += 1
     if count[0] > limits.parts:
         raise Unreadable(Phrase("more than {parts} parts", parts=limits.parts))
-    part = _entity(raw)
     boundary = part.parameters.get("boundary", "").rstrip(" ")
     if not part.is_multipart or not boundary:
         return part
@@ -259,18 +262,7 @@ def _tree(raw: bytes, limits: Limits, depth: int, count: list[int]) -> Part:
     if len(part.raw) - len(part.body) > limits.header_bytes:
         raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
     pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
-    children = tuple(_tree(piece, limits, depth + 1, count) for piece in pieces)
-    return Part(
-        part.raw,
-        part.body,
-        part.headers,
-        part.content_type,
-        part.parameters,
-        part.disposition,
-        part.filename,
-        part.encoding,
-        children,
-    )
+    return replace(part, children=tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces))
 
 
 def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
@@ -300,79 +292,78 @@ def _without_line_end(piece: bytes) -> bytes:
     return piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n")
 
 
+_FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in an mbox
+_LAST_HEADER = re.compile(rb"\n(?![!-9;-~]++[ \t]*+:|[ \t])|\Z")
+_EMPTY_LINE = re.compile(rb"\r*+(?:\n|\Z)")
+_FIELD = re.compile(rb"^([!-9;-~]++)([ \t]*+):([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
+
+
 def _body_start(raw: bytes) -> int:
     """Where the body begins: after the first empty line, or at the first line that can be no header."""
-    position = 0
-    while position < len(raw):
-        end = raw.find(b"\n", position) + 1 or len(raw)
-        line = raw[position:end]
-        if not line.rstrip(b"\r\n"):
-            return end
-        folded = line[:1] in b" \t" and position > 0
-        if not folded and not HEADER.match(line) and not (position == 0 and line.startswith(b"From ")):
-            return position
-        position = end
-    return len(raw)
+    last = _LAST_HEADER.search(raw) if _FIRST_LINE.match(raw) else None
+    at = last.end() if last else 0
+    empty = _EMPTY_LINE.match(raw, at)
+    return empty.end() if empty else at
 
 
-@lru_cache(maxsize=4)  # asked for once to measure, once to read
-def _fields(head: bytes) -> tuple[tuple[str, str, bool], ...]:
+def _fields(head: bytes) -> list[tuple[str, str, bool]]:
     """The headers of a header block: lower-case name, unfolded value, and whether blanks precede the colon."""
-    lines: list[list[bytes]] = []
-    for line in head.split(b"\n"):
-        if line[:1] in {b" ", b"\t"} and lines:
-            lines[-1].append(line.rstrip(b"\r"))
-        elif HEADER.match(line):
-            lines.append([line.rstrip(b"\r")])
-    fields = []
-    for pieces in lines:
-        match = HEADER.match(b"".join(pieces))
-        assert match is not None
-        value = match[3].decode("utf-8", "replace").strip(" \t\r")
-        fields.append((match[1].decode("ascii").lower(), value, bool(match[2])))
-    return tuple(fields)
+    return [
+        (name.decode("ascii").lower(), _unfolded(value).decode("utf-8", "replace").strip(" \t\r"), bool(blanks))
+        for name, blanks, value in _FIELD.findall(head)
+    ]
 
 
-def _entity(raw: bytes) -> Part:
+def _unfolded(value: bytes) -> bytes:
+    return b"".join(line.rstrip(b"\r") for line in value.split(b"\n")) if b"\n" in value else value
+
+
+def _part(raw: bytes) -> Part:
     start = _body_start(raw)
-    headers = tuple((name, value) for name, value, _ in _fields(raw[:start]))
-    kind, parameters = _parametrised(_first(headers, "content-type"))
-    disposition, details = _parametrised(_first(headers, "content-disposition"))
+    return _entity(raw, start, _fields(raw[:start]))
+
+
+def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> Part:
+    """The entity of these headers whose body starts there, not cut yet."""
+    headers = tuple([(name, value) for name, value, _ in fields])
+    first = _first(headers)
+    kind, parameters = _parametrised(first.get("content-type", ""))
+    disposition, details = _parametrised(first.get("content-disposition", ""))
     filename = details.get("filename") or parameters.get("name")
     return Part(
         raw,
         raw[start:],
         headers,
-        kind if re.fullmatch(r"[!-.0-~]+/[!-.0-~]+", kind) else "text/plain",
+        kind if _TYPE.fullmatch(kind) else "text/plain",
         parameters,
         disposition,
         _words(filename) if filename else None,
-        _word(_first(headers, "content-transfer-encoding")),
+        _word(first.get("content-transfer-encoding", "")),
     )
 
 
-def _letter(raw: bytes, root: Part) -> Letter:
-    sender, defect = _from(_fields(raw[: len(raw) - len(root.body)]))
+def _letter(root: Part, fields: Sequence[tuple[str, str, bool]]) -> Letter:
+    sender, defect = _from(fields)
     addressed = ("to", "cc", "delivered-to", "x-original-to")
     recipients = [
         address for name in addressed for value in root.values(name) for address in ADDRESSES.findall(value)
     ]
     plain = _plain(root)
-    html = any(part.content_type == "text/html" for part in _shown(root))
-    ids = MESSAGE_ID.findall(_first(root.headers, "message-id"))
+    first = _first(root.headers)
+    ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
-        raw=raw,
+        raw=root.raw,
         root=root,
         sender=sender,
         from_defect=defect,
         message_id=ids[0] if ids else None,
-        in_reply_to=tuple(MESSAGE_ID.findall(_first(root.headers, "in-reply-to"))),
-        references=tuple(MESSAGE_ID.findall(_first(root.headers, "references"))),
-        subject=_words(_first(root.headers, "subject")),
+        in_reply_to=tuple(MESSAGE_ID.findall(first.get("in-reply-to", ""))),
+        references=tuple(MESSAGE_ID.findall(first.get("references", ""))),
+        subject=_words(first.get("subject", "")),
         recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
         hops=len(root.values("received")),
         text=None if plain is None else plain.text,
-        html_only=plain is None and html,
+        html_only=plain is None and any(part.content_type == "text/html" for part in _shown(root)),
     )
 
 
@@ -384,8 +375,9 @@ def _plain(root: Part) -> Part | None:
     return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
 
 
-def _first(headers: tuple[tuple[str, str], ...], name: str) -> str:
-    return next((value for key, value in headers if key == name), "")
+def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """By name the first header of each."""
+    return dict(reversed(headers))
 
 
 def _word(value: str) -> str:

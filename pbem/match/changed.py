@@ -17,8 +17,9 @@ def replace(value: Value, /, **changes: Any) -> Value:
     """What `dataclasses.replace` gives, in a tenth of its time where the class has no slots."""
     if not hasattr(value, "__dict__"):
         return dataclasses.replace(value, **changes)
-    made = object.__new__(type(value))
-    made.__dict__.update(value.__dict__, **changes)
-    if len(made.__dict__) != len(value.__dict__):
+    fields = value.__dict__ | changes
+    if len(fields) != len(value.__dict__):
         raise TypeError(f"{type(value).__name__} has no such field: {', '.join(changes)}")
+    made = object.__new__(type(value))
+    object.__setattr__(made, "__dict__", fields)
     return made

@@ -136,7 +136,11 @@ class Clock:
 
     def reminded_by(self, now: datetime) -> Clock:
         """The clock once all reminders whose time has come were dealt with: none of them is ever sent again."""
-        return replace(self, reminded=max(self.reminded, self._come(now)))
+        return replace(self, reminded=self.reminders_by(now))
+
+    def reminders_by(self, now: datetime) -> int:
+        """How many reminders were dealt with by then, or need not be sent any more."""
+        return max(self.reminded, self._come(now))
 
     def _come(self, now: datetime) -> int:
         times = enumerate(self.reminders, start=1)

@@ -318,7 +318,7 @@ class Match:
 
     def name(self, seat: int) -> str:
         """The player's name."""
-        return self.names[seat - 1]
+        return self.players[seat - 1].name if self.players else self.terms.players[seat - 1]
 
     def seat_of(self, player: str) -> int | None:
         """The player's seat, if any."""
@@ -360,8 +360,8 @@ class Match:
         """The reports of a turn as the seat may read them; what the game does not show is not there."""
         if seat not in reports.shown:
             rules = self.rules
-            shown = (rules.show(report, seat) for report in reports)
-            reports.shown[seat] = Told(report for report in shown if report is not None)
+            shown = [rules.show(report, seat) for report in reports]
+            reports.shown[seat] = Told([report for report in shown if report is not None])
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> dict[str, Any] | None:
@@ -607,7 +607,7 @@ class Step:
     def _answered_at(self, seat: int, when: datetime | None) -> None:
         """Reminders whose time went by meanwhile are not made up for."""
         if clock := self.match.clocks.get(seat):
-            clock = replace(clock.reminded_by(self.world.now), answered=when)
+            clock = replace(clock, reminded=clock.reminders_by(self.world.now), answered=when)
             self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
     def resign(self, seat: int, form: Form, signed: Signed, *, whole_match: bool) -> None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
-from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pbem.match.transcript import digest
+from pbem.match.transcript import digest, is_time
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["SALT", "Evidence", "NamedMailbox", "NotAPaper", "Opening", "Receipt", "Withdrawal", "mailbox_before"]
 
@@ -54,19 +56,12 @@ class Opening:
 
     def text(self) -> str:
         """The file whose SHA-256 is the commitment."""
-        return f"{_title('opening', self.received)}\n{_head(self, _names(Opening)[:-1])}setup\n{self.setup}\nend\n"
+        return f"{_title('opening', self.received)}\n{_head(self)}setup\n{self.setup}\nend\n"
 
     @classmethod
     def read(cls, text: str) -> Opening:
         """The opening of this very text; raises `NotAPaper`."""
-        head, mark, rest = text.partition("\nsetup\n")
-        values = _values("opening", head, _names(cls)[:-1])
-        if not mark or not rest.endswith("\nend\n"):
-            raise NotAPaper("no setup")
-        opening = cls(**_typed(values), setup=rest.removesuffix("\nend\n"))
-        if opening.text() != text:
-            raise NotAPaper("not as an opening is written")
-        return opening
+        return cls(**_values("opening", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +93,13 @@ class Receipt:
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
-        return f"{_title('receipt', self.received)}\n{_head(self, _names(Receipt))}"
+        return f"{_title('receipt', self.received)}\n{_head(self)}"
 
     @classmethod
     @lru_cache(maxsize=16)  # asked for when a turn is made again, and when it is told of
     def read(cls, text: str) -> Receipt:
         """The receipt of this very text; raises `NotAPaper`."""
-        receipt = cls(**_typed(_values("receipt", text.removesuffix("\n"), _names(cls))))
-        if receipt.text() != text or receipt.orders not in {"", "default"}:
-            raise NotAPaper("not as a receipt is written")
-        return receipt
+        return cls(**_values("receipt", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +130,12 @@ class Withdrawal:
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
-        return f"pbem withdrawal 1\n{_head(self, _names(Withdrawal))}"
+        return f"pbem withdrawal 1\n{_head(self)}"
 
     @classmethod
     def read(cls, text: str) -> Withdrawal:
         """The withdrawal of this very text; raises `NotAPaper`."""
-        withdrawal = cls(**_typed(_values("withdrawal", text.removesuffix("\n"), _names(cls))))
-        if withdrawal.text() != text or withdrawal.orders not in {"", "default"}:
-            raise NotAPaper("not as a withdrawal is written")
-        return withdrawal
+        return cls(**_values("withdrawal", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +167,12 @@ class Evidence:
 
     def text(self) -> str:
         """The file whose SHA-256 the opening, receipt or entry names."""
-        return f"{_title('evidence', self.place)}\n{_head(self, _names(Evidence))}"
+        return f"{_title('evidence', self.place)}\n{_head(self)}"
 
     @classmethod
     def read(cls, text: str) -> Evidence:
         """The evidence of this very text; raises `NotAPaper`."""
-        evidence = cls(**_values("evidence", text.removesuffix("\n"), _names(cls)))
-        if evidence.text() != text or evidence.by not in {"dkim", "server"}:
-            raise NotAPaper("not as evidence is written")
-        return evidence
+        return cls(**_values("evidence", text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +192,12 @@ class NamedMailbox:
 
     def text(self) -> str:
         """The file whose SHA-256 stands in the transcript."""
-        return f"pbem mailbox 2\n{_head(self, _names(NamedMailbox))}"
+        return f"pbem mailbox 2\n{_head(self)}"
 
     @classmethod
     def read(cls, text: str) -> NamedMailbox:
         """The mailbox of this very text; raises `NotAPaper`."""
-        named = cls(**_typed(_values("mailbox", text.removesuffix("\n"), _names(cls))))
-        if named.text() != text:
-            raise NotAPaper("not as a mailbox is written")
-        return named
+        return cls(**_values("mailbox", text))
 
 
 def mailbox_before(server: str, match: str, address: str) -> str:
@@ -225,80 +208,81 @@ def mailbox_before(server: str, match: str, address: str) -> str:
 
 _Paper = Evidence | NamedMailbox | Opening | Receipt | Withdrawal
 
-_OPTIONAL = ("evidence", "orders")
+_OPTIONAL = frozenset({"evidence", "orders"})
 """Lines that stand in some papers of a kind only."""
 
-_SECOND = {"opening": ("received", "rev"), "receipt": ("received",), "evidence": ("place",)}
-"""The lines of version 2 of a kind that version 1 did not have."""
+_SECOND = frozenset({"received", "rev", "place"})
+"""The lines of version 2 of some kinds that version 1 did not have; but the revision was always in a receipt."""
 
-_VERSIONS = {"withdrawal": ("1",), "mailbox": ("2",)}
-"""The versions of the kinds that have one alone."""
-
-_SALTED_BEFORE = ("opening", "receipt")
+_SALTED_BEFORE = frozenset({Opening, Receipt})
 """The kinds whose first version was written when any salt would do."""
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _NUMBERS = frozenset({"game", "turn", "seat", "rev"})
 
-_NAMES = {
-    paper: [each.name for each in fields(paper)] for paper in (Evidence, NamedMailbox, Opening, Receipt, Withdrawal)
+_NAMES: Mapping[type[_Paper], tuple[str, ...]] = {
+    paper: tuple(each.name for each in fields(paper) if each.name != "setup")
+    for paper in (Evidence, NamedMailbox, Opening, Receipt, Withdrawal)
 }
 
-
-def _names(paper: type[_Paper]) -> list[str]:
-    return _NAMES[paper]
+_MAY_LACK: Mapping[type[_Paper], frozenset[str]] = {
+    paper: _OPTIONAL | _SECOND - (set() if paper is Opening else {"rev"}) for paper in _NAMES
+}
+"""The lines that are left out where they have no value."""
 
 
 def _title(kind: str, second: str) -> str:
     return f"pbem {kind} {2 if second else 1}"
 
 
-def _head(paper: _Paper, names: list[str]) -> str:
-    given = ((name, getattr(paper, name)) for name in names)
-    may_lack = {*_OPTIONAL, "received", "place"} | ({"rev"} if isinstance(paper, Opening) else set())
-    return "".join(f"{name} {value}\n" for name, value in given if value or name not in may_lack)
+def _head(paper: _Paper) -> str:
+    kind = type(paper)
+    may_lack = _MAY_LACK[kind]
+    given = [(name, getattr(paper, name)) for name in _NAMES[kind]]
+    return "".join([f"{name} {value}\n" for name, value in given if value or name not in may_lack])
 
 
-def _values(kind: str, head: str, names: list[str]) -> dict[str, str]:
-    lines = head.split("\n")
-    there = {line.partition(" ")[0] for line in lines}
-    versions = [one for one in _VERSIONS.get(kind, ("1", "2")) if lines[0] == f"pbem {kind} {one}"]
-    if not versions:
-        raise NotAPaper(f"not 'pbem {kind}'")
-    later = _SECOND.get(kind, ()) if versions == ["1"] else ()
-    names = [name for name in names if name not in later and (name not in _OPTIONAL or name in there)]
-    if len(lines) != len(names) + 1:
-        raise NotAPaper(f"not the lines of {lines[0]!r}")
-    values: dict[str, str] = {}
-    for name, line in zip(names, lines[1:], strict=True):
-        key, _, value = line.partition(" ")
-        if key != name:
-            raise NotAPaper(f"no {name}")
-        values[name] = value
-    if kind != "evidence" and "received" in values and not _is_time(values["received"]):
+def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str] = ()) -> re.Pattern[str]:
+    """The lines of a paper as they are written, and in no other way."""
+    may_lack = _MAY_LACK[paper]
+    lines = [f"pbem {kind} {version}\n"]
+    for name in _NAMES[paper]:
+        value = ".+" if name in may_lack else ".*"
+        if name in _NUMBERS:
+            value = "[1-9][0-9]{0,8}" if name in may_lack else "0|[1-9][0-9]{0,8}"
+        value = _WORDS.get(name, value)
+        if name == "salt" and not (version == 1 and paper in _SALTED_BEFORE):
+            value = SALT.pattern
+        if name not in without:
+            lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
+    if paper is Opening:
+        lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
+    return re.compile("".join(lines))
+
+
+_WORDS = {"by": "dkim|server", "orders": "default"}
+"""The words that may be the values of some lines."""
+
+_FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
+    "opening": (_form("opening", 2, Opening), _form("opening", 1, Opening, ("received", "rev"))),
+    "receipt": (_form("receipt", 2, Receipt), _form("receipt", 1, Receipt, ("received",))),
+    "withdrawal": (_form("withdrawal", 1, Withdrawal),),
+    "evidence": (_form("evidence", 2, Evidence), _form("evidence", 1, Evidence, ("place",))),
+    "mailbox": (_form("mailbox", 2, NamedMailbox),),
+}
+"""Each kind in its versions, the latest first."""
+
+
+def _values(kind: str, text: str) -> dict[str, Any]:
+    """What stands in the lines of a paper of this kind; raises `NotAPaper`."""
+    found = next(filter(None, (form.fullmatch(text) for form in _FORMS[kind])), None)
+    if found is None:
+        raise NotAPaper(f"not as a paper 'pbem {kind}' is written")
+    values: dict[str, Any] = {
+        name: int(value) if name in _NUMBERS else value
+        for name, value in found.groupdict().items()
+        if value is not None
+    }
+    # That of evidence is judged with what else must hold.
+    if kind != "evidence" and "received" in values and not is_time(values["received"]):
         raise NotAPaper("received is no time")
-    if "salt" in values and kind in _SALTED_BEFORE and versions == ["1"]:
-        return values
-    if "salt" in values and not SALT.fullmatch(values["salt"]):
-        raise NotAPaper("salt is none")
     return values
-
-
-def _is_time(text: str) -> bool:
-    """Whether this is a time as all of a bundle write it; of evidence, that is judged with what else must hold."""
-    try:
-        return f"{datetime.strptime(text, _TIME):{_TIME}}" == text  # noqa: DTZ007 - it says that it is in UTC
-    except ValueError:
-        return False
-
-
-def _typed(values: dict[str, str]) -> dict[str, Any]:
-    """The values with their numbers as such."""
-    return {name: _number(name, value) if name in _NUMBERS else value for name, value in values.items()}
-
-
-def _number(name: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise NotAPaper(f"{name} is no number")
-    return int(value)

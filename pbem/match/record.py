@@ -38,6 +38,9 @@ _KEYS = (
 # tomllib takes quadratic time over dotted keys, and builds them deeper than anything can be walked.
 _DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+)++")
 _PARTS = 100
+_VALUES = 300_000  # a turn of two has four; each outweighs its text by far
+_LONG_NUMBER = re.compile(r"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{5000}")  # tomllib takes a hundred octets for each digit
+_ALL_PARTS = 100_000  # of all keys; each costs it several objects and walks
 _DEPTH = 100
 
 LONGEST = 256 * 1024
@@ -116,8 +119,16 @@ def read(text: str) -> Record:
 
 
 def _table(text: str) -> dict[str, Any]:
-    if any(key[0].count(".") >= _PARTS for key in _DOTTED.finditer(text)):
-        raise NotARecord("not TOML that anybody would write: a key of hundreds of parts")
+    if sum(map(text.count, "[{=")) > _VALUES:
+        raise NotARecord(f"more than {_VALUES:,} keys, lists and tables, which is more than is looked at")
+    if _LONG_NUMBER.search(text):
+        raise NotARecord("not TOML that anybody would write: a number of thousands of digits")
+    parts = 0
+    for key in _DOTTED.finditer(text):
+        dots = key[0].count(".")
+        parts += dots
+        if dots >= _PARTS or parts > _ALL_PARTS:
+            raise NotARecord("not TOML that anybody would write: keys of hundreds of parts")
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

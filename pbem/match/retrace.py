@@ -125,7 +125,7 @@ class _Past(World):
         content = self.source.paper(path)
         if content is None:
             return ""
-        return _salt(content.decode())
+        return _salt(content)
 
 
 def begin(first: Entry) -> Match:
@@ -222,9 +222,9 @@ class _Walk:
         if not step.entries:
             raise self.untrue(None, "nothing was to happen here")
         for paper in step.papers:
-            room, _, _ = paper.path.partition("/")
             found = self.source.paper(paper.path)
             if found != paper.content:
+                room, _, _ = paper.path.partition("/")
                 named = (made.seq for made in step.entries if made.type in _named_by(paper.path))
                 raise Untrue(
                     next(named, self.entry.seq), paper.path, "is missing" if found is None else _DIFFERENT[room]
@@ -351,7 +351,7 @@ class _Walk:
             content = self.file(path)
             if digest(content) != (body["shown"][str(seat)] if seat else body["reports"]):
                 raise self.untrue(path, "is not the report that the transcript names")
-            if self.match.bundle > 1 and not SALT.fullmatch(_salt(content.decode())):
+            if self.match.bundle > 1 and not SALT.fullmatch(_salt(content)):
                 raise self.untrue(path, "has no salt")
 
     def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
@@ -643,11 +643,11 @@ def _beside(letter: str) -> str:
 _NO_SALT = "0" * 64
 
 
-def _salt(paper: str) -> str:
+def _salt(paper: bytes) -> str:
     """The salt in a paper, which is not parsed: it is compared with the one that is made with this salt."""
-    if paper.startswith("{"):
-        return paper.rpartition('"salt":"')[2].partition('"')[0]
-    return paper.partition("\nsalt ")[2].partition("\n")[0]
+    if paper.startswith(b"{"):
+        return paper.rpartition(b'"salt":"')[2].partition(b'"')[0].decode()
+    return paper.partition(b"\nsalt ")[2].partition(b"\n")[0].decode()
 
 
 def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
@@ -680,7 +680,7 @@ _DIFFERENT = {
 
 
 def _compare(made: Entry, found: Entry) -> None:
-    if made.canonical() == found.canonical():
+    if made.head == found.head:
         return
     if made.type != found.type:
         raise Untrue(found.seq, None, f"`{made.type}` should stand here, not `{found.type}`")

@@ -9,15 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
-__all__ = ["BEFORE", "BrokenChain", "Entry", "canonical", "digest", "follow", "statement", "voucher", "written"]
+__all__ = [
+    "BEFORE",
+    "BrokenChain",
+    "Entry",
+    "canonical",
+    "digest",
+    "follow",
+    "is_time",
+    "statement",
+    "voucher",
+    "written",
+]
 
 BEFORE = "0" * 64
 """The head before the first entry."""
@@ -89,6 +101,10 @@ def _no_number(text: str) -> None:
 
 _DECODER = json.JSONDecoder(parse_float=_no_number, parse_constant=_no_number)
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+_QUICK_ENCODER = msgspec.json.Encoder(order="sorted")
+"""Writes the same in a twentieth of the time, but for what must be escaped: all beyond ASCII, and DELETE."""
+
+_DELETE = b"\x7f"
 
 
 def canonical(value: Any) -> bytes:
@@ -98,6 +114,12 @@ def canonical(value: Any) -> bytes:
 
 
 def _dumped(value: Any) -> bytes:
+    try:
+        content = _QUICK_ENCODER.encode(value)
+    except (TypeError, ValueError):  # a text's or a number's subclass, or half of a character
+        content = _DELETE
+    if content.isascii() and _DELETE not in content:
+        return content
     return _ENCODER.encode(value).encode("ascii")
 
 
@@ -106,24 +128,29 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 
 def _refuse_other_kinds(value: object) -> None:
     if isinstance(value, dict):
-        if not all(map(str.isascii, value)):  # which raises for what is no text
+        if not "".join(value).isascii():  # which raises for what is no text
             raise TypeError("a key that is not ASCII")
-        _refuse_within(value.values())
-    elif isinstance(value, (list, tuple)):
-        _refuse_within(value)
-    elif value is not None and not isinstance(value, (str, int)):
-        raise TypeError(f"not allowed in an entry: {type(value).__name__}")
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        if value is not None and not isinstance(value, (str, int)):
+            raise TypeError(f"not allowed in an entry: {type(value).__name__}")
+        return
+    for inner in value:
+        if type(inner) not in _LEAVES:
+            _refuse_other_kinds(inner)
 
 
 def written(time: datetime) -> str:
     """A time as entries and papers write it: UTC to the second."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
-def _refuse_within(values: Iterable[object]) -> None:
-    for inner in values:
-        if type(inner) not in _LEAVES:
-            _refuse_other_kinds(inner)
+def is_time(text: str) -> bool:
+    """Whether this is a time as entries and papers write it."""
+    try:
+        return written(datetime.fromisoformat(text)) == text
+    except (ValueError, OverflowError):
+        return False
 
 
 def digest(content: bytes) -> str:

@@ -8,21 +8,20 @@ Implements docs/bundle.md, "Entries".
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pbem.match.retrace import Untrue
+from pbem.match.transcript import is_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pbem.match.transcript import Entry
 
-__all__ = ["check", "is_time"]
+__all__ = ["check"]
 
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LONGEST = 200_000
 """So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
 
@@ -84,21 +83,16 @@ def _bool(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def is_time(value: Any) -> bool:
-    """Whether it is a moment of the calendar, written as times are."""
-    return _like(_TIME)(value) and _exists(value)
+def _time(value: Any) -> bool:
+    return isinstance(value, str) and is_time(value)
 
 
 def _day(value: Any) -> bool:
-    return _like(_DAY)(value) and _exists(value)
-
-
-def _exists(moment: str) -> bool:
+    """Whether it is a day of the calendar."""
     try:
-        datetime.fromisoformat(moment)
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
     except ValueError:
         return False
-    return True
 
 
 _hash = _like(_HASH)
@@ -110,7 +104,7 @@ def _is_seat(value: Any) -> bool:
 
 _seats = _list(_is_seat)
 _MAILBOX = {"level": lambda value: value == "mailbox", "evidence": _hash}
-_letter = _object({"mail": _hash, "received": is_time}, _MAILBOX)
+_letter = _object({"mail": _hash, "received": _time}, _MAILBOX)
 _key = _object({"format": _text, "fingerprint": _text, "public": _text})
 _player = _object({"name": _text, "keys": _list(_key)}, {"mailbox": _hash})
 _announced = _object({"seat": _is_seat, "from": _day, "to": _day})
@@ -125,7 +119,7 @@ def _days(value: Any) -> bool:
 
 def _said(**form: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """A sentence of a player's, with its letter."""
-    return _object({**form, "mail": _hash, "received": is_time, "rev": _number}, _MAILBOX)
+    return _object({**form, "mail": _hash, "received": _time, "rev": _number}, _MAILBOX)
 
 
 BODIES: Mapping[str, Callable[[Any], bool]] = {
@@ -156,7 +150,7 @@ BODIES: Mapping[str, Callable[[Any], bool]] = {
             "default": _seats,
         }
     ),
-    "missed": _object({"game": _number, "turn": _number, "seat": _is_seat, "deadline": is_time}),
+    "missed": _object({"game": _number, "turn": _number, "seat": _is_seat, "deadline": _time}),
     "forfeited": _object({"game": _number, "seats": _seats}),
     "extended": _said(seat=_is_seat, to=_seats, seconds=_number),
     "claimed": _said(seat=_is_seat, against=_seats),
@@ -175,7 +169,7 @@ BODIES: Mapping[str, Callable[[Any], bool]] = {
             "letters": _object({}, {"old": _hash, "new": _hash}),
         }
     ),
-    "moved": _object({"seats": _seats, "reason": _one_of("outage", "delivery", "unreachable"), "until": is_time}),
+    "moved": _object({"seats": _seats, "reason": _one_of("outage", "delivery", "unreachable"), "until": _time}),
     "halted": _object({"seat": _is_seat, "reason": _one_of("delivery", "unreachable")}),
     "vacation": _days,
     "paused": _operator,

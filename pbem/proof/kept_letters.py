@@ -50,8 +50,8 @@ _PAPER = re.compile(rf"{_PAPER_BEGINS}\s+sha256\s+{_64}\s+signature\s+{_128}{_KE
 _BEGINS = re.compile(rf"^(?:{_HEAD_BEGINS}|{_PAPER_BEGINS})", re.MULTILINE)
 _AT_LEVEL = r"(?:,\s+(?:at\s+the\s+level|auf\s+der\s+Stufe)\s+mailbox)?"
 _COMMITMENTS = re.compile(
-    rf"(?:The\s+commitments\s+to\s+them|Die\s+Festlegungen\s+dazu):\s+((?:[^\s,:]+{_AT_LEVEL}:\s+{_64}\s+)+)"
-)
+    rf"(?:The\s+commitments\s+to\s+them|Die\s+Festlegungen\s+dazu):\s+((?:[^\s,:]+{_AT_LEVEL}:\s+{_64}\s+){{1,9}})"
+)  # as many as there are seats, or a list without an end would be remembered number by number
 _COMMITMENT = re.compile(rf"(?<![^\s,:])([^\s,:]++){_AT_LEVEL}:\s+{_64}(?![0-9a-f])")
 _TERMS_OF = re.compile(r"[ \t]*(?:match|Partie)[ \t]+(m[0-9]{1,9})[ \t]*")
 _TERMS_HASH = re.compile(r"[ \t]*[Hh]ash[ \t]+([0-9a-f]{64})[ \t]*")
@@ -160,7 +160,7 @@ def _papers(text: str) -> Iterator[SignedPaper]:
 
 def _commitments(text: str) -> Iterator[dict[str, str]]:
     for match in _COMMITMENTS.finditer(text):
-        yield {name: _hex(value) for name, value in _COMMITMENT.findall(match[1])}
+        yield {found[1]: _hex(found[2]) for found in _COMMITMENT.finditer(match[1])}
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

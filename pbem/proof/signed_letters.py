@@ -73,7 +73,7 @@ class Letters:
     papers: Mapping[str, bytes]
     _effects: set[tuple[object, ...]] = field(default_factory=set)
     """What each letter has brought about so far."""
-    _tokens: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    _tokens: dict[str, tuple[bytes, str, str]] = field(default_factory=dict)
     """The letter that each reply address let count, what that was about, and when it came."""
 
     def paper(self, path: str) -> bytes | None:
@@ -127,7 +127,7 @@ class Letters:
             raise ValueError(str(fault))
         turn = match.turn if match.phase == "playing" else 0
         rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
-        effect = (digest(letter), kind, seat, match.game, turn, rev)
+        effect = (letter, kind, seat, match.game, turn, rev)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
@@ -135,7 +135,7 @@ class Letters:
             vouching = Evidence.read(evidence.decode())
             if vouching.received != received:
                 raise ValueError("its evidence names another time")
-            use = (digest(letter), vouching.place, received)
+            use = (letter, vouching.place, received)
             before = self._tokens.setdefault(vouching.token, use)
             if before[0] != use[0]:
                 raise ValueError("its reply address let another letter count before")

@@ -13,7 +13,7 @@ from pbem.identity import ed25519_points
 from pbem.match.keys import KeyChange
 from pbem.match.papers import Evidence, Opening, Receipt
 from pbem.match.retrace import Source, Untrue, begin, retrace
-from pbem.match.transcript import BrokenChain, Entry, digest, follow, statement
+from pbem.match.transcript import BrokenChain, Entry, digest, follow, is_time, statement
 from pbem.proof import bodies, bundle
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _formal(entries: Sequence[Entry]) -> None:
     seats = len(entries[0].body.get("players", ()))
     for entry in entries:
         bodies.check(entry, seats)
-        if not bodies.is_time(entry.time) or entry.time < before:
+        if not is_time(entry.time) or entry.time < before:
             raise Untrue(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
 
@@ -203,7 +203,7 @@ class _Watched(dict[str, bytes]):
 
     def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
         self.read.add(path)
-        return super().get(path, default)
+        return dict.get(self, path, default)
 
 
 def _revealed(found: Bundle) -> int:

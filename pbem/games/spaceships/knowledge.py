@@ -56,7 +56,10 @@ All that the rules make known is known to both sides (ruling 34): the secrets ar
 
 def show(report: Report, seat: int | None) -> Report | None:
     """What a seat (None: the public) may read of a report; None for nothing."""
-    return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
+    return cut(report, SHOWN, audience(report.get("seat"), seat, _SEATS))
+
+
+_SEATS: Final = range(1, SEATS + 1)
 
 
 class _Picture:
