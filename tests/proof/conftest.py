@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _signatures_verified_once() -> Iterator[None]:
     """The same signature by the same key over the same bytes is verified once; any other is verified."""
     with pytest.MonkeyPatch.context() as patch:
