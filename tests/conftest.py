@@ -5,6 +5,7 @@ With `--accused` each test of the desk asks at its end whether the letters that 
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("corpora")
     if folder is not None and not _foreign(config):
         raise pytest.UsageError(f"no .eml and no .mbox below {folder}")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the garbage collector shall not walk through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
