@@ -29,7 +29,7 @@ import structlog
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import _orders, random_setup
-from referee import attachment, body
+from referee import MAIL_SERVER, attachment, body, sent_from
 
 import pbem.desk  # noqa: F401 - so that a life has it at its birth
 from pbem.config import load
@@ -63,6 +63,8 @@ timeout = "10s"
 [delivery]
 first_retry = "0s"
 longest_retry = "0s"
+[identity]
+authserv_id = "{mail_server}"
 {more}
 """
 
@@ -117,7 +119,9 @@ class Server:
         self.folder = folder
         self.port = 0
         self._life: multiprocessing.process.BaseProcess | None = None
-        (folder / "pbem.toml").write_text(CONFIG.format(server=SERVER, port=smarthost, more=more), "utf-8")
+        (folder / "pbem.toml").write_text(
+            CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, more=more), "utf-8"
+        )
 
     def start(self, end: End | None = None, *, worker: bool = False) -> None:
         """Be born; returns when it listens, or when it is already dead again."""
@@ -281,7 +285,8 @@ class Player:
         self.outgoing.append(
             (
                 f"From: {self.name} <{self.address}>\nTo: {MAILBOX}\nSubject: orders\n"
-                f"Message-ID: <{self._count}.{self.name}@mail.example>\n\n{text}{signature}"
+                f"Message-ID: <{self._count}.{self.name}@mail.example>\n"
+                f"{'' if sign else sent_from(self.address)}\n{text}{signature}"
             )
             .replace("\n", "\r\n")
             .encode()

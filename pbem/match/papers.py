@@ -241,8 +241,8 @@ def _head(paper: _Paper) -> str:
     return "".join([f"{name} {value}\n" for name, value in given if value or name not in may_lack])
 
 
-def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str] = ()) -> re.Pattern[str]:
-    """The lines of a paper as they are written, and in no other way."""
+def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str] = ()) -> str:
+    """The expression for the lines of a paper as they are written, and in no other way."""
     may_lack = _MAY_LACK[paper]
     lines = [f"pbem {kind} {version}\n"]
     for name in _NAMES[paper]:
@@ -256,18 +256,24 @@ def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str]
             lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
     if paper is Opening:
         lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
-    return re.compile("".join(lines))
+    return "".join(lines)
 
 
 _WORDS = {"by": "dkim|server", "orders": "default"}
 """The words that may be the values of some lines."""
 
 _FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
-    "opening": (_form("opening", 2, Opening), _form("opening", 1, Opening, ("received", "rev"))),
-    "receipt": (_form("receipt", 2, Receipt), _form("receipt", 1, Receipt, ("received",))),
-    "withdrawal": (_form("withdrawal", 1, Withdrawal),),
-    "evidence": (_form("evidence", 2, Evidence), _form("evidence", 1, Evidence, ("place",))),
-    "mailbox": (_form("mailbox", 2, NamedMailbox),),
+    "opening": (
+        re.compile(_form("opening", 2, Opening)),
+        re.compile(_form("opening", 1, Opening, ("received", "rev"))),
+    ),
+    "receipt": (re.compile(_form("receipt", 2, Receipt)), re.compile(_form("receipt", 1, Receipt, ("received",)))),
+    "withdrawal": (re.compile(_form("withdrawal", 1, Withdrawal)),),
+    "evidence": (
+        re.compile(_form("evidence", 2, Evidence)),
+        re.compile(_form("evidence", 1, Evidence, ("place",))),
+    ),
+    "mailbox": (re.compile(_form("mailbox", 2, NamedMailbox)),),
 }
 """Each kind in its versions, the latest first."""
 

@@ -35,6 +35,7 @@ from pbem.identity import ssh
 from pbem.match.transcript import Entry
 from pbem.store import own_keys
 from pbem.store.database import DamagedError, Database, FullError, Lock, LockedError, StoreError
+from pbem.store.decision import Later
 from pbem.store.held import Held
 
 if TYPE_CHECKING:
@@ -199,7 +200,9 @@ def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: b
     before = len(ann.letters)
     with referee.database.transaction():
         referee.lookups.ask(1, ["x._domainkey.mail.example"], 3, referee.now + timedelta(hours=1))
-        Held(referee.database, referee.vault).hold("ann", 1, b"", referee.now + timedelta(days=days, hours=2))
+        Held(referee.database, referee.vault).hold(
+            "ann", 1, Later(bytes, b""), referee.now + timedelta(days=days, hours=2)
+        )
     referee.away.clear()
     right = referee.now - timedelta(days=days)
     referee.now = right

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from lives import Server
 from material import KEYS, SIGNED
-from referee import Mailbox, Referee, body
+from referee import Mailbox, Referee, body, sent_from
 
 from pbem import identity
 from pbem.config import Limits
@@ -120,7 +120,8 @@ def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> No
 def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
     """What a `preview` of the orders says, mailed in some shape or other: a whole letter body with its headers."""
     raw = (
-        f"From: ann <{ann.address}>\r\nMessage-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
+        f"{sent_from(ann.address)}From: ann <{ann.address}>\r\n"
+        f"Message-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
         + text.replace("\n", "\r\n").encode()
     )
     referee.deliver(raw, ann.address)
@@ -197,8 +198,12 @@ def test_case_21_forged_letters(referee: Referee) -> None:
     assert not any("Rv" in body(letter) for letter in ann.letters[before:])
     for _ in range(20):
         referee.deliver(referee.raw(ann, referee.signed(mallory, orders)), mallory.address)
+    assert len(ann.letters) == before + 3
+    same_provider = sent_from(ann.address)
+    for _ in range(20):
+        referee.deliver(referee.raw(ann, referee.signed(mallory, orders), headers=same_provider), ann.address)
     assert len(ann.letters) == before + 10
-    referee.deliver(referee.raw(ann, orders), mallory.address)
+    referee.deliver(referee.raw(ann, orders, headers=same_provider), ann.address)
     assert "must be signed" in ann.text
     assert "No orders of yours stand." in status(referee, ann)
     assert not mallory.letters
@@ -266,6 +271,8 @@ def test_case_23_replay(referee: Referee) -> None:
 def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
     ann, _ = referee.begun(SMALL, SETUPS)
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
+    assert "Nothing says that this letter came from you" in ann.text
+    referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=sent_from(ann.address) + head), ann.address)
     assert "must be signed" in ann.text
     assert "No orders of yours stand." in status(referee, ann)
 

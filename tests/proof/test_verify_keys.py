@@ -13,7 +13,7 @@ import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import fails, holds, signed_again, with_entry
-from referee import SERVER, Mailbox, Referee, attachment, body, form_in, whole_sentence
+from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
 
 from pbem.desk.keys import KeyLife
 from pbem.identity import parse_key, ssh
@@ -53,7 +53,7 @@ def fingerprint(private: Ed25519PrivateKey) -> str:
 
 def send(referee: Referee, person: Mailbox, text: str, private: Ed25519PrivateKey | None) -> None:
     signed = text + ssh.sign(private, text.encode(), f"pbem@{SERVER}") if private else text
-    referee.deliver(referee.raw(person, signed), person.address)
+    referee.deliver(referee.raw(person, signed, headers=sent_from(person.address)), person.address)
     if private and (whole := whole_sentence(person.text)):
         del person.letters[-1]
         send(referee, person, whole, private)
