@@ -95,12 +95,20 @@ def used(made: Callable[[str, int], Any]) -> Iterator[Used]:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         }
+        bound = {
+            id(node.value): node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and node.attr in _METHODS
+        }
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Call) and _of_re(node.func)):
                 continue
             assert isinstance(node.func, ast.Attribute)
             place = Place(str(path.relative_to(Path(pbem.__file__).parent.parent)), node.lineno)
             method = node.func.attr
+            if method == "compile" and id(node) in bound:
+                yield Used(place, _pattern(node, name, place, made), frozenset({bound[id(node)]}))
+                continue
             methods = _methods(names.get(id(node), ""), path) if method == "compile" else {method}
             yield Used(place, _pattern(node, name, place, made), frozenset(methods or _NO_CALL))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.match.transcript import digest, is_time
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = ["SALT", "Evidence", "NamedMailbox", "NotAPaper", "Opening", "Receipt", "Withdrawal", "mailbox_before"]
 
@@ -262,25 +262,28 @@ def _form(kind: str, version: int, paper: type[_Paper], without: Collection[str]
 _WORDS = {"by": "dkim|server", "orders": "default"}
 """The words that may be the values of some lines."""
 
-_FORMS: Mapping[str, Sequence[re.Pattern[str]]] = {
+_FORMS: Mapping[str, Sequence[Callable[[str], re.Match[str] | None]]] = {
     "opening": (
-        re.compile(_form("opening", 2, Opening)),
-        re.compile(_form("opening", 1, Opening, ("received", "rev"))),
+        re.compile(_form("opening", 2, Opening)).fullmatch,
+        re.compile(_form("opening", 1, Opening, ("received", "rev"))).fullmatch,
     ),
-    "receipt": (re.compile(_form("receipt", 2, Receipt)), re.compile(_form("receipt", 1, Receipt, ("received",)))),
-    "withdrawal": (re.compile(_form("withdrawal", 1, Withdrawal)),),
+    "receipt": (
+        re.compile(_form("receipt", 2, Receipt)).fullmatch,
+        re.compile(_form("receipt", 1, Receipt, ("received",))).fullmatch,
+    ),
+    "withdrawal": (re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,),
     "evidence": (
-        re.compile(_form("evidence", 2, Evidence)),
-        re.compile(_form("evidence", 1, Evidence, ("place",))),
+        re.compile(_form("evidence", 2, Evidence)).fullmatch,
+        re.compile(_form("evidence", 1, Evidence, ("place",))).fullmatch,
     ),
-    "mailbox": (re.compile(_form("mailbox", 2, NamedMailbox)),),
+    "mailbox": (re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,),
 }
 """Each kind in its versions, the latest first."""
 
 
 def _values(kind: str, text: str) -> dict[str, Any]:
     """What stands in the lines of a paper of this kind; raises `NotAPaper`."""
-    found = next(filter(None, (form.fullmatch(text) for form in _FORMS[kind])), None)
+    found = next(filter(None, (fits(text) for fits in _FORMS[kind])), None)
     if found is None:
         raise NotAPaper(f"not as a paper 'pbem {kind}' is written")
     values: dict[str, Any] = {
