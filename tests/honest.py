@@ -36,7 +36,7 @@ def _bundles_now(referee: Referee) -> list[bytes]:
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None
-        found += [clerk.bundle(*loaded, seat)[0] for seat in (*loaded[0].seats, None)]
+        found += [clerk.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
     return found
 
 
