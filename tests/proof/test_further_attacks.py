@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from forgers import SERVER_KEY, holds, signed_again
+import second_verifier
+from forgers import SERVER_KEY, checked, holds, signed_again
 from honest import accused
 from make_vectors import SETUPS, SMALL, VECTORS
 from referee import Mailbox, Referee, attachment, body
@@ -112,6 +114,29 @@ class TestTimesBeyondTheCalendar:
         missed = replace(found.entries[-1], type="missed", body=body)
         forged = signed_again(replace(found, entries=(*found.entries, missed)), at)
         assert judged(forged, replace(receipt, turn=0, orders="default").text().encode()).standing != "silent"
+
+
+SAID = {"seat": 1, "mail": "0" * 64, "received": "2026-03-09T12:00:00Z", "rev": 1}
+CHANGED = {"seat": 1, "how": "signed", "added": [], "revoked": [], "letters": {}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "lie"),
+    [
+        ("draw", {**SAID, "word": "offer"}, {"word": "accepted"}),
+        ("annul", {**SAID, "word": "offer"}, {"word": ""}),
+        ("keys", {**CHANGED, "change": "added"}, {"change": "confirmed"}),
+    ],
+)
+def test_words_of_a_game_that_runs(kind: str, good: dict[str, object], lie: dict[str, object]) -> None:
+    """What nobody can check yet says at least one of the words that such an entry may say."""
+    found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
+    for said, outcome in ((good, True), ({**good, **lie}, False)):
+        entry = replace(found.entries[-1], type=kind, body=said)
+        forged = signed_again(replace(found, entries=(*found.entries, entry)), len(found.entries))
+        assert checked(forged)[-1].holds == outcome
+        with nullcontext() if outcome else pytest.raises(second_verifier.Wrong):
+            second_verifier.verify(bundle.write(forged))
 
 
 @pytest.mark.xfail(strict=True, reason="an honest server is accused: when a letter came must not run backwards")
