@@ -109,6 +109,7 @@ _key = _object({"format": _text, "fingerprint": _text, "public": _text})
 _player = _object({"name": _text, "keys": _list(_key)}, {"mailbox": _hash})
 _announced = _object({"seat": _is_seat, "from": _day, "to": _day})
 _called_off = _object({"seat": _is_seat, "from": _none, "to": _none})
+_word = _one_of("offer", "accept", "decline")
 _operator = _object({"by": lambda value: value == "operator", "reason": _text})
 
 
@@ -154,15 +155,15 @@ BODIES: Mapping[str, Callable[[Any], bool]] = {
     "forfeited": _object({"game": _number, "seats": _seats}),
     "extended": _said(seat=_is_seat, to=_seats, seconds=_number),
     "claimed": _said(seat=_is_seat, against=_seats),
-    "draw": _said(seat=_is_seat, word=_text),
-    "annul": _said(seat=_is_seat, word=_text),
+    "draw": _said(seat=_is_seat, word=_word),
+    "annul": _said(seat=_is_seat, word=_word),
     "resigned": _said(seat=_is_seat, match=_bool),
     "substitute": _said(**{"seat": _is_seat, "for": _is_seat, "name": _text}),
     "substituted": _said(seat=_is_seat, player=_player),
     "keys": _object(
         {
             "seat": _is_seat,
-            "change": _text,
+            "change": _one_of("added", "revoked", "replaced"),
             "how": _text,
             "added": _list(_key),
             "revoked": _list(_text),

@@ -295,6 +295,8 @@ class Against:
             found = [finding for judge in judges for finding in judge(kept, attached, way, is_signed)]
             if found and (not best or is_signed or found[0].standing == "agrees"):
                 best = found
+        if not best and vouched.intersection(map(digest, attached.ways)):
+            best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
         yield from best
 
     def _otherwise(self, what: str, is_signed: bool | None, reason: str, seq: int) -> Finding:

@@ -185,7 +185,7 @@ class Fates:
     def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
         """Whether it was in when the time that was missed was over, however late that was entered."""
         grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
-        return _moment(paper.received) < _moment(missed.body["deadline"]) + grace
+        return _moment(paper.received) - _moment(missed.body["deadline"]) < grace
 
     def _misses(self, paper: Opening | Receipt) -> Iterator[Entry]:
         for entry in self._missed:
@@ -211,7 +211,7 @@ class Fates:
             for one in self._aside
             if (one.game, one.seat, one.turn, one.by_default) == place
             and one.rev > paper.rev
-            and _moment(one.received) >= _moment(paper.received) - SET_BACK
+            and _moment(paper.received) - _moment(one.received) <= SET_BACK
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
