@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from domains import Domain, rsa_key
 from office import Office, serve
@@ -177,3 +178,15 @@ def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(refer
         referee.send(ann, f"help\n# {number}\n")
     brought = [body(letter) for letter in bob.letters[before:]]
     assert 0 < len(brought) <= 6, len(brought)
+
+
+def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:
+    limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
+    referee.config = msgspec.structs.replace(referee.config, limits=limits)
+    referee.open_desk()
+    victim, zoe = referee.person("victim"), referee.person("zoe")
+    for number in range(8):
+        forged(referee, victim, "help\n", number)
+    assert len(victim.letters) == EACH
+    referee.deliver(referee.raw(zoe, "help\n"), zoe.address)
+    assert len(zoe.letters) == 1
