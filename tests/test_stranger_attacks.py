@@ -165,15 +165,7 @@ def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(refer
     before = len(bob.letters)
     for number in range(10):
         referee.now += timedelta(minutes=1)
-        query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
-        token = referee.database.scalar(query, (ann.address,))
-        raw = (
-            f"From: MAILER-DAEMON@mx.example\r\nContent-Type: multipart/report; report-type=delivery-status;"
-            f' boundary="b"\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n'
-            f"Reporting-MTA: dns; mx.example\r\n\r\nFinal-Recipient: rfc822; {ann.address}\r\n"
-            f"Action: failed\r\nStatus: 5.1.1\r\n--b--\r\n"
-        )
-        referee.deliver(raw.encode(), "", f"pbem+b{token}@{SERVER}")
+        returned(referee, ann, last_sent(referee, ann), number)
         referee.now += timedelta(minutes=1)
         referee.send(ann, f"help\n# {number}\n")
     brought = [body(letter) for letter in bob.letters[before:]]
@@ -190,3 +182,32 @@ def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Refe
     assert len(victim.letters) == EACH
     referee.deliver(referee.raw(zoe, "help\n"), zoe.address)
     assert len(zoe.letters) == 1
+
+
+def test_one_letter_comes_back_once(referee: Referee) -> None:
+    """Or a player makes the own clock stand since the turn began, whenever time runs out."""
+    ann, _ = referee.begun()
+    token = last_sent(referee, ann)
+    returned(referee, ann, token, 1)
+    referee.now += timedelta(days=1)
+    referee.send(ann, "help\n")
+    assert referee.desk._players.unreachable("ann") is None
+    returned(referee, ann, token, 2)
+    assert referee.desk._players.unreachable("ann") is None
+
+
+def last_sent(referee: Referee, person: Mailbox) -> str:
+    """The token in the return path of the latest letter to a person."""
+    query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
+    return str(referee.database.scalar(query, (person.address,)))
+
+
+def returned(referee: Referee, person: Mailbox, token: str, number: int) -> None:
+    """A bounce of a letter, made up by whoever received it."""
+    raw = (
+        f"From: MAILER-DAEMON@mx.example\r\nX-Number: {number}\r\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n'
+        "--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example\r\n\r\n"
+        f"Final-Recipient: rfc822; {person.address}\r\nAction: failed\r\nStatus: 5.1.1\r\n--b--\r\n"
+    )
+    referee.deliver(raw.encode(), "", f"pbem+b{token}@{SERVER}")

@@ -86,7 +86,8 @@ class Postmaster:
         found = self._read(letter)
         self._outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
         self._log.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
-        if found.kind == "permanent":
+        # Who receives a letter knows its return path: what came back before says nothing new.
+        if found.kind == "permanent" and self._outbox.bounces(returned.id)["permanent"] == 1:
             self._report([returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
         return f"bounce of letter {returned.id}: {found.kind}"
 
