@@ -1,7 +1,8 @@
 """Opting out: who wants no more mail, and how we know that it was they who said so.
 
 A letter that is signed, or that proves its mailbox, counts at once. Any other `stop` may be anybody's: its address is
-asked, once a week at the most, and only an answer from there counts. Implements protocol.md, "Commands" (`stop`).
+asked, once a week at the most, and only an answer from there counts. Where nobody vouches for the letter, the
+question repeats nothing of it. Implements protocol.md, "Commands" (`stop`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Clerk
     from pbem.desk.mailbox import Mailboxes
     from pbem.mail.letter import Letter
+    from pbem.phrase import Phrase
     from pbem.store.people import People
 
 __all__ = ["OptOut"]
@@ -28,7 +30,10 @@ _A_WEEK = timedelta(days=7)
 
 
 class OptOut:
-    """Those who want no more mail from a server; `reply` sends an answer to a letter."""
+    """Those who want no more mail from a server.
+
+    `reply` sends an answer to a letter; `short` is the subject of one that repeats nothing.
+    """
 
     def __init__(
         self,
@@ -36,7 +41,9 @@ class OptOut:
         mailboxes: Mailboxes,
         clerk: Clerk,
         reply: Callable[[Letter, str, Out, datetime], None],
+        short: Phrase,
     ) -> None:
+        self._short = short
         self._people = people
         self._mailboxes = mailboxes
         self._clerk = clerk
@@ -59,4 +66,8 @@ class OptOut:
             return
         out = Out("", self._clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
         out.reply_to = self._mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
-        self._reply(caller.letter, address, out, now)
+        if caller.short:
+            out.subject = self._short
+            self._clerk.send(address, out, now)
+        else:
+            self._reply(caller.letter, address, out, now)

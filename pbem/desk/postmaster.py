@@ -39,6 +39,9 @@ __all__ = ["Postmaster"]
 _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
 
+_LOST = 3
+"""How often a day, at the most, a player is cut off who was heard in between."""
+
 _CAME_BACK = Phrase("it came back, with status {status}")
 
 _LISTED = 50
@@ -83,7 +86,8 @@ class Postmaster:
         found = self._read(letter)
         self._outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
         self._log.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
-        if found.kind == "permanent":
+        # Who receives a letter knows its return path: what came back before says nothing new.
+        if found.kind == "permanent" and self._outbox.bounces(returned.id)["permanent"] == 1:
             self._report([returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
         return f"bounce of letter {returned.id}: {found.kind}"
 
@@ -125,7 +129,7 @@ class Postmaster:
                 self._log.info("letter to a stranger undelivered", outbox=failure.id)
             elif failure.recipient.lower() != player.address.lower():
                 told.append((failure, None))  # reports do not go to a second address: nobody is cut off
-            elif self._players.lose(player.name, stamp(now), failure.id):
+            elif self._loses(player, failure, now):
                 self._log.warning("player out of reach", player=player.name, outbox=failure.id)
                 told.append((failure, player.name))
                 self._clocks(player, now, failure.created)
@@ -142,6 +146,15 @@ class Postmaster:
         facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
         text = self._clerk.draft("letters/undelivered.txt", **facts)
         self._clerk.send(self._config.operator, Out(Phrase("[pbem] Letters could not be delivered"), text), now)
+
+    def _loses(self, player: PlayerRow, failure: Failure, now: datetime) -> bool:
+        """Cut a player off by a letter that did not arrive; whether the player was not yet, and is now.
+
+        Who receives a letter knows its return path: a player who is lost and found all day is not told of any more.
+        """
+        if self._players.unreachable(player.name) or self._today(f"lost {player.name}", now) > _LOST:
+            return False
+        return self._players.lose(player.name, stamp(now), failure.id)
 
     def _clocks(self, player: PlayerRow, now: datetime, since: datetime | None) -> None:
         """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""

@@ -45,9 +45,9 @@ class Strangers:
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer goes to this address today, and out into the world; counts it."""
-        if self._today("answers to strangers", now) > self._in_all:
-            return False
-        return self._today(f"answers to {_normal(address)}", now) <= EACH
+        if self._today(f"answers to {_normal(address)}", now) > EACH:
+            return False  # and what is not answered uses up nobody else's
+        return self._today("answers to strangers", now) <= self._in_all
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:

@@ -129,6 +129,9 @@ _SHORT = Phrase("[pbem] Your letter")
 _STEPS = 5
 """How often a day, at the most, the operator is told of steps of the clock."""
 
+_ASIDE = 10
+"""How often a day, at the most, the operator is told that a letter was set aside: strangers may send many such."""
+
 _REGRETS = 3
 """How often a day, at the most, an address is told that a letter from there was set aside."""
 
@@ -233,7 +236,7 @@ class Desk:
             self._world,
             lambda: random(6).hex(),
         )
-        self._optout = OptOut(self._people, self._mailboxes, self._clerk, self._reply)
+        self._optout = OptOut(self._people, self._mailboxes, self._clerk, self._reply, _SHORT)
         self._courier = Courier(self._outbox, self._archive, self._clerk, self._world)
         self._housekeeping = Housekeeping(config, database, self._decide, self._clerk, self._today, database.room)
         self._random = random
@@ -523,8 +526,10 @@ class Desk:
     def _set_one_aside(self, stranded: Stranded, reference: str, now: datetime) -> None:
         self._inbox.set_aside(stranded.id, reference)
         self._regret(stranded, reference, now)
-        if self._config.operator:
-            text = self._clerk.draft("letters/operator.txt", letter=stranded, reference=reference)
+        count = self._today("letters set aside", now)
+        if self._config.operator and count <= _ASIDE:
+            facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
+            text = self._clerk.draft("letters/operator.txt", **facts)
             self._clerk.send(self._config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
 
     def _regret(self, stranded: Stranded, reference: str, now: datetime) -> None:
@@ -601,11 +606,11 @@ class Desk:
         # A key that waits for its challenge may be anybody's. What came back of what was mailed there is not.
         anybodys = verdict.kind == "none" or player is None or waits
         short = False
-        if anybodys and not (tokens or reading.optout or self._keys.told(sender, player, reading)):
+        if anybodys and not (tokens or self._keys.told(sender, player, reading)):
             short = not self._strangers.vouched_for(letter, row)
             if short and not self._strangers.may_be_answered(sender, now):
                 return _UNVOUCHED
-            count = 0 if short else self._today(f"unsigned {sender.lower()}", now)
+            count = 0 if short or reading.optout else self._today(f"unsigned {sender.lower()}", now)
             if count > _UNSIGNED:
                 return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
         language = self._clerk.language_of(player, letter)

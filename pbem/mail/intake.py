@@ -216,7 +216,7 @@ class Intake:
         return True
 
     def turned_away(self, event: str, address: str) -> None:
-        """Log that connections are too many: now and then, because whoever makes them wants to make more of it."""
+        """Log that connections are too many, or misused: now and then, as whoever makes them wants to make more."""
         self._turned_away += 1
         now = asyncio.get_running_loop().time()
         if now >= self._log_again:
@@ -583,7 +583,7 @@ class _Session(SMTP):
         if reply[:1] == b"5":
             self._faults += 1
             if self._faults == FAULTS:
-                log.warning("connection ended: too many faults", peer=self.address)
+                self._intake.turned_away("connection ended: too many faults", self.address)
                 self._hang_up("421 4.7.0 too many faults")
 
     async def smtp_HELP(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
@@ -613,7 +613,7 @@ class _Session(SMTP):
         try:
             await self._writer.start_tls(self._tls, ssl_handshake_timeout=self._timeout_duration)
         except OSError as error:
-            log.info("connection ended: no TLS", peer=self.address, trouble=type(error).__name__)
+            self._intake.turned_away("connection ended: no TLS", self.address)
             transport.abort()
             self.connection_lost(None)  # which asyncio does not say of a handshake that failed
             raise ConnectionResetError from error
@@ -768,18 +768,15 @@ class _Session(SMTP):
         return reply, True
 
 
-def _drop(method: str) -> Callable[[_Session, str | None], Awaitable[None]]:
-    async def drop(self: _Session, arg: str | None) -> None:
-        del arg
-        log.warning("connection ended: HTTP", method=method, peer=self.address)
-        self._hang_up("421 4.7.0 this is a mail server")
-
-    return drop
+async def _drop(self: _Session, arg: str | None) -> None:
+    del arg
+    self._intake.turned_away("connection ended: HTTP", self.address)
+    self._hang_up("421 4.7.0 this is a mail server")
 
 
 for _method in HTTP:
     # A browser can be made to post SMTP commands to us: the first line ends it.
-    setattr(_Session, f"smtp_{_method}", _drop(_method))
+    setattr(_Session, f"smtp_{_method}", _drop)
 
 
 class _SmtpSession(_Session):

@@ -440,6 +440,15 @@ ALTER TABLE inbox ADD COLUMN tried TEXT;
 ALTER TABLE inbox ADD COLUMN alone INTEGER NOT NULL DEFAULT 0;
 """
 
+LOOKS = """
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, id) WHERE state = 'waiting';
+CREATE INDEX inbox_done ON inbox (state, received) WHERE state = 'done';
+CREATE INDEX outbox_settled ON outbox (settled, state, told)
+    WHERE state = 'delivered' OR state = 'failed' AND told = 1;
+CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -464,5 +473,6 @@ MIGRATIONS: tuple[str, ...] = (
     NETWORKS,
     DAILY,
     DEATHS,
+    LOOKS,
 )
 """The scripts in their order."""

@@ -1,0 +1,213 @@
+"""What a stranger tries who can send any letters, from many addresses and in anybody's name."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from domains import Domain, rsa_key
+from office import Office, serve
+from referee import SERVER, Referee, body
+from structlog.testing import capture_logs
+
+from pbem.desk.strangers import EACH
+from pbem.store.inbox import Envelope
+from pbem.store.retention import prune
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from referee import Mailbox
+
+SPAM = "BUY-MY-PILLS"
+EVE = "eve@elsewhere.example"
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+
+
+def forged(referee: Referee, victim: Mailbox, text: str, number: int = 0) -> None:
+    """A letter with somebody's address above it, and words of Eve's in its headers."""
+    raw = referee.raw(victim, text, subject=f"{SPAM} {number}", headers=f"X-{SPAM}: {SPAM}\n")
+    referee.deliver(raw, EVE)
+
+
+def test_a_forged_stop_brings_its_victim_no_word_of_strangers(referee: Referee) -> None:
+    victim = referee.person("victim")
+    forged(referee, victim, "stop\n")
+    assert len(victim.letters) == 1
+    assert SPAM not in victim.last.as_string()
+
+
+def test_forged_stops_under_many_names_of_a_mailbox_are_counted_with_the_rest(referee: Referee) -> None:
+    victims = []
+    for number in range(8):
+        one = referee.person(f"victim{number}")
+        one.address = f"victim+{number}@mail.example"
+        referee.people[one.address] = one
+        victims.append(one)
+        forged(referee, one, "stop\n")
+    assert sum(len(one.letters) for one in victims) <= EACH
+
+
+def test_signed_words_that_are_sent_again_bring_their_player_few_letters(referee: Referee) -> None:
+    """Whatever a player signed is shown to others sooner or later."""
+    ann = referee.registered("ann")
+    words = referee.signed(ann, "games\n")
+    referee.deliver(referee.raw(ann, words), ann.address)
+    before = len(ann.letters)
+    for number in range(8):
+        forged(referee, ann, words, number)
+    assert len(ann.letters) <= before + EACH
+    assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
+
+
+def test_a_letter_that_its_domain_signed_brings_its_sender_few_answers_when_others_send_it(referee: Referee) -> None:
+    """Whoever got a letter of Zoe's, such as a mailing list, can send it here, and write more headers above it."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    raw = home.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
+    assert len(zoe.letters) <= EACH
+
+
+def test_letters_that_are_set_aside_reach_the_operator_in_few_letters(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = referee.person("operator")
+    referee.people[f"operator@{SERVER}"] = operator
+    eve = referee.person("eve")
+
+    def fails(*_: Any) -> str:
+        raise RuntimeError
+
+    monkeypatch.setattr(referee.desk, "_identify", fails)
+    for number in range(30):
+        referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), referee.raw(eve, f"{number}\n"), referee.now)
+    referee.work()
+    assert referee.inbox.count("aside") == 30
+    assert 0 < len(operator.letters) <= 10
+
+
+def test_null_senders_do_not_fill_the_disk(referee: Referee) -> None:
+    letters = [(Envelope("", (f"pbem@{SERVER}",), "192.0.2.0/24"), bytes([number])) for number in range(20)]
+    kept = referee.inbox.put_all(letters, referee.now, 3)
+    assert sum(row is not None for row in kept) <= 10
+
+
+def test_browsers_do_not_fill_the_log() -> None:
+    async def scene(office: Office) -> None:
+        for _ in range(20):
+            async with office.client() as client:
+                await client.reply()
+                assert (await client.say(b"GET / HTTP/1.1")).startswith("421")
+
+    with capture_logs() as lines:
+        serve(scene)
+    assert 0 < len(lines) <= 3
+
+
+def test_clients_that_err_on_purpose_do_not_fill_the_log() -> None:
+    async def scene(office: Office) -> None:
+        for _ in range(20):
+            async with office.client() as client:
+                await client.reply()
+                await client.say(b"HELO x")
+                for _ in range(20):
+                    last = await client.say(b"DATA x")
+                assert last.startswith("503")
+
+    with capture_logs() as lines:
+        serve(scene)
+    assert 0 < len(lines) <= 3
+
+
+def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) -> None:
+    """Big letters lie in the way, and the store is locked meanwhile."""
+    asked: list[str] = []
+    referee.database.utils.conn.set_trace_callback(asked.append)
+    with referee.database.transaction():
+        prune(referee.database, "2026-01-01T00:00:00Z", 100)
+    referee.database.utils.conn.set_trace_callback(None)
+    asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
+    assert len(asked) == 4
+    for statement in asked:
+        plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
+        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges")}
+        assert not walks & set(plan), plan
+        # What lies behind the octets of a letter is found by reading past them.
+        assert any("USING COVERING INDEX" in step for step in plan), plan
+
+
+def test_letters_that_wait_for_the_dns_are_not_read_to_find_the_next_one(referee: Referee) -> None:
+    asked: list[str] = []
+    referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), b"x", referee.now)
+    referee.database.utils.conn.set_trace_callback(asked.append)
+    referee.inbox.lease_some(1, referee.now, fresh=True)
+    referee.database.utils.conn.set_trace_callback(None)
+    (looked,) = [one for one in asked if one.startswith("SELECT 1 FROM inbox")]
+    plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {looked}")]
+    assert "USING COVERING INDEX" in plan[0], plan
+
+
+def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(referee: Referee) -> None:
+    """Whoever got a letter knows its return path."""
+    ann, bob = referee.begun()
+    before = len(bob.letters)
+    for number in range(10):
+        referee.now += timedelta(minutes=1)
+        returned(referee, ann, last_sent(referee, ann), number)
+        referee.now += timedelta(minutes=1)
+        referee.send(ann, f"help\n# {number}\n")
+    brought = [body(letter) for letter in bob.letters[before:]]
+    assert 0 < len(brought) <= 6, len(brought)
+
+
+def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:
+    limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
+    referee.config = msgspec.structs.replace(referee.config, limits=limits)
+    referee.open_desk()
+    victim, zoe = referee.person("victim"), referee.person("zoe")
+    for number in range(8):
+        forged(referee, victim, "help\n", number)
+    assert len(victim.letters) == EACH
+    referee.deliver(referee.raw(zoe, "help\n"), zoe.address)
+    assert len(zoe.letters) == 1
+
+
+def test_one_letter_comes_back_once(referee: Referee) -> None:
+    """Or a player makes the own clock stand since the turn began, whenever time runs out."""
+    ann, _ = referee.begun()
+    token = last_sent(referee, ann)
+    returned(referee, ann, token, 1)
+    referee.now += timedelta(days=1)
+    referee.send(ann, "help\n")
+    assert referee.desk._players.unreachable("ann") is None
+    returned(referee, ann, token, 2)
+    assert referee.desk._players.unreachable("ann") is None
+
+
+def last_sent(referee: Referee, person: Mailbox) -> str:
+    """The token in the return path of the latest letter to a person."""
+    query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
+    return str(referee.database.scalar(query, (person.address,)))
+
+
+def returned(referee: Referee, person: Mailbox, token: str, number: int) -> None:
+    """A bounce of a letter, made up by whoever received it."""
+    raw = (
+        f"From: MAILER-DAEMON@mx.example\r\nX-Number: {number}\r\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n'
+        "--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example\r\n\r\n"
+        f"Final-Recipient: rfc822; {person.address}\r\nAction: failed\r\nStatus: 5.1.1\r\n--b--\r\n"
+    )
+    referee.deliver(raw.encode(), "", f"pbem+b{token}@{SERVER}")
