@@ -121,11 +121,11 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
 
-def open_admission(config: Config, database: Database, reader: Callable[[Limits], Reader]) -> Admission:
+def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
     """Who looks at letters beyond a network's limit, on a connection of its own."""
     from pbem.desk.admission import Admission  # noqa: PLC0415 - as above
 
-    return Admission(config, database, reader)
+    return Admission(config, database, vault, reader)
 
 
 def open_composer(config: Config, generation: int) -> Composer:
@@ -217,7 +217,9 @@ class Daemon:
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
         reader = stack.enter_context(closing(self._open_reader(config.limits)))
-        self._admission = stack.enter_context(closing(open_admission(config, self._door_base, self._open_reader)))
+        self._admission = stack.enter_context(
+            closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
+        )
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._desk_thread.shutdown)

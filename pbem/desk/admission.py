@@ -14,8 +14,10 @@ import msgspec
 from pbem.config import Duration
 from pbem.desk.mailbox import token_in
 from pbem.identity import Key
+from pbem.mail import bounces
 from pbem.mail.letter import Unreadable
 from pbem.reader import ReaderError
+from pbem.store.outbox import Outbox
 from pbem.store.players import Players
 from pbem.store.tokens import Tokens
 
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.inbox import Envelope
     from pbem.store.players import PlayerRow
+    from pbem.store.vault import Vault
 
 __all__ = ["Admission"]
+
+BOUNCES = 3
+"""How many letters that come back to one return path are taken in beyond the limit."""
 
 READING = Duration(seconds=2)
 """How long one letter may be looked at."""
@@ -38,22 +44,31 @@ READING = Duration(seconds=2)
 class Admission:
     """Looks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
 
-    def __init__(self, config: Config, database: Database, reader: Callable[[Limits], Reader]) -> None:
+    def __init__(self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> None:
         self._config = config
+        self._outbox = Outbox(database, vault)
         self._players = Players(database)
         self._tokens = Tokens(database)
         self._open_reader = reader
         self._reader: Reader | None = None
 
     def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
-        """Whether a letter answers one of ours, or is signed by a player and says what was not said before."""
+        """Whether a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
         self._players.forget()  # the desk may have registered somebody since
+        if not envelope.sender:
+            return self._comes_back(envelope)
         return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
 
     def close(self) -> None:
         """Look at no more letters."""
         if self._reader is not None:
             self._reader.close()
+
+    def _comes_back(self, envelope: Envelope) -> bool:
+        """Whether this comes to the return path of a letter of ours, to which little has come yet."""
+        token = bounces.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
+        returned = self._outbox.returned(token) if token else None
+        return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES
 
     def _is_awaited(self, recipient: str) -> bool:
         """Whether this is a reply address that was given out and not used yet."""

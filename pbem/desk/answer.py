@@ -55,6 +55,9 @@ class Caller:
     short: bool = False
     """Whether nobody vouches for the address: then little is answered, and nothing that was written is repeated."""
 
+    repeated: bool = False
+    """Whether these words were signed and said before, and somebody else may have sent them again."""
+
     @property
     def signed(self) -> Signed:
         """The letter as one that counts for its player, at its level."""

@@ -167,7 +167,7 @@ class Answers(Tables):
     def _asked_today(self, caller: Caller, command: Command) -> int:
         """How often a player had this done today, this time included."""
         assert caller.player is not None
-        proved = caller.verdict.kind == "valid" or bool(caller.tokens)
+        proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
         # What others may write in that name uses up nothing of the player's.
         return self._today(f"{command.name} {caller.player.name} {'proved' if proved else 'unproved'}", caller.now)
 

@@ -181,6 +181,15 @@ class Mailboxes:
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
 
+    def is_written_to_us(self, letter: Letter) -> bool:
+        """Whether the headers of a letter name an address of ours."""
+        mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
+        for recipient in letter.recipients:
+            local, _, host = recipient.lower().rpartition("@")
+            if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
+                return True
+        return False
+
     def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
         """Who vouches for From; where it is enough that it was `sent` from there, the DNS need not be asked.
 

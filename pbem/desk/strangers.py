@@ -41,7 +41,9 @@ class Strangers:
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         found = self._mailboxes.voucher(letter, row, sent=True)
-        return found.sent or bool(found.told) or found.verdict.kind == "valid"
+        # What was signed for its domain may be a letter to others, which they sent here.
+        signed = bool(found.told) or found.verdict.kind == "valid"
+        return found.sent or (signed and self._mailboxes.is_written_to_us(letter))
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer goes to this address today, and out into the world; counts it."""

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
+    from pbem.proof.signed_letters import Heard
     from pbem.reader import Found, Reader, Understood
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow, Stranded
@@ -613,11 +614,31 @@ class Desk:
             count = 0 if short or reading.optout else self._today(f"unsigned {sender.lower()}", now)
             if count > _UNSIGNED:
                 return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
+        repeated = not (anybodys or tokens) and self._is_repeated(player, said, letter, row)
+        if repeated and not self._strangers.may_be_answered(sender, now):
+            return f"said before; {_UNVOUCHED}"
         language = self._clerk.language_of(player, letter)
         caller = Caller(
-            sender, player, verdict, letter, now, row.received, language, proof, said.words, waits, tokens, short
+            sender,
+            player,
+            verdict,
+            letter,
+            now,
+            row.received,
+            language,
+            proof,
+            said.words,
+            waits,
+            tokens,
+            short,
+            repeated,
         )
         return self._carry_out(caller, reading, row.received)
+
+    def _is_repeated(self, player: PlayerRow | None, said: Heard, letter: Letter, row: InboxRow) -> bool:
+        """Whether signed words come again from anywhere: others have seen them, and can send them."""
+        seen = player is not None and self._handled(player, said.words, said.verdict) is not None
+        return seen and not self._strangers.vouched_for(letter, row)
 
     def _leave_unread(
         self, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
@@ -685,7 +706,7 @@ class Desk:
     def _carry_out(self, caller: Caller, reading: Reading, received: datetime) -> str:
         # By a key that is not the player's yet anybody can sign what the player is going to say.
         signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
-        seen = self._handled(caller.player, caller) if caller.player and signed else None
+        seen = self._handled(caller.player, caller.words, caller.verdict) if caller.player and signed else None
         again = seen.time if seen and seen.effect else None
         proof = caller.proof if caller.proof and caller.proof.holds else None
         # What was here before may be sent by anybody who saw it.
@@ -719,10 +740,10 @@ class Desk:
         place = {"server": self._config.server, "player": caller.player.name if caller.player else ""}
         return caller.player is not None and (caller.verdict.kind != "valid" or reading.place == place)
 
-    def _handled(self, player: PlayerRow, caller: Caller) -> HandledRow | None:
+    def _handled(self, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
         """What became of these words; those from before words were compared are known by their signed bytes."""
-        seen = self._players.handled(player.name, caller.words)
-        return seen or self._players.handled(player.name, digest(caller.verdict.signed))
+        seen = self._players.handled(player.name, words)
+        return seen or self._players.handled(player.name, digest(verdict.signed))
 
     def _answer(self, caller: Caller, command: Command, again: str | None, together: Sequence[Command]) -> Answer:
         needs = commands.COMMANDS[command.name]
@@ -773,14 +794,18 @@ class Desk:
             draft = self._clerk.draft(f"answers/{answer.template}.txt", **answer.facts)
             echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
             told.append(_Told(echo, draft, partial(self._clerk.write, language=language)))
-        ignored = [] if reading.optout else _told_of_ignored(reading)
+        ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
         html_only = caller.letter.html_only
         out.language = language
         out.room = _ANSWER
         out.text = self._clerk.draft(
             "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
         )
-        self._reply(caller.letter, caller.address, out, caller.now)
+        if caller.repeated:
+            out.subject = _SHORT
+            self._clerk.send(caller.address, out, caller.now)
+        else:
+            self._reply(caller.letter, caller.address, out, caller.now)
 
     def _write_short(self, caller: Caller, answers: list[tuple[Command, Answer]]) -> None:
         """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""

@@ -107,27 +107,26 @@ class Inbox:
         """Keep letters that came together, all of them on disk when this returns: their rows, in order.
 
         None stands for a letter that was not kept, as it would be more than `a_day` of its client network's on this
-        day of UTC; one that is known is no further one, bounces are not counted, and neither is what came from a
-        network that nobody named. Raises `BusyError` (at once without `wait`) and `FullError`;
+        day of UTC; one that is known is no further one, bounces are counted for themselves, and what came from a
+        network that nobody named is not. Raises `BusyError` (at once without `wait`) and `FullError`;
         then none was stored.
         """
         time = stamp(received)
         if time[:10] != self._day:
             self._day = time[:10]
             self._sent = {}
-        sent = dict.fromkeys({envelope.network for envelope, _ in letters if envelope.sender}, 0)
-        sent.pop("", None)
+        sent = dict.fromkeys({_tally(envelope) for envelope, _ in letters}, 0)
         with self._database.transaction(wait=wait):
             rows: list[int | None] = []
             for envelope, raw in letters:
                 fingerprint = self._fingerprint(envelope, raw)
                 known = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
                 if known is None:
-                    if envelope.sender and (network := envelope.network):
-                        if a_day is not None and self._sent_today(network) + sent[network] >= a_day:
+                    if tally := _tally(envelope):
+                        if a_day is not None and self._sent_today(tally) + sent[tally] >= a_day:
                             rows.append(None)
                             continue
-                        sent[network] += 1
+                        sent[tally] += 1
                     known = self._database.write(
                         "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, network)"
                         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -138,22 +137,22 @@ class Inbox:
                             len(raw),
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
-                            envelope.network if envelope.sender else "",
+                            _tally(envelope),
                         ),
                     ).lastrowid
                 rows.append(int(known or 0))
-        for network, more in sent.items():
-            if network in self._sent:
-                self._sent[network] += more
+        for tally, more in sent.items():
+            if tally in self._sent:
+                self._sent[tally] += more
         return rows
 
-    def _sent_today(self, network: str) -> int:
+    def _sent_today(self, tally: str) -> int:
         """How many letters of this client network were kept today, before this transaction."""
-        if (known := self._sent.get(network)) is None:
+        if (known := self._sent.get(tally)) is None:
             if len(self._sent) >= NETWORKS:
                 self._sent.clear()
             query = "SELECT count(*) FROM inbox WHERE network = ? AND network <> '' AND received >= ?"
-            known = self._sent[network] = int(self._database.scalar(query, (network, self._day)))
+            known = self._sent[tally] = int(self._database.scalar(query, (tally, self._day)))
         return known
 
     def lease(self, now: datetime) -> InboxRow | None:
@@ -281,5 +280,10 @@ class Inbox:
         return self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
 
 
+def _tally(envelope: Envelope) -> str:
+    """What a letter is counted with: its network, and apart from others there what comes from nobody."""
+    return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
+
+
 def _envelope(row: dict[str, Any]) -> Envelope:
-    return Envelope(row["sender"], tuple(json.loads(row["recipients"])), row["network"])
+    return Envelope(row["sender"], tuple(json.loads(row["recipients"])), row["network"].removesuffix(" <>"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import SERVER
 
-from pbem.desk.admission import Admission
+from pbem.desk.admission import BOUNCES, Admission
 from pbem.reader import InProcess, ReaderError
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
@@ -27,7 +27,7 @@ TO = (f"pbem@{SERVER}",)
 @pytest.fixture
 def admission(referee: Referee) -> Iterator[Admission]:
     with Database(referee.database.path) as database:
-        yield Admission(referee.config, database, InProcess)
+        yield Admission(referee.config, database, referee.vault, InProcess)
 
 
 def known(admission: Admission, referee: Referee, raw: bytes, *to: str) -> bool:
@@ -90,6 +90,20 @@ def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee
 
     ann = referee.registered("ann")
     with Database(referee.database.path) as database:
-        admission = Admission(referee.config, database, Stuck)
+        admission = Admission(referee.config, database, referee.vault, Stuck)
         assert not known(admission, referee, referee.raw(ann, referee.signed(ann, "help\n")))
     assert seconds == [2.0]
+
+
+def test_a_bounce_of_a_letter_of_ours_is_let_in_a_few_times(admission: Admission, referee: Referee) -> None:
+    referee.registered("ann")
+    row = referee.database.row("SELECT id, token FROM outbox ORDER BY id DESC LIMIT 1")
+    assert row is not None
+    path = f"pbem+b{row['token']}@{SERVER}"
+    for number in range(5):
+        assert admission.knows(Envelope("", (path,)), b"", referee.now) == (number < BOUNCES)
+        inbox = referee.inbox.put(Envelope("", (path,)), bytes([number]), referee.now)
+        with referee.database.transaction():
+            referee.outbox.bounce(row["id"], inbox, "unclear", "", referee.now)
+    assert not admission.knows(Envelope("", (f"pbem+b{'0' * 20}@{SERVER}",)), b"", referee.now)
+    assert not admission.knows(Envelope("", TO), b"", referee.now)

@@ -136,7 +136,11 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
 
 @pytest.mark.parametrize(
     ("text", "most"),
-    [("transcript m1\n", 20), ("press m1\nHi {number}.\nend\n", 50), ("new spaceships\npace: {number} d\nend\n", 30)],
+    [
+        ("transcript m1\nThank you {number}\n", 20),
+        ("press m1\nHi {number}.\nend\n", 50),
+        ("new spaceships\npace: {number} d\nend\n", 30),
+    ],
 )
 def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, most: int) -> None:
     ann, _ = referee.agreed()
@@ -154,7 +158,7 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
         for _ in range(most + 1):
             referee.send(ann, text, sign=False)
         assert "come back tomorrow" in plain(ann.last)
-        referee.send(ann, text)
+        referee.send(ann, text.format(number="once more"))
         assert "come back tomorrow" not in plain(ann.last)
 
 

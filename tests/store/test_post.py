@@ -158,11 +158,12 @@ def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Dat
     bounces = [(Envelope("", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
     unnamed = [(ENVELOPE, bytes([n])) for n in range(4)]
     assert inbox.put_all(letters[:2], NOW, 3) == [1, 2]
-    assert inbox.put_all([*letters, other, *bounces, *unnamed], NOW, 3) == [1, 2, 3, None, *range(4, 13)]
+    kept = inbox.put_all([*letters, other, *bounces, *unnamed], NOW, 3)
+    assert kept == [1, 2, 3, None, 4, 5, 6, 7, None, *range(8, 12)]
     assert inbox.put_all(letters, NOW, 3) == [1, 2, 3, None]
     assert Inbox(database, vault).put_all(letters, NOW, 3) == [1, 2, 3, None]
-    assert inbox.put_all(letters, NOW + timedelta(days=1), 3) == [1, 2, 3, 13]
-    assert inbox.put_all([(letters[0][0], b"without a limit")], NOW) == [14]
+    assert inbox.put_all(letters, NOW + timedelta(days=1), 3) == [1, 2, 3, 12]
+    assert inbox.put_all([(letters[0][0], b"without a limit")], NOW) == [13]
 
 
 def test_no_file_of_the_store_holds_a_letter_in_the_clear(
