@@ -816,7 +816,7 @@ class Desk:
             else:
                 facts = answer.facts
                 if "faults" in facts:
-                    facts = facts | {"faults": [replace(fault, token=None) for fault in facts["faults"]]}
+                    facts = facts | {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
                 draft = self._clerk.draft(f"answers/{answer.template}.txt", **facts)
                 told.append(_Told("", draft, partial(self._clerk.write, language=caller.language)))
                 out.reply_to = answer.reply_to

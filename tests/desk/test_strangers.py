@@ -117,6 +117,19 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     assert "spaceships" in zoe.text
 
 
+@pytest.mark.parametrize("text", [f"help {SPAM}", f"rules {SPAM}", "register help"])
+def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str) -> None:
+    victim = referee.person("victim")
+    number = referee.inbox.put(
+        Envelope("eve@elsewhere.example", (f"pbem@{SERVER}",)), referee.raw(victim, f"{text}\n"), referee.now
+    )
+    referee.work()
+    assert referee.inbox.outcome(number)[0] == "done"
+    (letter,) = victim.letters
+    assert SPAM not in letter.as_string()
+    assert "Refused" in plain(letter)
+
+
 def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
