@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pbem.mail.letter import Letter
     from pbem.match.life import Match
     from pbem.store.matches import MatchRow
-    from pbem.store.players import PlayerRow
+    from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
 
 __all__ = ["IN_YOUR_NAME", "Answer", "Caller", "refusal"]
@@ -57,6 +57,8 @@ class Caller:
 
     repeated: bool = False
     """Whether these words were signed and said before, and somebody else may have sent them again."""
+    seen: HandledRow | None = None
+    """What became of these words when they were said before."""
 
     @property
     def signed(self) -> Signed:

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command, Reading
     from pbem.mail.compose import Composer
     from pbem.points import Points
-    from pbem.proof.signed_letters import Heard
     from pbem.reader import Found, Reader, Understood
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow, Stranded
@@ -614,7 +613,9 @@ class Desk:
             count = 0 if short or reading.optout else self._today(f"unsigned {sender.lower()}", now)
             if count > _UNSIGNED:
                 return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
-        repeated = not (anybodys or tokens) and self._is_repeated(player, said, letter, row)
+        # By a key that is not the player's yet anybody can sign what the player is going to say.
+        seen = self._handled(player, said.words, verdict) if player and not anybodys and said.words else None
+        repeated = seen is not None and not tokens and not self._strangers.vouched_for(letter, row)
         if repeated and not self._strangers.may_be_answered(sender, now):
             return f"said before; {_UNVOUCHED}"
         language = self._clerk.language_of(player, letter)
@@ -632,13 +633,9 @@ class Desk:
             tokens,
             short,
             repeated,
+            seen,
         )
         return self._carry_out(caller, reading, row.received)
-
-    def _is_repeated(self, player: PlayerRow | None, said: Heard, letter: Letter, row: InboxRow) -> bool:
-        """Whether signed words come again from anywhere: others have seen them, and can send them."""
-        seen = player is not None and self._handled(player, said.words, said.verdict) is not None
-        return seen and not self._strangers.vouched_for(letter, row)
 
     def _leave_unread(
         self, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
@@ -706,7 +703,7 @@ class Desk:
     def _carry_out(self, caller: Caller, reading: Reading, received: datetime) -> str:
         # By a key that is not the player's yet anybody can sign what the player is going to say.
         signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
-        seen = self._handled(caller.player, caller.words, caller.verdict) if caller.player and signed else None
+        seen = caller.seen
         again = seen.time if seen and seen.effect else None
         proof = caller.proof if caller.proof and caller.proof.holds else None
         # What was here before may be sent by anybody who saw it.
