@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import attachment
 
 from pbem.match.transcript import BEFORE, Entry, digest, statement
 from pbem.proof import bundle
@@ -16,6 +17,8 @@ from pbem.proof.verify import Check, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from referee import Mailbox, Referee
 
     from pbem.match.life import Form, Match
     from pbem.match.retrace import Proving
@@ -78,6 +81,14 @@ def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters)
     for word in words:
         assert word in found, found
     return found
+
+
+def proof(referee: Referee, person: Mailbox) -> Bundle:
+    """The bundle of the first match as it comes to a person, whose letters stay as they were."""
+    referee.send(person, "transcript m1\n", sign=False)
+    content = attachment(person.last, ".zip")
+    del person.letters[-1]
+    return bundle.read(content)
 
 
 def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from domains import Domain, rsa_key
-from forgers import fails, holds, index, renamed, signed_again, with_entry, with_papers
+from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 
 from pbem.desk.gathering import Gathering
@@ -108,13 +108,6 @@ class Post:
         self.referee.send(ann, f"new spaceships with bob\n{options}\nend\n")
         self.reply(bob, form_in(bob.text, "accept", lines=1))
         return ann, bob
-
-
-def proof(referee: Referee, person: Mailbox) -> Bundle:
-    referee.send(person, "transcript m1\n", sign=False)
-    content = attachment(person.last, ".zip")
-    del person.letters[-1]
-    return bundle.read(content)
 
 
 def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:

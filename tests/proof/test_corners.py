@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from forgers import checked, fails, holds, index, signed_again, with_entry
+from forgers import checked, fails, holds, index, proof, signed_again, with_entry
 from honest import accused
 from make_vectors import SETUPS, SMALL, THREE, TURNS, VECTORS, key
 from make_vectors import by as sent_by
 from mutations import rewritten
-from referee import Mailbox, Referee, attachment, form_in
+from referee import Mailbox, Referee, form_in
 
 from pbem.desk import work
 from pbem.games import Fault
@@ -47,13 +47,6 @@ def referee(tmp_path: Path) -> Referee:
 
 def good(name: str) -> Bundle:
     return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
-
-
-def proof(referee: Referee, person: Mailbox) -> Bundle:
-    referee.send(person, "transcript m1\n", sign=False)
-    content = attachment(person.last, ".zip")
-    del person.letters[-1]
-    return bundle.read(content)
 
 
 def standings(found: Bundle, letter: EmailMessage) -> dict[str, str]:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 import second_verifier
-from forgers import SERVER_KEY, checked, holds, signed_again
+from forgers import SERVER_KEY, checked, holds, proof, signed_again
 from honest import accused
 from make_vectors import SETUPS, SMALL, VECTORS
-from referee import Mailbox, Referee, attachment, body
+from referee import Referee, body
 
 from pbem.match.papers import Receipt, Withdrawal
 from pbem.match.transcript import digest, voucher
@@ -35,13 +35,6 @@ SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 @pytest.fixture
 def referee(tmp_path: Path) -> Referee:
     return Referee(tmp_path)
-
-
-def proof(referee: Referee, person: Mailbox) -> Bundle:
-    referee.send(person, "transcript m1\n", sign=False)
-    content = attachment(person.last, ".zip")
-    del person.letters[-1]
-    return bundle.read(content)
 
 
 def against(found: Bundle) -> Against:

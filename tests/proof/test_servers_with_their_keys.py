@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, index, renamed, signed_again, with_entry, with_papers
+from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from referee import Mailbox, Referee, attachment, body, whole_sentence
 
 from pbem.match.papers import Receipt
@@ -35,13 +35,6 @@ DAY = timedelta(days=1)
 @pytest.fixture
 def referee(tmp_path: Path) -> Referee:
     return Referee(tmp_path)
-
-
-def proof(referee: Referee, person: Mailbox) -> Bundle:
-    referee.send(person, "transcript m1\n", sign=False)
-    content = attachment(person.last, ".zip")
-    del person.letters[-1]
-    return bundle.read(content)
 
 
 def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
