@@ -22,6 +22,7 @@ import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import _orders, random_setup
 from referee import MAIL_SERVER, attachment, body, sent_from
 
-import pbem.desk  # noqa: F401 - so that a life has it at its birth
+import pbem.desk
 from pbem.config import load
 from pbem.daemon import Daemon, write_ready
 from pbem.games import rules
@@ -98,6 +99,7 @@ class Countdown:
 
 def live(folder: Path, end: End | None, *, worker: bool) -> None:
     """One life of the daemon, in a process of its own."""
+    pbem.store.inbox.REST = timedelta()  # who dies every second must not rest for a minute
     with (folder / "server.log").open("a") as file:
         structlog.configure(
             logger_factory=structlog.PrintLoggerFactory(file),
