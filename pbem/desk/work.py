@@ -613,7 +613,7 @@ class Desk:
             count = 0 if short or reading.optout else self._today(f"unsigned {sender.lower()}", now)
             if count > _UNSIGNED:
                 return self._leave_unread(letter, sender, player, now, tell=count == _UNSIGNED + 1)
-        # By a key that is not the player's yet anybody can sign what the player is going to say.
+        # Others have seen what was said before, and can send it.
         seen = self._handled(player, said.words, verdict) if player and not anybodys and said.words else None
         repeated = seen is not None and not tokens and not self._strangers.vouched_for(letter, row)
         if repeated and not self._strangers.may_be_answered(sender, now):
