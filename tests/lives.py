@@ -40,7 +40,7 @@ from pbem.identity import ssh
 from pbem.points import passing
 from pbem.reader import InProcess, Worker
 from pbem.store.database import Database
-from pbem.store.inbox import Inbox
+from pbem.store.inbox import REST, Inbox
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault, load_key
 
@@ -97,9 +97,9 @@ class Countdown:
                     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def live(folder: Path, end: End | None, *, worker: bool) -> None:
+def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> None:
     """One life of the daemon, in a process of its own."""
-    pbem.store.inbox.REST = timedelta()  # who dies every second must not rest for a minute
+    pbem.store.inbox.REST = rest
     with (folder / "server.log").open("a") as file:
         structlog.configure(
             logger_factory=structlog.PrintLoggerFactory(file),
@@ -115,11 +115,12 @@ def live(folder: Path, end: End | None, *, worker: bool) -> None:
 
 
 class Server:
-    """The daemon of a folder: dead or alive."""
+    """The daemon of a folder: dead or alive. Letters suspected of its deaths rest for so long."""
 
-    def __init__(self, folder: Path, smarthost: int = 1, more: str = "") -> None:
+    def __init__(self, folder: Path, smarthost: int = 1, more: str = "", *, rest: timedelta = REST) -> None:
         self.folder = folder
         self.port = 0
+        self._rest = rest
         self._life: multiprocessing.process.BaseProcess | None = None
         (folder / "pbem.toml").write_text(
             CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, more=more), "utf-8"
@@ -129,7 +130,7 @@ class Server:
         """Be born; returns when it listens, or when it is already dead again."""
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
-        self._life = births.Process(target=live, args=(self.folder, end), kwargs={"worker": worker})
+        self._life = births.Process(target=live, args=(self.folder, end, self._rest), kwargs={"worker": worker})
         self._life.start()
         give_up = time.monotonic() + PATIENCE
         while self.alive and not ready.exists():
@@ -384,7 +385,8 @@ class Table:
     def play(self) -> None:
         """Play the match to its end, and see that the store tells the same story."""
         with self.smarthost.open():
-            self.server = Server(self.folder, self.smarthost.port)
+            # Where a server dies every second, no letter rests for a minute.
+            self.server = Server(self.folder, self.smarthost.port, rest=timedelta())
             try:
                 self._play()
                 self._settle()
