@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -190,3 +191,45 @@ def test_nor_in_whatever_way_they_come(tmp_path: Path, name: str, way: tuple[str
     referee = played(tmp_path, name, way[0], digests=way[1])
     assert accused(referee) == []
     referee.close()
+
+
+class SetBack(Referee):
+    """A referee whose clock is set back after one of its letters, or, without a number, after each."""
+
+    def __init__(self, folder: Path, back: timedelta, number: int | None = None) -> None:
+        super().__init__(folder)
+        self.back, self.number, self.came = back, number, 0
+
+    def deliver(self, raw: bytes, sender: str, to: str = "pbem@play.example") -> None:
+        super().deliver(raw, sender, to)
+        self.came += 1
+        if self.number in {None, self.came}:
+            self.now -= self.back
+
+
+ALIKE = {"openpgp", "smime", "minisign", "ed25519", "ssh-rsa"}
+"""What differs from `ssh` by its signatures alone."""
+
+
+@pytest.mark.parametrize("name", ["continued", "default", "draw", "ssh", "substitute", "withdrawal"])
+def test_a_little_after_each_letter(tmp_path: Path, name: str) -> None:
+    """So little in all that what was to be missed is missed."""
+    referee = SetBack(tmp_path, timedelta(minutes=40))
+    KINDS[name](referee)
+    assert accused(referee, everywhere=False) == []
+    referee.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("back", [timedelta(minutes=1), timedelta(hours=2), timedelta(hours=30)], ids=str)
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - ALIKE))
+def test_once_after_any_letter(tmp_path: Path, name: str, back: timedelta) -> None:
+    for number in itertools.count(1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        referee = SetBack(folder, back, number)
+        KINDS[name](referee)
+        assert accused(referee) == [], number
+        referee.close()
+        if number >= referee.came:
+            break
