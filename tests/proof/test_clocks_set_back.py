@@ -17,8 +17,8 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from pathlib import Path
 
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-STEPS = [MINUTE, 2 * HOUR, 30 * HOUR]
+HOUR = timedelta(hours=1)
+STEPS = [2 * HOUR, 30 * HOUR]
 QUICK = f"{SMALL}\npace: 2d\ngrace: 1d"
 
 
