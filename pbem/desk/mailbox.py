@@ -181,13 +181,14 @@ class Mailboxes:
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
 
-    def is_written_to_us(self, letter: Letter) -> bool:
-        """Whether the headers of a letter name an address of ours."""
+    def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
+        """Whether one of these headers of a letter names an address of ours."""
         mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
-        for recipient in letter.recipients:
-            local, _, host = recipient.lower().rpartition("@")
-            if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
-                return True
+        for value in (value for header in headers for value in letter.values(header)):
+            for recipient in ADDRESSES.findall(value.lower()):
+                local, _, host = recipient.rstrip(".").rpartition("@")
+                if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
+                    return True
         return False
 
     def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from material import IN_FORCE
 from openpgp_maker import Signer
-from referee import Referee, body, form_in, new, placed, whole_sentence
+from referee import Referee, body, confirming, form_in, new, placed, whole_sentence
 from signers import KEYS, WAYS, head, pasted
 
 from pbem.identity import ssh
@@ -122,7 +122,7 @@ class TestOtherPlaces:
         _, file, sign = WAYS[way]
         ann = referee.person("ann")
         referee.deliver(pasted(ann, f"register ann\n{(KEYS / file).read_text()}"), ann.address)
-        referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+        referee.deliver(sign(ann, confirming(ann)), ann.address)
         bob = referee.registered("bob")
         referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
         referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
@@ -168,7 +168,7 @@ class TestOtherDress:
             return signature
 
         referee.deliver(pasted(ann, f"register ann\n{signer.certificate()}"), ann.address)
-        send(form_in(ann.text, "confirm"))
+        send(confirming(ann))
         assert "You are registered" in ann.text, ann.text
         text = f"key add\n{(KEYS / 'ssh-rsa.pub').read_text()}{placed(ann)}end\n"
         return ann, text, send(text)

@@ -50,7 +50,7 @@ def test_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, 
         forged(referee, victim, text, sender or "x@elsewhere.example")
     assert 0 < len(victim.letters) <= EACH
     for letter in victim.letters:
-        assert SPAM not in letter.as_string()
+        assert SPAM not in letter.as_string().upper()
         assert not list(letter.iter_attachments())
     referee.wait(timedelta(days=1))
     forged(referee, victim, text)
@@ -94,7 +94,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
         referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
     assert len(victim.letters) == EACH
     assert "could not be read" in victim.text
-    assert all(SPAM not in letter.as_string() for letter in victim.letters)
+    assert all(SPAM not in letter.as_string().upper() for letter in victim.letters)
 
 
 def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Referee) -> None:
@@ -103,7 +103,7 @@ def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Refe
     for _ in range(8):
         forged(referee, ann, referee.signed(eve, f"press m1\n{SPAM}\nend\n"))
     assert len(ann.letters) == before + EACH
-    assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
+    assert all(SPAM not in letter.as_string().upper() for letter in ann.letters[before:])
 
 
 def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
@@ -126,14 +126,17 @@ def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str)
     referee.work()
     assert referee.inbox.outcome(number)[0] == "done"
     (letter,) = victim.letters
-    assert SPAM not in letter.as_string()
+    assert SPAM not in letter.as_string().upper()
     assert "Refused" in plain(letter)
 
 
 def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
-    referee.deliver(referee.raw(zoe, referee.signed(zoe, form_in(zoe.text, "confirm"))), zoe.address)
+    form = form_in(zoe.text, "confirm")
+    assert form.startswith("confirm NAME\n")
+    assert "put the name that you asked for in the place of NAME" in plain(zoe.last)
+    referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
     assert "You are registered as zoe" in plain(zoe.last)
 
 
