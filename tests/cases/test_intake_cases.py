@@ -388,20 +388,69 @@ def test_case_13_line_over_1000_octets() -> None:
     assert [raw for _, raw in serve(scene).letters] == [whole]
 
 
-@pytest.mark.parametrize(
-    "end", [b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\x00.\r\n"]
-)
-def test_case_14_smuggling(end: bytes) -> None:
+SMUGGLED = [
+    b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\n\r\n.\n\r\n", b"\r\n.\r\r\n",
+    b"\n.\r", b"\r.\n",
+    b"\r\n\0.\r\n", b"\r\n.\0\r\n", b"\r\0\n.\r\n", b"\r\n.\r\0\n", b"\0\n.\n", b"\r\n. \r\n", b"\r\n..\r\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", ["smtp", "lmtp"])
+@pytest.mark.parametrize("end", SMUGGLED)
+def test_case_14_smuggling(end: bytes, protocol: str) -> None:
     async def scene(office: Office) -> None:
         async with office.client() as client:
             await client.reply()
-            await client.open()
+            await client.open([HELLO[0].replace(b"EHLO", b"LHLO") if protocol == "lmtp" else HELLO[0], *HELLO[1:]])
             await client.say(b"DATA")
             inner = b"MAIL FROM:<evil@x.example>\r\nRCPT TO:<pbem@play.example>\r\nDATA\r\nevil"
             assert (await client.say(b"a" + end + inner + b"\r\n.")).startswith("250")
             assert (await client.say(b"NOOP")).startswith("250")
 
-    assert [envelope.sender for envelope, _ in serve(scene).letters] == ["anna@example.org"]
+    assert [envelope.sender for envelope, _ in serve(scene, protocol).letters] == ["anna@example.org"]
+
+
+@pytest.mark.parametrize("control", [b"\r", b"\0", b"\x0b", b"\x1b", b"\x7f"])
+def test_case_14_no_command_holds_what_may_end_it_elsewhere(control: bytes) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.say(HELLO[0])
+            for mail in (b"an%sna", b'"an%sna"', b"anna@example.org>%sRCPT TO:<pbem"):
+                assert (await client.say(b"MAIL FROM:<" + mail % control + b"@play.example>")).startswith("500")
+            assert (await client.say(HELLO[1])).startswith("250")
+            assert (await client.say(b"RCPT TO:<pbem+x%s@play.example>" % control)).startswith("500")
+            assert (await client.say(HELLO[2] + control)).startswith("500")
+            assert (await client.say(b"DATA")).startswith("503")
+
+    assert not serve(scene).letters
+
+
+def test_case_14_chunks_are_not_taken_for_commands() -> None:
+    """Nobody sends them who heard that they are not offered (RFC 3030)."""
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            client.writer.write(b"BDAT 99 LAST\r\nRSET\r\n" + b"\r\n".join([*HELLO[1:], b"DATA", TEXT + b".", b""]))
+            assert b"250" not in await client.reader.read()
+
+    assert not serve(scene).letters
+
+
+def test_case_14_what_follows_the_end_without_waiting_is_a_letter_of_its_own() -> None:
+    """PIPELINING (RFC 2920 3.1): a letter's end and the next one's commands may come in one go."""
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            client.writer.write(b"DATA\r\n" + TEXT + b".\r\n" + b"\r\n".join([*HELLO[1:], b"DATA", TEXT + b".", b""]))
+            codes = [(await client.reply())[:3] for _ in range(6)]
+            assert codes == ["354", "250", "250", "250", "354", "250"]
+
+    assert [raw for _, raw in serve(scene).letters] == [TEXT, TEXT]
 
 
 @pytest.mark.parametrize("text", ["a\n.\nb", "a\r\n.\r\nb", "a\r.\rb", "\n.", ".\n"])
