@@ -171,7 +171,7 @@ def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_
     run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
 
 
-def test_heavy_letters_of_one_network_do_not_delay_those_of_another(
+def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both have sent too many today; who is known is let in, and each network's letters wait for their own alone."""
@@ -210,7 +210,7 @@ def test_heavy_letters_of_one_network_do_not_delay_those_of_another(
     run(configured(tmp_path, limits=limits), scene)
 
 
-def test_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
+def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         assert await house.send() == (250, b"2.0.0 stored")
         with pytest.MonkeyPatch.context() as patch:
@@ -222,7 +222,7 @@ def test_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: P
     run(configured(tmp_path, limits=Limits(reserve_bytes=100)), scene)
 
 
-def test_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
+def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         for number in range(2):
             assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250

@@ -1,4 +1,4 @@
-"""Cases 1 to 15 and 25 to 26 of reliability.md: taking letters in."""
+"""Cases 1 to 15, 25, 26 and 32 of reliability.md: taking letters in."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import certificate
 import pytest
-from house import House, configured, run
+from house import Echo, House, configured, run
 from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
+from pbem.daemon import open_desk
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.intake import Refusal
+from pbem.reader import Worker
 from pbem.store.database import BusyError, Database, FullError, stamp
 from pbem.store.inbox import REST
 
@@ -533,3 +536,45 @@ def test_case_26_same_letter_twice(server: Server) -> None:
     server.stop()
     assert letters(server) == [LETTER]
     assert outgoing(server) == 1
+
+
+def test_case_32_the_desk_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes over a letter, the next ones are taken in, and none is asked to come again."""
+    go_on = threading.Event()
+    handle_next = Echo.handle_next
+
+    def busy(self: Echo, now: datetime) -> bool:
+        go_on.wait(30)
+        return handle_next(self, now)
+
+    monkeypatch.setattr(Echo, "handle_next", busy)
+
+    async def scene(house: House) -> None:
+        began = time.monotonic()
+        for number in range(20):
+            assert (await house.send(LETTER + b"%d\r\n" % number))[0] == 250
+        assert time.monotonic() - began < 10
+        assert not house.post.sent
+        go_on.set()
+        await house.until(lambda: len(house.post.sent) == 20)
+
+    run(configured(tmp_path), scene)
+
+
+def test_case_32_the_sandbox_is_stopped(tmp_path: Path) -> None:
+    workers: list[Worker] = []
+
+    def reader(limits: Limits) -> Worker:
+        workers.append(Worker(limits))
+        return workers[-1]
+
+    async def scene(house: House) -> None:
+        process = workers[0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        for number in range(20):
+            assert (await house.send(LETTER + b"%d\r\n" % number))[0] == 250
+        os.kill(process.pid, signal.SIGCONT)
+        await house.until(lambda: house.daemon._inbox.count("done") == 20)
+
+    run(configured(tmp_path), scene, reader=reader, desk=open_desk)

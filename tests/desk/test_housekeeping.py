@@ -44,7 +44,7 @@ def later(referee: Referee, time: timedelta) -> None:
         referee.collect()
 
 
-def test_handled_and_sent_letters_go_and_the_match_is_played_on_and_proved(forgetful: Referee) -> None:
+def test_case_36_handled_and_sent_letters_go_and_the_match_is_played_on_and_proved(forgetful: Referee) -> None:
     referee = forgetful
     ann, bob = referee.begun(SMALL, SETUPS)
     referee.turn((ann, "Rv1"), (bob, ""))
@@ -121,7 +121,9 @@ def test_only_a_few_rows_go_at_a_time(forgetful: Referee) -> None:
     assert rows(referee, "inbox") == 0
 
 
-def test_the_operator_hears_that_room_runs_out_once_a_day(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
     operator = referee.person("operator")
     operator.address = referee.config.operator
     referee.people[operator.address] = operator

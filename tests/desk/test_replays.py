@@ -99,7 +99,7 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
 
 
 class TestOtherPlaces:
-    def test_another_match_of_the_same_players(self, referee: Referee) -> None:
+    def test_case_42_another_match_of_the_same_players(self, referee: Referee) -> None:
         """m2 is just like m1, and its orders, signed, reach it by every address: those of m1 are not taken."""
         ann, bob = referee.begun(SMALL, (ANN, BOB))
         orders = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv1")))
@@ -116,7 +116,7 @@ class TestOtherPlaces:
             assert wanted in ann.text
 
     @pytest.mark.parametrize("way", [way for way in WAYS if way != "ssh"])
-    def test_another_server(self, referee: Referee, way: str) -> None:
+    def test_case_42_another_server(self, referee: Referee, way: str) -> None:
         """Formats without a namespace: the line `server` is signed, and says where the orders belong."""
         referee.now = IN_FORCE
         _, file, sign = WAYS[way]
@@ -174,7 +174,7 @@ class TestOtherDress:
         return ann, text, send(text)
 
     @pytest.mark.parametrize("dress", ["attached", "CRLF", "trailing blanks"])
-    def test_the_same_words_are_handled_once(self, referee: Referee, dress: str) -> None:
+    def test_case_42_the_same_words_are_handled_once(self, referee: Referee, dress: str) -> None:
         ann, text, signature = self.added(referee)
         assert "challenge" in ann.text
         before, count = standing(referee), len(ann.letters)

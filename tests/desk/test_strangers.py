@@ -44,7 +44,7 @@ def plain(letter: EmailMessage) -> str:
     ],
 )
 @pytest.mark.parametrize("sender", ["", "eve@elsewhere.example", "victim@mail.example"])
-def test_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, sender: str) -> None:
+def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, sender: str) -> None:
     victim = referee.person("victim")
     for _ in range(8):
         forged(referee, victim, text, sender or "x@elsewhere.example")
@@ -57,7 +57,7 @@ def test_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, 
     assert len(victim.letters) <= EACH + 1
 
 
-def test_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
+def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
     victims = [referee.person("victim")]
     for number in range(8):
         one = referee.person(f"victim{number}")
@@ -69,7 +69,7 @@ def test_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(refer
     assert sum(len(one.letters) for one in victims) == EACH
 
 
-def test_all_such_answers_together_are_limited(referee: Referee) -> None:
+def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
     referee.config = msgspec.structs.replace(referee.config, limits=limits)
     referee.open_desk()
@@ -178,7 +178,7 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
         assert "come back tomorrow" not in plain(ann.last)
 
 
-def test_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
+def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
     operator = referee.person("operator")
     operator.address = f"operator@{SERVER}"
     referee.people[operator.address] = operator
