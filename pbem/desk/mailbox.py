@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pbem.identity import authres
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
@@ -197,7 +198,8 @@ class Mailboxes:
         Raises `Awaited` while it is to be asked.
         """
         known = self._lookups.found(row.id)
-        found = self._vouch(letter, known, self._config.identity.authserv_id, row.received)
+        told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
+        found = self._vouch(letter, known, told_by, row.received)
         if found.wanted and not known and not (sent and found.sent):
             # With our own server's word at hand, the DNS need not be asked twice.
             raise Awaited(found.wanted, 1 if found.told else TRIES)

@@ -151,6 +151,23 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "Authentication-Results : {}",
+        "Authentication-Results\t: {}",
+        "X: y\nAuthentication-Results: {}",
+        "X: y\n\tz\n{}",
+    ],
+)
+def test_case_24_what_our_server_may_not_have_taken_out_vouches_for_nobody(referee: Referee, head: str) -> None:
+    victim = referee.person("victim")
+    word = sent_from(victim.address).strip()
+    raw = f"{head.format(word.partition(': ')[2] if ': {' in head else word)}\r\n".encode()
+    referee.deliver(raw + referee.raw(victim, f"help\n{SPAM}\n"), victim.address)
+    assert "Nothing says that this letter" in plain(victim.last)
+
+
+@pytest.mark.parametrize(
     ("text", "most"),
     [
         ("transcript m1\nThank you {number}\n", 20),
