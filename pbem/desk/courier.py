@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.table import commit
+from pbem.desk.seats import commit
 from pbem.match import pace
 from pbem.match.life import Notice, Step
 

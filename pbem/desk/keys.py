@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem.desk.answer import IN_YOUR_NAME, Answer, refusal
 from pbem.desk.clerk import Out, duration
-from pbem.desk.table import commit
+from pbem.desk.reply import IN_YOUR_NAME, Answer, refusal
+from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.match.keys import HOW, KeyChange
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config import Config
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.beforehand import Beforehand
     from pbem.desk.clerk import Clerk
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.reply import Caller
     from pbem.identity import Verdict
     from pbem.mail.commands import Command, Reading
     from pbem.match.life import Match, World

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.clerk import Out
-from pbem.desk.table import commit
+from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
 from pbem.match.life import PHASES, Step
 from pbem.phrase import Phrase

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.desk.answer import Caller
     from pbem.desk.clerk import Clerk
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.reply import Caller
     from pbem.mail.letter import Letter
     from pbem.phrase import Phrase
     from pbem.store.people import People

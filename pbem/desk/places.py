@@ -19,7 +19,7 @@ from pbem.proof.signed_letters import form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.desk.answer import Caller
+    from pbem.desk.reply import Caller
     from pbem.mail.commands import Command
     from pbem.match.life import Form, Match
 

@@ -624,7 +624,7 @@ def test_two_people_without_keys(post: Post) -> None:
 
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.desk.work._UNSIGNED", 3)
+    monkeypatch.setattr("pbem.desk.inbox._UNSIGNED", 3)
     _, bob = post.begun()
     for number in range(5):
         post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")

@@ -320,7 +320,7 @@ def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
     operator.address = "operator@play.example"
     referee.people[operator.address] = operator
     with monkeypatch.context() as patched:
-        patched.setattr("pbem.desk.answers.Answers._games", lambda *_: 1 / 0)
+        patched.setattr("pbem.desk.commands.account.Answers._games", lambda *_: 1 / 0)
         referee.send(ann, "games\n", sign=False)
     assert "set aside" in str(operator.last["Subject"])
     referee.send(ann, "whoami\n", sign=False)

@@ -12,7 +12,7 @@ from domains import Domain, rsa_key
 from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 
-from pbem.desk.gathering import Gathering
+from pbem.desk.commands.proposals import Gathering
 from pbem.games import Refused
 from pbem.match import ahead
 from pbem.match.life import Form, Signed, Step, Submission

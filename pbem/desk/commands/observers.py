@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.answer import Answer
 from pbem.desk.ratings import PROVISIONAL
-from pbem.desk.table import Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.phrase import Phrase
 from pbem.store.database import stamp
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.reply import Caller
     from pbem.mail.commands import Command
     from pbem.match.life import World
     from pbem.store.people import People

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from pbem.desk.answer import Answer, Caller, refusal
-from pbem.desk.answers import Answers, Unplaced
 from pbem.desk.archive import Archive
 from pbem.desk.beforehand import Beforehand, NotYetRead
 from pbem.desk.clerk import Clerk, Out, escaped
+from pbem.desk.commands.account import Answers, Unplaced
 from pbem.desk.courier import Courier
 from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.keys import KeyLife
@@ -31,9 +30,10 @@ from pbem.desk.mailbox import Awaited, Mailboxes
 from pbem.desk.operator import Operator
 from pbem.desk.optout import OptOut
 from pbem.desk.postmaster import Postmaster
+from pbem.desk.reply import Answer, Caller, refusal
+from pbem.desk.seats import commit
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import EACH, Strangers, enough
-from pbem.desk.table import commit
 from pbem.desk.timekeeper import Timekeeper
 from pbem.games import Fault, Refused
 from pbem.identity import Verdict

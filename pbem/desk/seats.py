@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.reply import Caller
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
     from pbem.match.life import Match, Submission, World

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.answer import Answer
 from pbem.desk.clerk import escaped
 from pbem.desk.places import placed
-from pbem.desk.table import Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Tables
 from pbem.match import ahead
 from pbem.match.life import Step
 from pbem.match.transcript import digest
 
 if TYPE_CHECKING:
-    from pbem.desk.answer import Caller
-    from pbem.desk.table import Seated
+    from pbem.desk.reply import Caller
+    from pbem.desk.seats import Seated
     from pbem.games import Fault
     from pbem.mail.commands import Command
     from pbem.match.life import Match, Submission

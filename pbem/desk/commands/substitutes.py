@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out
 from pbem.desk.places import placed
-from pbem.desk.table import Seated, Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Seated, Tables
 from pbem.games import Fault, Refused
 from pbem.match import substitutes
 from pbem.match.life import Step
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.reply import Caller
     from pbem.mail.commands import Command
     from pbem.match.life import World
     from pbem.store.people import People

@@ -8,10 +8,10 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pbem.desk.answer import Answer
 from pbem.desk.clerk import duration
 from pbem.desk.places import placed
-from pbem.desk.table import Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Tables
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
 from pbem.match import pace
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config import Clock as ClockConfig
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.reply import Caller
     from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.commands import Command
     from pbem.match.life import World

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, named
-from pbem.desk.table import Seated, Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.life import PHASES, Step
 from pbem.match.terms import Terms
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime, timedelta
 
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
+    from pbem.desk.reply import Caller
     from pbem.mail.commands import Command
     from pbem.match.life import Match, World
     from pbem.store.people import People

@@ -13,17 +13,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.boards import drawn
-from pbem.desk.agreements import Agreements
-from pbem.desk.answer import IN_YOUR_NAME, Answer, refusal
-from pbem.desk.around import Around
 from pbem.desk.clerk import Out
-from pbem.desk.early import Early
-from pbem.desk.gathering import Gathering
-from pbem.desk.history import History
-from pbem.desk.hours import Hours
+from pbem.desk.commands.advance_orders import Early
+from pbem.desk.commands.agreements import Agreements
+from pbem.desk.commands.history import History
+from pbem.desk.commands.observers import Around
+from pbem.desk.commands.proposals import Gathering
+from pbem.desk.commands.substitutes import Substitutes
+from pbem.desk.commands.time import Hours
 from pbem.desk.places import judge, missing, next_rev, placed, sentence
-from pbem.desk.substitutes import Substitutes
-from pbem.desk.table import Tables
+from pbem.desk.reply import IN_YOUR_NAME, Answer, refusal
+from pbem.desk.seats import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config import Clock as ClockConfig
-    from pbem.desk.answer import Caller
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.desk.keys import KeyLife
     from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.reply import Caller
     from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Key
     from pbem.mail.commands import Command

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from pbem.desk.answer import Answer
-from pbem.desk.table import Tables
+from pbem.desk.reply import Answer
+from pbem.desk.seats import Tables
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
 from pbem.match.clock import zone_named
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from pbem.desk.answer import Caller
-    from pbem.desk.table import Seated
+    from pbem.desk.reply import Caller
+    from pbem.desk.seats import Seated
     from pbem.mail.commands import Command
 
 __all__ = ["History"]

@@ -1,0 +1,1 @@
+"""One function a command; each is found through the row of its name in the table of commands."""
