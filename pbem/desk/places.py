@@ -1,6 +1,6 @@
 """Where a signed sentence belongs: whether it says its place, and the whole sentence when it does not.
 
-What each command needs is told by the table in `mail/commands.py`. Nobody has to type a place: a sentence that leaves
+What each command needs is told by the table in `mail/commands/`. Nobody has to type a place: a sentence that leaves
 some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox` the
 single-use reply address stands for the place. Implements protocol.md, "Identity".
 """
@@ -66,7 +66,8 @@ def placed(caller: Caller, command: Command, match: Match, seat: int) -> Form:
 
 def next_rev(command: Command, match: Match, seat: int) -> int:
     """The revision that this command would have now."""
-    if command.name not in {"setup", "orders", "clear"}:
+    spec = COMMANDS[command.name]
+    if not (spec.stands or spec.withdraws):
         return match.said.get((seat, command.name), 0) + 1
     if match.phase == "setup":
         before = match.setups.get(seat)
