@@ -191,9 +191,9 @@ def test_one_letter_comes_back_once(referee: Referee) -> None:
     returned(referee, ann, token, 1)
     referee.now += timedelta(days=1)
     referee.send(ann, "help\n")
-    assert referee.desk._players.unreachable("ann") is None
+    assert referee.desk.players.unreachable("ann") is None
     returned(referee, ann, token, 2)
-    assert referee.desk._players.unreachable("ann") is None
+    assert referee.desk.players.unreachable("ann") is None
 
 
 def last_sent(referee: Referee, person: Mailbox) -> str:

@@ -6,6 +6,6 @@ through the inbox, `answers` holds one answer a command, `forms` turns commands 
 letter".
 """
 
-from pbem.desk.inbox import Desk
+from pbem.desk.wiring import Desk
 
 __all__ = ["Desk"]

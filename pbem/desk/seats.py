@@ -1,7 +1,7 @@
-"""The table of a match: finding it for a caller, writing what a step led to, and telling the others.
+"""A seat in a match, as a command finds it: looked up for a caller, what a step led to written, the others told.
 
-What the answers to all commands about matches have in common; no command of its own lives here, and no row is
-written but through the archive. Implements design.md, "The way of a letter".
+What all commands about matches have in common; none of their own lives here, and no row is written but through the
+archive. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -17,126 +17,131 @@ from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.desk.archive import Archive
-    from pbem.desk.clerk import Clerk
-    from pbem.desk.reply import Caller
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
-    from pbem.match.life import Match, Submission, World
+    from pbem.match.life import Match, Submission
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
-    from pbem.store.players import Players
 
-__all__ = ["Seated", "Tables", "commit"]
+__all__ = ["SeatContext", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
+
+
+def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
+    """Write what a step led to from this match, and tell everybody."""
+    desk.archive.save(row.number, match, step)
+    desk.clerk.tell(step.notices, step.match, row, step.world.now)
+    desk.archive.remember(row.number, match, step)
 
 
 @dataclass(slots=True)
-class Seated:
-    """A caller at the table: the match, its row and number, and the seat."""
+class SeatContext:
+    """A seat in a match, with the row of the match; it looks at the match as it becomes."""
 
+    desk: Desk
     match: Match
     row: MatchRow
     seat: int
 
-    @property
-    def place(self) -> tuple[Match, MatchRow, int]:
-        """What an answer belongs to."""
-        return self.match, self.row, self.seat
+    def step(self, now: datetime) -> Step:
+        """A step of the match that begins now."""
+        return Step(self.match, self.desk.world(now))
 
+    def commit(self, step: Step) -> None:
+        """Write what a step led to, and tell everybody."""
+        commit(self.desk, self.match, self.row, step)
+        self.match = step.match
 
-def commit(archive: Archive, clerk: Clerk, match: Match, row: MatchRow, step: Step) -> None:
-    """Write what a step led to from this match, and tell everybody."""
-    archive.save(row.number, match, step)
-    clerk.tell(step.notices, step.match, row, step.world.now)
-    archive.remember(row.number, match, step)
-
-
-class Tables:
-    """The tables of a server; `world` gives the world at a time."""
-
-    def __init__(self, players: Players, archive: Archive, clerk: Clerk, world: Callable[[datetime], World]) -> None:
-        self._players = players
-        self._archive = archive
-        self._clerk = clerk
-        self._world = world
-
-    def _table(self, caller: Caller, command: Command) -> Seated:
-        """The match that a command names and the caller's seat; a match of others does not exist for the caller."""
-        assert caller.player is not None
-        name = command.match or ""
-        try:
-            seated = self._seated(int(name.removeprefix("m") or 0), caller.player.name)
-        except KeyError:
-            raise Refused(
-                Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
-            ) from None
-        step = Step(seated.match, self._world(caller.now))
-        pace.catch_up(step)
-        if step.entries:
-            self._commit(seated, step)
-        return seated
-
-    def _without_keys(self, terms: Terms, *names: str) -> list[Fault]:
-        """The players who cannot take part where the terms demand keys."""
-        demanded = terms.keys == "demanded"
-        return [
-            Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
-            for name in names
-            if demanded and self._players.level(name) == "mailbox"
-        ]
-
-    def _pinned(self, name: str, match: Match, seat: int, salt: str) -> Player:
-        """A player as the transcript of a match pins one: by keys, or by the mailbox."""
-        keys = [
-            {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
-            for key in self._players.keys(name)
-        ]
-        row = self._players.by_name(name)
-        if row is None or row.level != "mailbox":
-            return Player(name, tuple(keys))
-        named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
-        return Player(name, tuple(keys), mailbox=digest(named.text().encode()), named=named)
-
-    def _seated(self, number: int, player: str) -> Seated:
-        loaded = self._archive.load(number)
-        seat = loaded[0].seat_of(player) if loaded else None
-        if loaded is None or seat is None:
-            raise KeyError(number)
-        return Seated(loaded[0], loaded[1], seat)
-
-    def _submit(self, seated: Seated, step: Step, submission: Submission) -> None:
-        self._archive.submit(seated.row.number, seated.match, seated.seat, submission)
+    def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
+        """Write what this seat handed in, or withdrew, for what is due or for a later turn; and what it led to."""
+        self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
         step.advance()
-        self._commit(seated, step)
+        self.commit(step)
 
-    def _commit(self, seated: Seated, step: Step) -> None:
-        """Write what a step led to, and tell everybody; the seat then looks at the match as it became."""
-        commit(self._archive, self._clerk, seated.match, seated.row, step)
-        seated.match = step.match
+    def facts(self) -> dict[str, Any]:
+        """What an answer about the match says of it."""
+        return {"m": self.desk.clerk.facts(self.match, self.row, self.seat, self.match)}
 
-    def _withdrawn(self, seated: Seated, submission: Submission) -> tuple[dict[str, Any], list[Attachment]]:
-        """The paper of a withdrawal, for its player, and what the letter says of it."""
-        paper = submission.aside[-1].paper.encode()
-        name = f"{seated.match.id}-{submission.aside[-1].stem}.txt"
+    def receipt(self, submission: Submission, name: str) -> tuple[dict[str, Any], list[Attachment]]:
+        """The receipt of what was handed in, as an attached file, and what the answer says of it."""
+        paper = submission.paper.encode()
         facts = {
+            "rev": submission.rev,
+            "level": submission.level,
             "file_name": name,
-            "hash": digest(paper),
-            "signature": self._archive.vouch(seated.match.id, digest(paper)),
+            "receipt": digest(paper),
+            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
         }
         return facts, [(name, "text/plain", paper)]
 
-    def _facts(self, seated: Seated) -> dict[str, Any]:
-        return {"m": self._clerk.facts(seated.match, seated.row, seated.seat, seated.match)}
+    def withdrawn(self, submission: Submission) -> tuple[dict[str, Any], list[Attachment]]:
+        """The paper of a withdrawal, for its player, and what the letter says of it."""
+        paper = submission.aside[-1].paper.encode()
+        name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
+        facts = {
+            "file_name": name,
+            "hash": digest(paper),
+            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
+        }
+        return facts, [(name, "text/plain", paper)]
 
-    def _write_to(
-        self, seated: Seated, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any
-    ) -> None:
+    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any) -> None:
         """A letter of its own to another seat of the match."""
-        match = seated.match
-        out = self._clerk.thread(match, seated.row, seat, subject)
-        m = self._clerk.facts(match, seated.row, seat, match)
-        out.text = self._clerk.draft(f"letters/{template}.txt", m=m, **facts)
-        self._clerk.post(seated.row, seat, [(template, out)], match, now)
+        clerk = self.desk.clerk
+        out = clerk.thread(self.match, self.row, seat, subject)
+        m = clerk.facts(self.match, self.row, seat, self.match)
+        out.text = clerk.draft(f"letters/{template}.txt", m=m, **facts)
+        clerk.post(self.row, seat, [(template, out)], self.match, now)
+
+
+def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
+    """A player's seat in a match; raises KeyError where there is none."""
+    loaded = desk.archive.load(number)
+    seat = loaded[0].seat_of(player) if loaded else None
+    if loaded is None or seat is None:
+        raise KeyError(number)
+    return SeatContext(desk, *loaded, seat)
+
+
+def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
+    """The caller's seat in the match that a command names; a match of others does not exist for the caller.
+
+    What was due there until now is done first. Raises `Refused`.
+    """
+    assert caller.player is not None
+    name = command.match or ""
+    try:
+        seated = seat_at(desk, int(name.removeprefix("m") or 0), caller.player.name)
+    except KeyError:
+        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))) from None
+    step = seated.step(caller.now)
+    pace.catch_up(step)
+    if step.entries:
+        seated.commit(step)
+    return seated
+
+
+def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
+    """The players who cannot take part where the terms demand keys."""
+    demanded = terms.keys == "demanded"
+    return [
+        Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
+        for name in names
+        if demanded and desk.players.level(name) == "mailbox"
+    ]
+
+
+def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
+    """A player as the transcript of a match pins one: by keys, or by the mailbox."""
+    keys = [
+        {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
+        for key in desk.players.keys(name)
+    ]
+    row = desk.players.by_name(name)
+    if row is None or row.level != "mailbox":
+        return Player(name, tuple(keys))
+    named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
+    return Player(name, tuple(keys), mailbox=digest(named.text().encode()), named=named)

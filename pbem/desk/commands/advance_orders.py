@@ -10,75 +10,55 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk.clerk import escaped
 from pbem.desk.places import placed
-from pbem.desk.reply import Answer
-from pbem.desk.seats import Tables
+from pbem.desk.reply import Reply
 from pbem.match import ahead
-from pbem.match.life import Step
-from pbem.match.transcript import digest
 
 if TYPE_CHECKING:
-    from pbem.desk.reply import Caller
-    from pbem.desk.seats import Seated
+    from pbem.desk.caller import Caller
+    from pbem.desk.seats import SeatContext
     from pbem.games import Fault
     from pbem.mail.commands import Command
-    from pbem.match.life import Match, Submission
+    from pbem.match.life import Match
 
-__all__ = ["Early"]
+__all__ = ["store", "stored", "withdraw"]
 
 
-class Early(Tables):
-    """The stored orders of a server's players."""
+def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
+    """Store orders for a later turn, or default orders; raises `Refused`."""
+    turn, due = _turn(command), seated.match.turn
+    step = seated.step(caller.now)
+    said = placed(caller, command, seated.match, seated.seat)
+    submission = ahead.store(step, seated.seat, said, caller.signed)
+    seated.submit(step, submission, turn)
+    what = f"turn-{turn}" if turn != ahead.DEFAULT else "default"
+    match = seated.match
+    name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
+    receipt, attachments = seated.receipt(submission, name)
+    faults = _faults(match, seated.seat, turn)
+    facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
+    return Reply("early", facts | receipt | seated.facts(), attachments, seated)
 
-    def store(self, seated: Seated, command: Command, caller: Caller) -> Answer:
-        """Store orders for a later turn, or default orders; raises `Refused`."""
-        turn, due = _turn(command), seated.match.turn
-        step = Step(seated.match, self._world(caller.now))
-        said = placed(caller, command, seated.match, seated.seat)
-        submission = ahead.store(step, seated.seat, said, caller.signed)
-        self._keep(seated, step, turn, submission)
-        paper = submission.paper.encode()
-        what = f"turn-{turn}" if turn != ahead.DEFAULT else "default"
-        match = seated.match
-        name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
-        facts = {
-            "orders": submission.text,
-            "turn": turn,
-            "due": due,
-            "rev": submission.rev,
-            "final": submission.final,
-            "level": submission.level,
-            "file_name": name,
-            "faults": _faults(match, seated.seat, turn),
-            "receipt": digest(paper),
-            "signature": self._archive.vouch(match.id, digest(paper)),
-        }
-        return Answer("early", facts | self._facts(seated), [(name, "text/plain", paper)], seated.place)
 
-    def withdraw(self, seated: Seated, command: Command, caller: Caller) -> Answer:
-        """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
-        turn = _turn(command)
-        step = Step(seated.match, self._world(caller.now))
-        said = placed(caller, command, seated.match, seated.seat)
-        submission = ahead.withdraw(step, seated.seat, turn, said, caller.signed)
-        withdrawn = step.match.stored[seated.seat, turn]
-        self._keep(seated, step, turn, withdrawn)
-        facts, attachments = self._withdrawn(seated, withdrawn)
-        facts |= {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
-        return Answer("clear_early", facts | self._facts(seated), attachments, seated.place)
+def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
+    """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
+    turn = _turn(command)
+    step = seated.step(caller.now)
+    said = placed(caller, command, seated.match, seated.seat)
+    submission = ahead.withdraw(step, seated.seat, turn, said, caller.signed)
+    withdrawn = step.match.stored[seated.seat, turn]
+    seated.submit(step, withdrawn, turn)
+    facts, attachments = seated.withdrawn(withdrawn)
+    facts |= {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
+    return Reply("clear_early", facts | seated.facts(), attachments, seated)
 
-    @staticmethod
-    def stored(match: Match, seat: int) -> list[dict[str, Any]]:
-        """What is stored for a seat: default orders first, then turn by turn."""
-        return [
-            {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
-            for (owner, turn), stored in sorted(match.stored.items())
-            if owner == seat and stored.standing
-        ]
 
-    def _keep(self, seated: Seated, step: Step, turn: int, submission: Submission) -> None:
-        self._archive.submit(seated.row.number, seated.match, seated.seat, submission, turn)
-        step.advance()
-        self._commit(seated, step)
+def stored(match: Match, seat: int) -> list[dict[str, Any]]:
+    """What is stored for a seat: default orders first, then turn by turn."""
+    return [
+        {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
+        for (owner, turn), stored in sorted(match.stored.items())
+        if owner == seat and stored.standing
+    ]
 
 
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:

@@ -8,38 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
-from pbem.desk.reply import Answer
-from pbem.desk.seats import Tables
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seated_at
 from pbem.match import agreements
-from pbem.match.life import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
-    from pbem.desk.archive import Archive
-    from pbem.desk.clerk import Clerk
-    from pbem.desk.reply import Caller
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
-    from pbem.match.life import World
-    from pbem.store.players import Players
 
-__all__ = ["Agreements"]
+__all__ = ["agree"]
 
 
-class Agreements(Tables):
-    """The agreements of a server's players."""
-
-    def __init__(self, players: Players, archive: Archive, clerk: Clerk, world: Callable[[datetime], World]) -> None:
-        super().__init__(players, archive, clerk, world)
-        self.commands: Mapping[str, Callable[[Caller, Command], Answer]] = {"draw": self._agree, "annul": self._agree}
-
-    def _agree(self, caller: Caller, command: Command) -> Answer:
-        seated = self._table(caller, command)
-        step = Step(seated.match, self._world(caller.now))
-        word = command.arguments["word"]
-        said = placed(caller, command, seated.match, seated.seat)
-        agreed = agreements.agree(step, command.name, seated.seat, word, said, caller.signed)
-        self._commit(seated, step)
-        facts = {"agreement": command.name, "word": word, "agreed": agreed}
-        return Answer("agreement", facts | self._facts(seated), match=seated.place)
+def agree(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`draw` or `annul`: an agreement is offered, accepted or declined."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    word = command.arguments["word"]
+    said = placed(caller, command, seated.match, seated.seat)
+    agreed = agreements.agree(step, command.name, seated.seat, word, said, caller.signed)
+    seated.commit(step)
+    facts = {"agreement": command.name, "word": word, "agreed": agreed}
+    return Reply("agreement", facts | seated.facts(), at=seated)

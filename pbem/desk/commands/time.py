@@ -1,6 +1,6 @@
-"""A player's hours: zone, vacations, gifts of time, and claims against the silent.
+"""Time: vacations, gifts of time, and claims against the silent.
 
-Implements protocol.md, "Commands" (`set timezone`, `vacation`, `extend`, `claim`) and "A match", the clock.
+Implements protocol.md, "Commands" (`vacation`, `extend`, `claim`) and "A match", the clock.
 """
 
 from __future__ import annotations
@@ -10,180 +10,141 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.clerk import duration
 from pbem.desk.places import placed
-from pbem.desk.reply import Answer
-from pbem.desk.seats import Tables
-from pbem.desk.timekeeper import TIMEZONE
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seat_at, seated_at
 from pbem.games import Fault, Refused
-from pbem.match import pace
-from pbem.match.clock import days_of_year, on_a_day, vacation, written, zone_named
-from pbem.match.life import RUNNING, Step
+from pbem.match import clock, pace
+from pbem.match.clock import days_of_year, on_a_day, written
+from pbem.match.life import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import stamp
 from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import datetime
-
-    from pbem.config import Clock as ClockConfig
-    from pbem.desk.archive import Archive
-    from pbem.desk.clerk import Clerk
-    from pbem.desk.reply import Caller
-    from pbem.desk.timekeeper import Timekeeper
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
-    from pbem.match.life import World
-    from pbem.store.players import Players
 
-__all__ = ["Hours"]
+__all__ = ["claim", "extend", "vacation"]
 
 _AHEAD = 366
 """How many days ahead a vacation may be announced."""
 
 
-class Hours(Tables):
-    """The hours of a server's players."""
+def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`vacation`: the player's clocks stand for these days, or run again."""
+    assert caller.player is not None
+    player, now = caller.player.name, caller.now
+    zone = desk.time.zone(player)
+    today = on_a_day(now, zone)
+    said = None
+    if command.arguments.get("off"):
+        if not desk.players.vacations(player, stamp(now)):
+            raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
+        desk.players.call_off(player, stamp(now), today.isoformat())
+    else:
+        said = _days(desk, player, command, today)
+        stop = clock.vacation(*said, zone, now)
+        assert stop.ended is not None
+        row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
+        desk.players.take_vacation(player, row)
+    for number in desk.archive.matches.of_player(player, RUNNING):
+        seated = seat_at(desk, number, player)
+        step = seated.step(now)
+        pace.catch_up(step)
+        runs = step.match.clocks.get(seated.seat)
+        stops = desk.time.calendar(player, runs.since if runs else now).vacations
+        pace.vacation(step, seated.seat, stops, said)
+        seated.commit(step)
+    rows = desk.players.vacations(player, stamp(now))
+    deadlines = _deadlines(desk, player)
+    left = desk.config.clock.vacation_days - _taken(desk, player).get(today.year, 0)
+    return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
-        self,
-        players: Players,
-        archive: Archive,
-        clerk: Clerk,
-        world: Callable[[datetime], World],
-        clock: ClockConfig,
-        time: Timekeeper,
-    ) -> None:
-        super().__init__(players, archive, clerk, world)
-        self._clock = clock
-        self._time = time
-        self.commands: Mapping[str, Callable[[Caller, Command], Answer]] = {
-            "set": self._set,
-            "vacation": self._vacation,
-            "extend": self._extend,
-            "claim": self._claim,
-        }
 
-    def _set(self, caller: Caller, command: Command) -> Answer:
-        assert caller.player is not None
-        name, value = command.arguments["setting"]
-        if name == TIMEZONE:
-            zone = zone_named(value)
-            if zone is None:
-                raise Refused(
-                    Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC"))
-                )
-            value = zone
-        self._players.choose(caller.player.name, name, value)
-        if (name, value) == ("mail", "each"):
-            self._clerk.hurry(caller.player.name, caller.now)
-        now = written(caller.now, value) if name == TIMEZONE else None
-        return Answer("set", {"name": name, "value": value, "now": now})
+def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
+    """The player's deadlines, written out, by match."""
+    found = {}
+    for number in desk.archive.matches.of_player(player, RUNNING):
+        seated = seat_at(desk, number, player)
+        runs = seated.match.clocks.get(seated.seat)
+        if runs and runs.deadline and seated.match.asked(seated.seat):
+            found[seated.match.id] = written(runs.deadline, runs.zone)
+    return found
 
-    def _vacation(self, caller: Caller, command: Command) -> Answer:
-        assert caller.player is not None
-        player, now = caller.player.name, caller.now
-        zone = self._time.zone(player)
-        today = on_a_day(now, zone)
-        said = None
-        if command.arguments.get("off"):
-            if not self._players.vacations(player, stamp(now)):
-                raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
-            self._players.call_off(player, stamp(now), today.isoformat())
-        else:
-            said = self._days(player, command, today)
-            stop = vacation(*said, zone, now)
-            assert stop.ended is not None
-            row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
-            self._players.take_vacation(player, row)
-        for number in self._archive.matches.of_player(player, RUNNING):
-            seated = self._seated(number, player)
-            step = Step(seated.match, self._world(now))
-            pace.catch_up(step)
-            clock = step.match.clocks.get(seated.seat)
-            stops = self._time.calendar(player, clock.since if clock else now).vacations
-            pace.vacation(step, seated.seat, stops, said)
-            self._commit(seated, step)
-        rows = self._players.vacations(player, stamp(now))
-        deadlines = self._deadlines(player)
-        left = self._clock.vacation_days - self._taken(player).get(today.year, 0)
-        return Answer("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
 
-    def _deadlines(self, player: str) -> dict[str, Phrase]:
-        """The player's deadlines, written out, by match."""
-        found = {}
-        for number in self._archive.matches.of_player(player, RUNNING):
-            seated = self._seated(number, player)
-            clock = seated.match.clocks.get(seated.seat)
-            if clock and clock.deadline and seated.match.asked(seated.seat):
-                found[seated.match.id] = written(clock.deadline, clock.zone)
-        return found
-
-    def _days(self, player: str, command: Command, today: date) -> tuple[date, date]:
-        """The days of a vacation, once they are no others' and within each year's budget."""
-        given = command.arguments["first"], command.arguments["last"]
-        try:
-            first, last = map(date.fromisoformat, given)
-        except ValueError:
-            raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
-        faults = []
-        if first < today:
-            faults.append(
-                Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
-            )
-        if last < first:
-            faults.append(Fault("vacation", given[1], Phrase("a vacation ends after it began")))
-        if (last - today).days > _AHEAD:
-            faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
-        others = [(row.first, row.last) for row in self._players.vacations(player)]
+def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date, date]:
+    """The days of a vacation, once they are no others' and within each year's budget."""
+    given = command.arguments["first"], command.arguments["last"]
+    try:
+        first, last = map(date.fromisoformat, given)
+    except ValueError:
+        raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
+    faults = []
+    if first < today:
+        faults.append(
+            Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
+        )
+    if last < first:
+        faults.append(Fault("vacation", given[1], Phrase("a vacation ends after it began")))
+    if (last - today).days > _AHEAD:
+        faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
+    others = [(row.first, row.last) for row in desk.players.vacations(player)]
+    faults += [
+        Fault(
+            "vacation",
+            None,
+            Phrase(
+                "you have a vacation from {other} to {end}; call it off first: `vacation off`",
+                other=other,
+                end=end,
+            ),
+        )
+        for other, end in others
+        if other <= given[1] and given[0] <= end
+    ]
+    if not faults:
+        budget = desk.config.clock.vacation_days
         faults += [
             Fault(
                 "vacation",
                 None,
                 Phrase(
-                    "you have a vacation from {other} to {end}; call it off first: `vacation off`",
-                    other=other,
-                    end=end,
+                    "{days} days of vacation in {year}, and {budget} a year are allowed",
+                    days=days,
+                    year=year,
+                    budget=budget,
                 ),
             )
-            for other, end in others
-            if other <= given[1] and given[0] <= end
+            for year, days in _taken(desk, player, (first, last)).items()
+            if days > budget
         ]
-        if not faults:
-            budget = self._clock.vacation_days
-            faults += [
-                Fault(
-                    "vacation",
-                    None,
-                    Phrase(
-                        "{days} days of vacation in {year}, and {budget} a year are allowed",
-                        days=days,
-                        year=year,
-                        budget=budget,
-                    ),
-                )
-                for year, days in self._taken(player, (first, last)).items()
-                if days > budget
-            ]
-        if faults:
-            raise Refused(*faults)
-        return first, last
+    if faults:
+        raise Refused(*faults)
+    return first, last
 
-    def _taken(self, player: str, *more: tuple[date, date]) -> dict[int, int]:
-        """How many days of vacation the player takes in each year."""
-        rows = self._players.vacations(player)
-        return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 
-    def _extend(self, caller: Caller, command: Command) -> Answer:
-        seated = self._table(caller, command)
-        step = Step(seated.match, self._world(caller.now))
-        said = placed(caller, command, seated.match, seated.seat)
-        to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
-        self._commit(seated, step)
-        facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
-        return Answer("extend", facts | self._facts(seated), match=seated.place)
+def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
+    """How many days of vacation the player takes in each year."""
+    rows = desk.players.vacations(player)
+    return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 
-    def _claim(self, caller: Caller, command: Command) -> Answer:
-        seated = self._table(caller, command)
-        step = Step(seated.match, self._world(caller.now))
-        pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
-        self._commit(seated, step)
-        return Answer("claim", self._facts(seated), match=seated.place)
+
+def extend(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`extend`: a gift of time to the opponents."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    said = placed(caller, command, seated.match, seated.seat)
+    to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
+    seated.commit(step)
+    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
+    return Reply("extend", facts | seated.facts(), at=seated)
+
+
+def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`claim`: the game, or the end of the match, against the silent."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    seated.commit(step)
+    return Reply("claim", seated.facts(), at=seated)

@@ -1,0 +1,63 @@
+"""A caller: who wrote a letter, and by which right, as `authenticate` found out.
+
+Plain values alone; who may do what is decided where commands are dispatched. Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.match.life import Signed
+from pbem.match.transcript import written
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.mailbox import Proof
+    from pbem.identity import Verdict
+    from pbem.mail.letter import Letter
+    from pbem.store.players import HandledRow, PlayerRow
+    from pbem.store.tokens import Token
+
+__all__ = ["Caller"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who wrote, and how we know: the address, the player if registered, the verdict over the signature."""
+
+    address: str
+    player: PlayerRow | None
+    verdict: Verdict
+    letter: Letter
+    now: datetime
+    received: datetime
+    """When the letter was received, which may be long before."""
+    language: str
+    """What the answer is written in."""
+    proof: Proof | None = None
+    """What a letter of somebody without a key proves; None where it need not, or where there is a key."""
+    words: str = ""
+    """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
+    waits: bool = False
+    """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
+    tokens: tuple[Token, ...] = ()
+    """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
+
+    short: bool = False
+    """Whether nobody vouches for the address: then little is answered, and nothing that was written is repeated."""
+
+    repeated: bool = False
+    """Whether these words were signed and said before, and somebody else may have sent them again."""
+    seen: HandledRow | None = None
+    """What became of these words when they were said before."""
+
+    @property
+    def signed(self) -> Signed:
+        """The letter as one that counts for its player, at its level."""
+        if self.verdict.kind == "valid":
+            return Signed(self.letter.raw, "key", self.verdict.key or "", received=written(self.received))
+        assert self.proof is not None
+        assert self.proof.holds
+        return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence, written(self.received))
