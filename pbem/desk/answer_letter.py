@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.out import Out
 from pbem.desk.strangers import EACH
-from pbem.mail.commands import masked
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from pbem.desk.caller import Caller
     from pbem.desk.out import Draft
     from pbem.desk.reply import Reply
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command, Reading
-    from pbem.mail.letter import Letter
 
-__all__ = ["SHORT", "answer_to", "write", "write_short"]
+__all__ = ["SHORT", "write", "write_short"]
 
 SHORT = Phrase("[pbem] Your letter")
 """The subject of an answer that repeats nothing."""
@@ -55,8 +52,9 @@ class _Told:
 def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]]) -> None:
     """One letter with every command echoed and its answer beneath; letters of their own before it."""
     clerk = desk.clerk
-    # A command of this letter may just have chosen another one.
-    language = clerk.language_of(caller.player, caller.letter)
+    language = caller.language
+    if caller.player is not None:  # a command of this letter may have chosen another one
+        language = desk.players.setting(caller.player.name, "language", language)
     out = Out("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     if (at := next((reply.at for _, reply in replies if reply.at is not None), None)) is not None:
@@ -79,11 +77,10 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
     out.text = clerk.draft(
         "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
     )
-    if caller.repeated:
-        out.subject = SHORT
-        clerk.send(caller.address, out, caller.now)
-    else:
-        answer_to(desk, caller.letter, caller.address, out, caller.now)
+    out.subject = SHORT
+    if not caller.repeated:
+        out.answer(caller.letter)
+    clerk.send(caller.address, out, caller.now)
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:
@@ -110,13 +107,3 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
     out.text = out.text or desk.clerk.draft("letters/short.txt", told=told, most=EACH)
     desk.clerk.send(caller.address, out, caller.now)
-
-
-def answer_to(desk: Desk, letter: Letter, address: str, out: Out, now: datetime) -> None:
-    """Send a letter as the answer to another one, in its thread."""
-    subject = masked(letter.subject).strip() or Phrase("your letter")
-    out.language = out.language or desk.clerk.language_of(desk.players.by_address(address), letter)
-    out.subject = subject if subject.lower().startswith("re:") else Phrase("Re: {subject}", subject=subject)
-    out.in_reply_to = letter.message_id
-    out.references = [*out.references, *letter.references[-10:], *filter(None, [letter.message_id])]
-    desk.clerk.send(address, out, now)

@@ -1,25 +1,22 @@
-"""Who wrote a letter, and by which right: what nobody wrote is sorted out, the signature or the mailbox judged.
+"""Who wrote a letter, and by which right: by a key, or by the mailbox.
 
-Automatic mail is stored and never answered; what came to a return path goes to the postmaster; what is signed wrongly
-has no effect, and its owner is told. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md,
-case 35.
+What is signed wrongly has no effect, and its owner is told; how much those are answered whom nobody vouches for is
+counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pbem.desk import keys, postmaster
-from pbem.desk.answer_letter import SHORT, answer_to
+from pbem.desk import keys
 from pbem.desk.caller import Caller
 from pbem.desk.out import Out
 from pbem.identity import Verdict
 from pbem.mail.commands import COMMANDS, masked
-from pbem.mail.letter import Unreadable, automatic
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
-from pbem.reader import ReaderError
+from pbem.proof.signed_letters import misdated
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,11 +26,12 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.mail.commands import Reading
     from pbem.mail.letter import Letter
+    from pbem.reader import Understood
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
 
-__all__ = ["authenticate", "probable_keys"]
+__all__ = ["UNVOUCHED", "Ahead", "authenticate", "probable_keys"]
 
 _SENDERS = 4096
 """Of how many senders it is kept in mind which keys their letters were last judged by."""
@@ -41,10 +39,18 @@ _SENDERS = 4096
 _UNSIGNED = 50
 """How many unsigned letters a day an address gets answers to: anybody can write in its name."""
 
-_UNVOUCHED = "nobody vouches for the sender, not answered"
+UNVOUCHED = "nobody vouches for the sender, not answered"
 
 _NOTICES = 10
 """How often a day, at the most, an address is told that a letter in its name was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a letter says by some keys: found out ahead of its turn."""
+
+    keys: list[Key]
+    understood: Understood
 
 
 def probable_keys(desk: Desk, row: InboxRow) -> list[Key] | None:
@@ -64,57 +70,24 @@ def _note_keys(desk: Desk, sender: str, found: list[Key]) -> None:
 
 
 def authenticate(
-    desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime
+    desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, now: datetime
 ) -> tuple[Caller, Reading] | str:
-    """Who wrote a letter, and its commands; or what became of it, in a few words, where nothing is to be obeyed."""
-    if isinstance(letter, ReaderError):
-        raise letter
-    if isinstance(letter, Unreadable):
-        return _unreadable(desk, row, letter, now)
-    # Whoever writes to a return path is a machine, whatever else it looks like.
-    if bounced := postmaster.bounce(desk, row, letter, now):
-        return bounced
-    if reasons := _automatic(desk, letter, row):
-        return "automatic: " + ", ".join(reasons)
-    if letter.sender is None:
-        return f"no sender: {letter.from_defect}"
-    return _identify(desk, letter, letter.sender, row, now)
+    """Who wrote a letter, and its commands; or what became of it, in a few words, where nothing is to be obeyed.
 
-
-def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> str:
-    """A letter beyond the limits is answered, where its headers say to whom."""
-    if error.letter is None:
-        return "unreadable"
-    if bounced := postmaster.bounce(desk, row, error.letter, now):
-        return bounced
-    if error.letter.sender is None or _automatic(desk, error.letter, row):
-        return "unreadable"
-    if not desk.strangers.may_be_answered(error.letter.sender, now):
-        return f"unreadable; {_UNVOUCHED}"
-    text = desk.clerk.draft("letters/unreadable.txt", reason=error.reason)
-    out = Out(SHORT, text, language=desk.clerk.language_of(None, error.letter))
-    desk.clerk.send(error.letter.sender, out, now)
-    return "unreadable, answered"
-
-
-def _automatic(desk: Desk, letter: Letter, row: InboxRow) -> tuple[str, ...]:
-    return automatic(
-        letter,
-        row.envelope.sender,
-        address=desk.config.mail_address,
-        server=desk.config.server,
-        hops=desk.config.limits.received,
-    )
-
-
-def _identify(desk: Desk, letter: Letter, sender: str, row: InboxRow, now: datetime) -> tuple[Caller, Reading] | str:
+    `ahead` is what it says by the keys that it was probably signed with.
+    """
+    sender = letter.sender or ""
+    judged = row.received
     row = replace(row, received=min(row.received, now))  # the clock may have been set back in between
     player = desk.players.by_address(sender)
     offered = keys.offered(desk, sender, player)
     # They may have changed, or be another sender's than the envelope says.
     if sender.lower() == row.envelope.sender.lower():
         _note_keys(desk, row.envelope.sender, offered)
-    understood = desk.before.understand(letter, offered, desk.config.server, row.received)
+    if ahead is not None and (ahead.keys, judged) == (offered, row.received):
+        understood = ahead.understood
+    else:
+        understood = desk.before.understand(letter, offered, desk.config.server, row.received)
     said, reading = understood.heard, understood.reading
     verdict = said.verdict
     found = desk.mailboxes.tokens_of(letter, row)
@@ -135,7 +108,7 @@ def _identify(desk: Desk, letter: Letter, sender: str, row: InboxRow, now: datet
     if anybodys and not (tokens or keys.told(desk, sender, player, reading)):
         short = not desk.strangers.vouched_for(letter, row)
         if short and not desk.strangers.may_be_answered(sender, now):
-            return _UNVOUCHED
+            return UNVOUCHED
         count = 0 if short or reading.optout else desk.today(f"unsigned {sender.lower()}", now)
         if count > _UNSIGNED:
             return _leave_unread(desk, letter, sender, player, now, tell=count == _UNSIGNED + 1)
@@ -143,7 +116,7 @@ def _identify(desk: Desk, letter: Letter, sender: str, row: InboxRow, now: datet
     seen = _handled(desk, player, said.words, verdict) if player and not anybodys and said.words else None
     repeated = seen is not None and not tokens and not desk.strangers.vouched_for(letter, row)
     if repeated and not desk.strangers.may_be_answered(sender, now):
-        return f"said before; {_UNVOUCHED}"
+        return f"said before; {UNVOUCHED}"
     caller = Caller(
         sender,
         player,
@@ -159,6 +132,7 @@ def _identify(desk: Desk, letter: Letter, sender: str, row: InboxRow, now: datet
         short,
         repeated,
         seen,
+        misdated(letter, row.received),
     )
     return caller, reading
 
@@ -198,7 +172,7 @@ def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is kno
     """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
-        return f"{outcome}; {_UNVOUCHED}"
+        return f"{outcome}; {UNVOUCHED}"
     count = 0 if tokens else desk.today(f"notices {sender.lower()}", now)
     if count > _NOTICES:
         return outcome
@@ -228,6 +202,8 @@ def _leave_unread(  # noqa: PLR0913 - a letter, and what is known of it
     """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
     if tell:
         out = Out("", desk.clerk.draft("letters/unread.txt", most=_UNSIGNED))
+        out.language = desk.clerk.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
-        answer_to(desk, letter, sender, out, now)
+        out.answer(letter)
+        desk.clerk.send(sender, out, now)
     return "too many unsigned letters today"

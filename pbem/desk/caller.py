@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pbem.desk.mailbox import Proof
     from pbem.identity import Verdict
     from pbem.mail.letter import Letter
+    from pbem.phrase import Phrase
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
 
@@ -52,6 +53,8 @@ class Caller:
     """Whether these words were signed and said before, and somebody else may have sent them again."""
     seen: HandledRow | None = None
     """What became of these words when they were said before."""
+    misdated: Phrase | None = None
+    """Why the date of the letter cannot be true: then it proves nothing later."""
 
     @property
     def signed(self) -> Signed:

@@ -20,7 +20,6 @@ from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
 from pbem.phrase import Phrase
-from pbem.proof.signed_letters import misdated
 from pbem.store.database import moment, stamp
 
 if TYPE_CHECKING:
@@ -208,8 +207,8 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
     spec = COMMANDS[command.name]
     if spec.for_players and caller.player is None:
         raise Refused(Fault(command.name, None, NOT_REGISTERED))
-    if spec.shown != "never" and (fault := misdated(caller.letter, caller.received)):
-        raise Refused(Fault(command.name, None, _MISDATED.given(fault=fault)))
+    if spec.shown != "never" and caller.misdated:
+        raise Refused(Fault(command.name, None, _MISDATED.given(fault=caller.misdated)))
     left_out: dict[str, str] = {}
     if spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)

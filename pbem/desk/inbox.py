@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem.desk import authenticate, clock, dispatch, operator
+from pbem.desk import clock, operator
+from pbem.desk.authenticate import Ahead, authenticate, probable_keys
 from pbem.desk.beforehand import NotYetRead
 from pbem.desk.decisions import decide, forget
+from pbem.desk.dispatch import carry_out
 from pbem.desk.mailbox import Awaited
 from pbem.desk.out import Out
-from pbem.mail.letter import Letter, Unreadable
+from pbem.desk.sorting import sort
 from pbem.phrase import Phrase
-from pbem.reader import AT_HAND, Asked, ReaderError
+from pbem.reader import AT_HAND, Asked
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
         return []
     desk.in_hand += [row.id for row in rows]
     desk.points("letter leased")
-    taken = [_Taken(row, authenticate.probable_keys(desk, row)) for row in rows]
+    taken = [_Taken(row, probable_keys(desk, row)) for row in rows]
     asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
     desk.reader.ask(asked, desk.config.server)
     return taken
@@ -107,9 +109,6 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     more = more and not any(one.row.alone for one in taken)
     following = _take_in_hand(desk, now, fresh=True) if more else []
     desk.before.forget()
-    for one, read in zip(taken, found, strict=True):
-        if isinstance(read.letter, Letter) and one.keys is not None and read.understood is not None:
-            desk.before.note(read.letter, one.keys, desk.config.server, one.row.received, read.understood)
     outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
     desk.in_hand = [one.row.id for one in following]
     desk.points("effects committed")
@@ -137,18 +136,21 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
 
 
 def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    outcomes = {one.row.id: _handle_one(desk, one.row, read.letter, now) for one, read in letters}
+    outcomes = {one.row.id: _handle_one(desk, one, read, now) for one, read in letters}
     if desk.before.waits:
         raise NotYetRead
     return outcomes
 
 
-def _handle_one(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> str:
+def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
     """Give one letter its effect within the decision on several; what became of it, empty if nothing yet."""
+    row = taken.row
+    ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
     try:
         with desk.database.savepoint():
-            found = authenticate.authenticate(desk, row, letter, now)
-            outcome = found if isinstance(found, str) else dispatch.carry_out(desk, *found)
+            letter = sort(desk, row, read.letter, now)
+            found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
+            outcome = found if isinstance(found, str) else carry_out(desk, *found)
             desk.inbox.done(row.id, outcome)
             desk.points("effects written")
     except StoreError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.answer_letter import SHORT, answer_to
+from pbem.desk.answer_letter import SHORT
 from pbem.desk.out import Out
 from pbem.store.database import stamp
 
@@ -52,8 +52,7 @@ def _ask(desk: Desk, caller: Caller) -> None:
         return
     out = Out("", desk.clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
-    if caller.short:
-        out.subject = SHORT
-        desk.clerk.send(address, out, now)
-    else:
-        answer_to(desk, caller.letter, address, out, now)
+    out.subject = SHORT
+    if not caller.short:
+        out.answer(caller.letter)
+    desk.clerk.send(address, out, now)
