@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["Desk"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Desk:
     """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
 
