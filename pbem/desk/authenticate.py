@@ -6,25 +6,30 @@ counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliabi
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
 from pbem.desk.caller import Caller
+from pbem.desk.dispatch import to_answer
 from pbem.desk.out import Out
+from pbem.desk.seats import seat_at
 from pbem.identity import Verdict
 from pbem.mail.commands import COMMANDS, masked
+from pbem.match import pace
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.mailbox import Proof
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
-    from pbem.mail.commands import Reading
+    from pbem.mail.commands import Command, Reading
     from pbem.mail.letter import Letter
     from pbem.reader import Understood
     from pbem.store.inbox import InboxRow
@@ -99,6 +104,9 @@ def authenticate(
         vouched = bool(tokens) or desk.strangers.vouched_for(letter, row)
         return _refuse_signature(desk, letter, sender, player, verdict, tokens, now, vouched=vouched)
     player, waits = keys.writer(desk, sender, player, verdict)
+    if player is not None:
+        received = _came(desk, player, to_answer(reading)[0], row.received, now)
+        row = replace(row, received=received)  # the evidence, made next, must name the same time as the papers
     proof = None
     if verdict.kind == "none":
         proof = _prove(desk, letter, row, found, player, reading)
@@ -150,6 +158,15 @@ def _prove(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
     wanted = wanted or reading.optout or desk.players.unreachable(player.name) is not None
     tokens = [token for token in tokens if token.purpose == "reply"]
     return desk.mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
+
+
+def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
+    """When a letter of this player counts as received, by the matches that its commands are about."""
+    for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
+        with suppress(KeyError):
+            seated = seat_at(desk, int(match.removeprefix("m")), player.name)
+            received = pace.came(seated.match, seated.seat, received, now)
+    return received
 
 
 def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command, Reading
 
-__all__ = ["carry_out"]
+__all__ = ["carry_out", "to_answer"]
 
 _COMMANDS = 20
 """How many commands of one letter are answered."""
@@ -79,7 +79,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     reached = bool(caller.player and new and postmaster.heard(desk, caller.player, caller.received, caller.now))
     if reading.optout and not stop(desk, caller, reading.place, new=new):
         return "stop, unproved"
-    wanted, left_out = (enough(reading.commands), []) if caller.short else _to_answer(reading)
+    wanted, left_out = (enough(reading.commands), []) if caller.short else to_answer(reading)
     beyond = _beyond(wanted)
     replies = [
         (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
@@ -112,7 +112,7 @@ def _obeyed(command: Command, reply: Reply) -> bool:
 # Which commands of a letter.
 
 
-def _to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
+def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
     """The commands to answer, each once, and the first lines of those left out."""
     once: dict[Hashable, Command] = {}
     for command in reading.commands:

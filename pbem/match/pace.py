@@ -7,7 +7,7 @@ its answer is in. The arithmetic is in `clock`. Implements protocol.md, "A match
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
@@ -19,13 +19,14 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date, datetime
+    from datetime import date
 
     from pbem.match.life import Form, Match, Signed, Step
     from pbem.match.terms import Terms
 
 __all__ = [
     "arrive",
+    "came",
     "catch_up",
     "claim",
     "claimed",
@@ -90,11 +91,11 @@ def miss(step: Step, seat: int) -> None:
     deadline = match.clocks[seat].deadline
     assert deadline is not None, "who has no deadline cannot miss it"
     body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
-    step.enter("missed", body)
+    entry = step.enter("missed", body)
     times = match.silent.get(seat, 0) + 1
     again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
     silent = {**match.silent, seat: times}
-    step.match = replace(step.match, silent=silent)
+    step.match = replace(step.match, silent=silent, missed_at={**match.missed_at, seat: entry.time})
     if again:  # there is no empty setup: it is asked for once more
         others = {other: clock for other, clock in match.clocks.items() if other != seat}
         step.start_clocks([seat])
@@ -102,6 +103,19 @@ def miss(step: Step, seat: int) -> None:
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
     step.tell("missed", seat=seat, silent=times, again=again)
+
+
+def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
+    """When a letter of this seat that is handled now counts as received; a clock that was set back is not believed.
+
+    What is handled after a miss did not come before it, as all that had come in time was handled by then. What waits
+    with a time that is still to come was here before.
+    """
+    waiting = [match.setups.get(seat), match.orders.get(seat)]
+    waiting += [stored for (other, _), stored in match.stored.items() if other == seat]
+    to_come = (time for submission in waiting if submission for time in submission.received if time > written(now))
+    latest = max((match.missed_at.get(seat, ""), *to_come))
+    return max(received, datetime.fromisoformat(latest)) if latest else received
 
 
 def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> list[int]:

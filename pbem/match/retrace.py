@@ -312,8 +312,8 @@ class _Walk:
                 self.came_after_a_miss(letter, receipt, aside)
             elif seat not in self.match.missed:
                 raise self.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
-            if receipt.by_default and (over := self.match.clocks[seat].patience):
-                self.played.setdefault((receipt.game, seat), []).append((receipt, over))
+            if receipt.by_default:
+                self.played.setdefault((receipt.game, seat), []).append((receipt, self.missed_from(seat)))
             event = partial(ahead.store, step) if receipt.by_default else step.order
             self.judged(letter, event, seat, form, signed)
         step.match = replace(step.match, resolve_at=step.world.now)
@@ -339,11 +339,15 @@ class _Walk:
         seat, match = receipt.seat, self.match
         if seat not in match.missed or match.bundle == 1:
             return
-        patience = match.clocks[seat].patience
-        assert patience is not None
+        over = self.missed_from(seat)
         gone = [traces.read(one.paper).received for other, one in aside if other == seat]
-        if all(_moment(when) > patience for when in gone) and _moment(receipt.received) < patience:
+        if all(_moment(when) > over for when in gone) and _moment(receipt.received) < over:
             raise self.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
+
+    def missed_from(self, seat: int) -> datetime:
+        """From when on what came was too late for what the seat missed: no later than the miss itself."""
+        missed = _moment(self.match.missed_at[seat])
+        return min(self.match.clocks[seat].patience or missed, missed)
 
     def check_reports(self, name: str, body: Mapping[str, Any]) -> None:
         for seat in (*self.match.seats, None):
