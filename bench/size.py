@@ -107,7 +107,7 @@ def _cold(table: Table) -> Callable[[], float]:
     def letters() -> float:
         found = []
         for _ in range(3):
-            table.referee.desk._archive.forget()  # noqa: SLF001 - as if 256 others had been busy meanwhile
+            table.referee.desk.archive.forget()
             found.append(table.effect(table.orders(table.ann, 1, next(table.revisions)), table.ann.address))
         return median(found)
 

@@ -56,7 +56,7 @@ class Table:
 
     def position(self) -> State:
         """The position of the first match as the desk has it."""
-        loaded = self.referee.desk._archive.load(1)  # noqa: SLF001 - nobody else needs to ask for it
+        loaded = self.referee.desk.archive.load(1)
         assert loaded is not None
         assert loaded[0].position is not None
         return loaded[0].position

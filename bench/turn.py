@@ -59,7 +59,7 @@ class _Bench:
         self.key = {
             person.name: Key("ssh", row.fingerprint, row.public)
             for person in (self.table.ann, self.table.bob)
-            for row in self.referee.desk._players.keys(person.name)  # noqa: SLF001 - the keys as the desk offers them
+            for row in self.referee.desk.players.keys(person.name)
         }
         self.state = self.table.position()
         self.disk = Database(folder / "parts.sqlite", migrations=("CREATE TABLE letters (raw BLOB) STRICT;",))

@@ -37,7 +37,7 @@ from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of
 from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
 from pbem.mail.letter import Letter, Unreadable, received
 from pbem.phrase import Phrase
-from pbem.proof.signed_letters import Heard, heard
+from pbem.proof.signed_letters import VOCABULARY, Heard, heard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +50,6 @@ AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
 AT_HAND = 8  # letters that are read together
 COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
-
-VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 
 log = structlog.get_logger()
 

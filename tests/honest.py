@@ -32,7 +32,7 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
 
 def _bundles_now(referee: Referee) -> list[bytes]:
     found = []
-    archive, clerk = referee.desk._archive, referee.desk._clerk
+    archive, clerk = referee.desk.archive, referee.desk.clerk
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None

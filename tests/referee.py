@@ -24,6 +24,7 @@ from pbem.desk.archive import Archive
 from pbem.identity import ssh
 from pbem.mail.compose import Composer, Templates
 from pbem.match.transcript import BEFORE
+from pbem.reader import InProcess
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
@@ -209,7 +210,15 @@ class Referee:
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
         composer = Composer(SERVER, "pbem", self.templates)
-        self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die)
+        self.desk = Desk(
+            self.config,
+            self.database,
+            self.vault,
+            self.signing_key,
+            composer,
+            self.die,
+            InProcess(self.config.limits),
+        )
 
     def read_three_ways(self, number: int = 1) -> Match:
         """A match as the desk has it, from its snapshot, and retraced by one who believes none: it is the same.
@@ -218,7 +227,7 @@ class Referee:
         """
         warm = self.match(number)
         self.open_desk()
-        archive = self.desk._archive
+        archive = self.desk.archive
         row = archive.matches.row(number)
         assert row is not None
         assert (archive._from_snapshot(row) is None) == (row.head == BEFORE)
@@ -237,7 +246,7 @@ class Referee:
 
     def match(self, number: int = 1) -> Match:
         """The match as the desk has it."""
-        loaded = self.desk._archive.load(number)
+        loaded = self.desk.archive.load(number)
         assert loaded is not None
         return loaded[0]
 

@@ -124,7 +124,7 @@ def test_no_cold_letter_does_either(begun: Callable[..., Referee]) -> None:
     for turns in (2, 12):
         referee = begun(turns)
         warm = len(watched(referee, 1))
-        referee.desk._archive.forget()
+        referee.desk.archive.forget()
         heard = watched(referee, 1, 2)
         assert not [statement for statement in heard if re.search(r"FROM (entries|papers)\b(?!.*seq =)", statement)]
         lengths.append(len(heard))
@@ -148,7 +148,7 @@ def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[
 def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a turn told is cut and folded once, however many turns follow; and nothing else comes of it."""
     referee = begun(6)
-    loaded = referee.desk._archive.load(1)
+    loaded = referee.desk.archive.load(1)
     assert loaded is not None
     match, _ = loaded
     rules = match.rules
@@ -168,7 +168,7 @@ def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
     """No statement of a letter walks through a table that grows."""
     referee = begun()
     heard = watched(referee, 1)
-    referee.desk._archive.forget()
+    referee.desk.archive.forget()
     heard += watched(referee, 1)
     connection = referee.database.utils.conn
     walks = set()

@@ -9,7 +9,7 @@ import pytest
 from patterns import Used, hostile, superlinear, used
 
 from pbem import identity
-from pbem.reader import VOCABULARY
+from pbem.proof.signed_letters import VOCABULARY
 
 
 def made(file: str, line: int) -> re.Pattern[str]:

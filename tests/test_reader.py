@@ -316,14 +316,14 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
     referee = Referee(tmp_path)
     with closing(referee):
         leased = []
-        lease_some = referee.desk._inbox.lease_some
+        lease_some = referee.desk.inbox.lease_some
 
         def lease(most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
             rows = lease_some(most, now, fresh=fresh)
             leased.append([(row.id, row.attempts) for row in rows])
             return rows
 
-        referee.desk._inbox.lease_some = lease  # type: ignore[method-assign]
+        referee.desk.inbox.lease_some = lease  # type: ignore[method-assign]
         for number in range(20):
             raw = SMALL.replace(b"<1@", b"<%d@" % number)
             referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)

@@ -159,7 +159,7 @@ def test_letters_that_are_set_aside_reach_the_operator_in_few_letters(
     def fails(*_: Any) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr(referee.desk, "_identify", fails)
+    monkeypatch.setattr("pbem.desk.inbox.authenticate", fails)
     for number in range(30):
         referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), referee.raw(eve, f"{number}\n"), referee.now)
     referee.work()
@@ -260,9 +260,9 @@ def test_one_letter_comes_back_once(referee: Referee) -> None:
     returned(referee, ann, token, 1)
     referee.now += timedelta(days=1)
     referee.send(ann, "help\n")
-    assert referee.desk._players.unreachable("ann") is None
+    assert referee.desk.players.unreachable("ann") is None
     returned(referee, ann, token, 2)
-    assert referee.desk._players.unreachable("ann") is None
+    assert referee.desk.players.unreachable("ann") is None
 
 
 def last_sent(referee: Referee, person: Mailbox) -> str:

@@ -134,12 +134,15 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, when none runs; the letters leave when it starts."""
     from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
+    from pbem.reader import InProcess  # noqa: PLC0415 - as above
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
     own_keys.check(store.database, keys)
     composer = open_composer(store.config, Generation(store.database).number)
-    Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom).obey(datetime.now(UTC))
+    reader = InProcess(store.config.limits)
+    desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
+    desk.obey(datetime.now(UTC))
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:

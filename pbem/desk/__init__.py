@@ -1,11 +1,11 @@
 """The desk: the one place where a stored letter becomes effect.
 
-Identify, parse, decide, compose, commit, in one transaction a letter; it never waits on the network. `work` goes
-through the inbox, `answers` holds one answer a command, `forms` turns commands into what a match understands,
-`archive` brings matches from the store and back, `clerk` writes the letters. Implements design.md, "The way of a
-letter".
+A letter's way through it, each room once: `inbox` leases letters and gives them their effect in one transaction,
+`sorting` sees to what nobody wrote, `authenticate` says who wrote and by which right, `dispatch` has the commands
+obeyed by one function each in `commands`, `answer_letter` says what came of them. `clock` does what is due without a
+letter; `wiring` holds what all are handed. Nobody waits on the network. Implements design.md, "The way of a letter".
 """
 
-from pbem.desk.work import Desk
+from pbem.desk.wiring import Desk
 
 __all__ = ["Desk"]

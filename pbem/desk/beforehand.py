@@ -59,10 +59,6 @@ class Beforehand:
         self._known.clear()
         self._open.clear()
 
-    def note(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime, found: Understood) -> None:
-        """Note what was found out ahead."""
-        self._known["understand", letter.raw, tuple(keys), server, at] = found
-
     def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
         """Who signed a letter, and what it says."""
         question = ("understand", letter.raw, tuple(keys), server, at)

@@ -11,20 +11,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.table import commit
+from pbem.desk.seats import commit
 from pbem.match import pace
 from pbem.match.life import Notice, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.archive import Archive
-    from pbem.desk.clerk import Clerk
-    from pbem.match.life import World
-    from pbem.store.outbox import Outbox, Watched
+    from pbem.desk.wiring import Desk
+    from pbem.store.outbox import Watched
 
-__all__ = ["LATE", "Courier"]
+__all__ = ["LATE", "due", "forget", "see_to"]
 
 LATE = timedelta(hours=1)
 """So long a letter may be under way before the clock stands for it: mail takes its time, and reminders are due."""
@@ -33,45 +31,38 @@ _AT_ONCE = 1000
 """How many letters are looked at in one go."""
 
 
-class Courier:
-    """Sees to the clocks of those whose letters are late."""
+def due(desk: Desk, now: datetime) -> tuple[list[Watched], list[Watched], datetime | None]:
+    """The letters that arrived in time and can be forgotten, those that are to be seen to, and when the next is.
 
-    def __init__(self, outbox: Outbox, archive: Archive, clerk: Clerk, world: Callable[[datetime], World]) -> None:
-        self._outbox = outbox
-        self._archive = archive
-        self._clerk = clerk
-        self._world = world
+    The last is the time of one that waits, should it not be delivered until then. Only looks.
+    """
+    found = desk.outbox.watched(_AT_ONCE)
+    in_time = [one for one in found if not one.late and one.settled and one.settled - one.created < LATE]
+    waiting = [one for one in found if one.settled is None and not one.late]
+    ripe = [one for one in waiting if one.created + LATE <= now]
+    following = [one.created + LATE for one in waiting if one.created + LATE > now]
+    settled = [one for one in found if one.settled is not None and one not in in_time]
+    return in_time, [*settled, *ripe], min(following, default=None)
 
-    def due(self, now: datetime) -> tuple[list[Watched], list[Watched], datetime | None]:
-        """The letters that arrived in time and can be forgotten, those that are to be seen to, and when the next is.
 
-        The last is the time of one that waits, should it not be delivered until then. Only looks.
-        """
-        found = self._outbox.watched(_AT_ONCE)
-        in_time = [one for one in found if not one.late and one.settled and one.settled - one.created < LATE]
-        waiting = [one for one in found if one.settled is None and not one.late]
-        ripe = [one for one in waiting if one.created + LATE <= now]
-        following = [one.created + LATE for one in waiting if one.created + LATE > now]
-        settled = [one for one in found if one.settled is not None and one not in in_time]
-        return in_time, [*settled, *ripe], min(following, default=None)
+def forget(desk: Desk, in_time: Sequence[Watched]) -> None:
+    """Watch letters no longer that arrived in time."""
+    for one in in_time:
+        desk.outbox.unwatch(one)
 
-    def forget(self, in_time: Sequence[Watched]) -> None:
-        """Watch letters no longer that arrived in time."""
-        for one in in_time:
-            self._outbox.unwatch(one)
 
-    def see_to(self, found: Watched, now: datetime) -> None:
-        """Let the clock stand for a letter that waits, or run on after one that was late."""
-        loaded = self._archive.load(found.match)
-        assert loaded is not None
-        match, row = loaded
-        step = Step(match, self._world(now))
-        if found.settled is None:
-            self._outbox.delayed(found)
-            pace.delay(step, found.seat, found.asked, found.created)
-        else:
-            self._outbox.unwatch(found)
-            if pace.arrive(step, found.seat, found.asked, found.created, found.settled):
-                step.notices.append(Notice("moved", found.seat, step.match))
-        if step.entries:
-            commit(self._archive, self._clerk, match, row, step)
+def see_to(desk: Desk, found: Watched, now: datetime) -> None:
+    """Let the clock stand for a letter that waits, or run on after one that was late."""
+    loaded = desk.archive.load(found.match)
+    assert loaded is not None
+    match, row = loaded
+    step = Step(match, desk.world(now))
+    if found.settled is None:
+        desk.outbox.delayed(found)
+        pace.delay(step, found.seat, found.asked, found.created)
+    else:
+        desk.outbox.unwatch(found)
+        if pace.arrive(step, found.seat, found.asked, found.created, found.settled):
+            step.notices.append(Notice("moved", found.seat, step.match))
+    if step.entries:
+        commit(desk, match, row, step)

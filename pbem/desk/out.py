@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pbem.mail.commands import masked
+from pbem.phrase import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.games.squares import Board
     from pbem.mail.compose import Picture
+    from pbem.mail.letter import Letter
     from pbem.store.tokens import Place
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
@@ -70,3 +74,10 @@ class Out:
     """The match and seat whose clock the letter set going, and when."""
     asks: bool = False
     """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""
+
+    def answer(self, letter: Letter) -> None:
+        """Let this be the answer to a letter, in its thread and under its subject."""
+        subject = masked(letter.subject).strip() or Phrase("your letter")
+        self.subject = subject if subject.lower().startswith("re:") else Phrase("Re: {subject}", subject=subject)
+        self.in_reply_to = letter.message_id
+        self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]

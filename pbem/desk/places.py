@@ -1,6 +1,6 @@
 """Where a signed sentence belongs: whether it says its place, and the whole sentence when it does not.
 
-What each command needs is told by the table in `mail/commands.py`. Nobody has to type a place: a sentence that leaves
+What each command needs is told by the table in `mail/commands/`. Nobody has to type a place: a sentence that leaves
 some of it out changes nothing, and is answered with the whole sentence, ready to be signed. At level `mailbox` the
 single-use reply address stands for the place. Implements protocol.md, "Identity".
 """
@@ -10,33 +10,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
 from pbem.match.life import RUNNING, at_reply_address
-from pbem.phrase import Phrase
 from pbem.proof.signed_letters import form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.desk.answer import Caller
+    from pbem.desk.caller import Caller
     from pbem.mail.commands import Command
     from pbem.match.life import Form, Match
 
-__all__ = ["judge", "missing", "next_rev", "placed", "sentence"]
-
-
-def judge(caller: Caller, command: Command, server: str) -> None:
-    """Refuse what was said to another server, or by another player. Raises `Refused`."""
-    assert caller.player is not None
-    wanted = {"server": server, "player": caller.player.name}
-    faults = [
-        Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
-        for key, value in wanted.items()
-        if command.fields.get(key, value) != value
-    ]
-    if faults:
-        raise Refused(*faults)
+__all__ = ["missing", "next_rev", "placed", "sentence"]
 
 
 def missing(command: Command, match: Match | None) -> dict[str, str]:
@@ -44,8 +29,7 @@ def missing(command: Command, match: Match | None) -> dict[str, str]:
 
     Setups and orders are refused by their match with all their faults instead: each letter brings their form.
     """
-    needs = COMMANDS[command.name]
-    if not needs.sentence or match is None or match.phase not in RUNNING:
+    if not COMMANDS[command.name].sentence or match is None or match.phase not in RUNNING:
         return {}
     said = form(command)
     playing = match.phase == "playing"
@@ -66,7 +50,8 @@ def placed(caller: Caller, command: Command, match: Match, seat: int) -> Form:
 
 def next_rev(command: Command, match: Match, seat: int) -> int:
     """The revision that this command would have now."""
-    if command.name not in {"setup", "orders", "clear"}:
+    spec = COMMANDS[command.name]
+    if not (spec.stands or spec.withdraws):
         return match.said.get((seat, command.name), 0) + 1
     if match.phase == "setup":
         before = match.setups.get(seat)

@@ -40,9 +40,6 @@ _RANKED = 100
 _LISTED = 50
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
-_FORMS = frozenset({"new", "accept", "setup", "orders", "resign", "draw", "annul", "claim", "extend"})
-"""The commands whose letters stand in a bundle and say nothing but what the record says too."""
-
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
 """The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
 _REMARKS = frozenset("#@")
@@ -188,7 +185,7 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     if len(reading.commands) != 1 or reading.ignored or reading.optout:
         return None
     (command,) = reading.commands
-    if command.name not in _FORMS or command.faults or set(text) & _REMARKS:
+    if not commands.COMMANDS[command.name].published or command.faults or set(text) & _REMARKS:
         return None
     texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
     armor = next((found[0] for one in texts if (found := _ARMOR.search(one))), None)

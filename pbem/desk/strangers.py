@@ -8,8 +8,10 @@ Implements reliability.md, case 35.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from pbem.mail.commands import COMMANDS
 from pbem.store.database import stamp
 
 if TYPE_CHECKING:
@@ -26,9 +28,6 @@ __all__ = ["EACH", "Strangers", "enough"]
 
 EACH = 3
 """How many such answers an address gets in a day."""
-
-_ENOUGH = ("register", "rules", "help")
-"""The commands that are answered, the first of them that there is: with these one becomes somebody."""
 
 _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
@@ -65,8 +64,9 @@ class Strangers:
 
 
 def enough(commands: Sequence[Command]) -> list[Command]:
-    """Of these commands, the one that is answered."""
-    return sorted((one for one in commands if one.name in _ENOUGH), key=lambda one: _ENOUGH.index(one.name))[:1]
+    """Of these commands, the one that is answered: with it one becomes somebody."""
+    ranked = [(rank, one) for one in commands if (rank := COMMANDS[one.name].unvouched) is not None]
+    return [one for _, one in sorted(ranked, key=itemgetter(0))[:1]]
 
 
 def _normal(address: str) -> str:

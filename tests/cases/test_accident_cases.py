@@ -118,7 +118,7 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
     config.signing_key.write_text(bytes(range(32)).hex())
     run(config, nothing_happens)
     with Database(config.store) as database:
-        assert database.meta("signing key") == referee.desk._server_key
+        assert database.meta("signing key") == referee.desk.server_key
 
 
 def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_case_38_a_step_ahead_costs_nobody_time_and_is_told(referee: Referee) ->
     assert operator_reads(referee) == [STEPPED]
     assert "set ahead" in referee.people["operator@play.example"].text
     assert len(bob.letters) == before
-    assert "missed" not in [Entry.read(row.entry).type for row in referee.desk._archive.matches.entries(1)]
+    assert "missed" not in [Entry.read(row.entry).type for row in referee.desk.archive.matches.entries(1)]
 
 
 def test_case_38_small_steps_are_no_news(referee: Referee) -> None:

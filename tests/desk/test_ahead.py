@@ -47,7 +47,7 @@ def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1
 
 
 def match_of(referee: Referee) -> Match:
-    loaded = referee.desk._archive.load(1)
+    loaded = referee.desk.archive.load(1)
     assert loaded is not None
     return loaded[0]
 

@@ -9,7 +9,7 @@ import pytest
 from referee import SERVER, Referee, body
 
 from pbem.boards import sheet as boards_sheet
-from pbem.desk import clerk, work
+from pbem.desk import answer_letter, clerk
 from pbem.mail.compose import Templates
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ def test_orders_are_short(referee: Referee) -> None:
 def test_an_answer_that_becomes_too_long_says_what_is_left_out(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "_ANSWER", 40_000)
+    monkeypatch.setattr(answer_letter, "_ANSWER", 40_000)
     ann = referee.person("ann")
     referee.send(ann, "sheet spaceships\nsheet shoot-em-up\nsheet dueling-masters\n", sign=False)
     files = [part.get_filename() for part in ann.last.iter_attachments()]
     assert files == ["spaceships-sheet.pdf"]
     assert "too long: shoot-em-up-sheet.pdf, dueling-masters-sheet.pdf" in " ".join(ann.text.split())
-    monkeypatch.setattr(work, "_ANSWER", 3000)
+    monkeypatch.setattr(answer_letter, "_ANSWER", 3000)
     referee.send(ann, "help\nhelp setup\nhelp orders\nhelp signing\n", sign=False)
     assert "the rest of it is left out" in " ".join(ann.text.split())
     assert len(ann.text) < 3300

@@ -44,7 +44,7 @@ class Mortal(Referee):
 
     def open_desk(self) -> None:
         super().open_desk()
-        self.desk._points = self.point
+        self.desk.points = self.point
 
     def point(self, name: str) -> None:
         if name == self.dies_at:

@@ -155,7 +155,7 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
     referee.alive()
     if crash != "never":
         name = "write" if crash == "before" else "send"
-        clerk = referee.desk._clerk
+        clerk = referee.desk.clerk
         real = getattr(type(clerk), name)
 
         def dies(self: object, *arguments: object, **facts: object) -> object:

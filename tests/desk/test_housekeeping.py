@@ -70,7 +70,7 @@ def test_words_that_had_their_effect_have_none_when_their_letter_is_forgotten(fo
     referee.send(ann, "set mail each\n")
     later(referee, MONTH)
     referee.deliver(again, ann.address)
-    assert referee.desk._players.setting("ann", "mail", "") == "each"
+    assert referee.desk.players.setting("ann", "mail", "") == "each"
 
 
 def _received(referee: Referee) -> list[bytes]:

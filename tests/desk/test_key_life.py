@@ -638,4 +638,4 @@ def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Re
     referee.work()
     assert "is revoked" in body(ann.letters[-2])
     assert str(ann.last["Subject"]) == "[pbem] A letter in your name was not accepted"
-    assert referee.desk._players.setting("ann", "language", "none") == "none"
+    assert referee.desk.players.setting("ann", "language", "none") == "none"

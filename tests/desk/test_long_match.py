@@ -74,7 +74,7 @@ class Years:
     @property
     def match(self) -> Match:
         """The match as the desk has it."""
-        loaded = self.referee.desk._archive.load(1)
+        loaded = self.referee.desk.archive.load(1)
         assert loaded is not None
         return loaded[0]
 

@@ -88,7 +88,7 @@ class Post:
 
     def standing(self, seat: int) -> str | None:
         """The orders that stand for a seat."""
-        loaded = self.referee.desk._archive.load(1)
+        loaded = self.referee.desk.archive.load(1)
         assert loaded is not None
         orders = loaded[0].orders.get(seat)
         return orders.text if orders and orders.standing else None
@@ -140,7 +140,7 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     post.reply(bob, "register bob", sign=change)
     assert told in " ".join(bob.text.split())
     assert "help mailbox" in " ".join(bob.text.split())
-    assert post.referee.desk._players.by_name("bob") is None
+    assert post.referee.desk.players.by_name("bob") is None
     post.reply(bob, "register bob", to=asked)
     assert "You are registered as bob" in bob.text
 
@@ -149,7 +149,7 @@ def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
     bob, eve = post.referee.person("bob"), post.referee.person("eve")
     post.referee.send(bob, "register bob\n", sign=False)
     post.reply(eve, "register bob", to=reply_to(bob.last))
-    assert post.referee.desk._players.by_name("bob") is None
+    assert post.referee.desk.players.by_name("bob") is None
     assert "given to somebody else" in " ".join(eve.text.split())
 
 
@@ -241,7 +241,7 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
 def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str, str], told: str) -> None:
     """A server that kept what does not hold, and hashed it into everything, is found out all the same."""
     post.begun()
-    loaded = post.referee.desk._archive.load(1)
+    loaded = post.referee.desk.archive.load(1)
     assert loaded is not None
     match = loaded[0]
     at_setup, sent = replace(match, phase="setup", position=None), match.setups[2]
@@ -260,7 +260,7 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
 
 def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> None:
     post.begun()
-    loaded = post.referee.desk._archive.load(1)
+    loaded = post.referee.desk.archive.load(1)
     assert loaded is not None
     match, sent = loaded[0], loaded[0].setups[2]
     pinned = match.players[1]
@@ -346,7 +346,7 @@ def test_settings_and_messages_need_a_token_and_dkim_too(post: Post, text: str) 
         post.reply(bob, text, to=to, sign=sign)
         assert "Refused" in bob.text
     assert len(ann.letters) == before
-    assert post.referee.desk._players.setting("bob", text.split()[1], "as it was") == "as it was"
+    assert post.referee.desk.players.setting("bob", text.split()[1], "as it was") == "as it was"
 
 
 def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
@@ -365,7 +365,7 @@ def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
 
 def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_does_not(post: Post) -> None:
     _, bob = post.begun()
-    referee, players = post.referee, post.referee.desk._players
+    referee, players = post.referee, post.referee.desk.players
     used = reply_to(bob.last)
     post.reply(bob, bob.filled("orders", "final"), to=used)
     with referee.database.transaction():
@@ -587,7 +587,7 @@ def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
     post.reply(bob, f"recover\n{ssh.public(bob.key)}")
     post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
     post.referee.wait(timedelta(days=8))
-    assert post.referee.desk._players.level("bob") == "key"
+    assert post.referee.desk.players.level("bob") == "key"
     post.referee.turn((ann, ""))
     post.reply(bob, bob.filled("orders", "Gx3"), to=reply_to(bob.last))
     assert "must be signed with your key" in " ".join(bob.text.split())
@@ -624,7 +624,7 @@ def test_two_people_without_keys(post: Post) -> None:
 
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.desk.work._UNSIGNED", 3)
+    monkeypatch.setattr("pbem.desk.authenticate._UNSIGNED", 3)
     _, bob = post.begun()
     for number in range(5):
         post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")

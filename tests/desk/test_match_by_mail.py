@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
 
+from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
@@ -226,7 +227,7 @@ def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Re
     to = str(ann.find("game 1 begins")["Reply-To"])
     referee.send(ann, f"{text}\n", sign=False, to=to)
     assert "must be signed with your key" in ann.text
-    assert referee.desk._players.setting("ann", text.split()[1], "as it was") == "as it was"
+    assert referee.desk.players.setting("ann", text.split()[1], "as it was") == "as it was"
 
 
 def test_old_words_change_no_setting_again(referee: Referee) -> None:
@@ -238,7 +239,7 @@ def test_old_words_change_no_setting_again(referee: Referee) -> None:
     referee.send(ann, "set mail each\n")
     referee.deliver(letter.replace(b"Subject: orders", b"Subject: again"), "eve@elsewhere.example")
     assert "is not obeyed twice" in " ".join(ann.text.split())
-    assert referee.desk._players.setting("ann", "mail", "") == "each"
+    assert referee.desk.players.setting("ann", "mail", "") == "each"
 
 
 def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee: Referee) -> None:
@@ -320,7 +321,7 @@ def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
     operator.address = "operator@play.example"
     referee.people[operator.address] = operator
     with monkeypatch.context() as patched:
-        patched.setattr("pbem.desk.answers.Answers._games", lambda *_: 1 / 0)
+        patched.setitem(HANDLERS, "games", lambda *_: 1 / 0)
         referee.send(ann, "games\n", sign=False)
     assert "set aside" in str(operator.last["Subject"])
     referee.send(ann, "whoami\n", sign=False)

@@ -47,7 +47,7 @@ def answer(referee: Referee, person: Mailbox, text: str, to: EmailMessage | None
 
 
 def silent(referee: Referee, person: Mailbox) -> bool:
-    return referee.desk._people.silent(person.address)
+    return referee.desk.people.silent(person.address)
 
 
 class TestStop:
@@ -68,7 +68,7 @@ class TestStop:
     def test_case_41_an_unsigned_one_is_asked_about_once_a_week(self, referee: Referee, who: str) -> None:
         ann = referee.registered("ann") if who == "with a key" else referee.person("ann")
         if who == "without one":
-            referee.desk._players.add("ann", ann.address, None, "2026-03-01T00:00:00Z")
+            referee.desk.players.add("ann", ann.address, None, "2026-03-01T00:00:00Z")
         before = len(ann.letters)
         for _ in range(3):
             forge(referee, ann, "stop\n")
@@ -88,7 +88,7 @@ class TestStop:
         forge(referee, ann, "stop\n")
         assert len(ann.letters) == before, "there is nothing left to ask"
         # The address was good for one letter.
-        referee.desk._people.speak(ann.address)
+        referee.desk.people.speak(ann.address)
         answer(referee, ann, "stop\n# again\n", asked)
         assert not silent(referee, ann)
 
@@ -130,7 +130,7 @@ class TestRegistration:
             for number in range(7):
                 forge(referee, ann, f"register ann\n{line((day, number))}\n")
             referee.now += DAY
-        assert len(referee.desk._players.challenges(ann.address)) <= 5
+        assert len(referee.desk.players.challenges(ann.address)) <= 5
 
     def test_forged_ones_do_not_push_the_true_one_away(self, referee: Referee) -> None:
         """Neither later, nor with the same key and another name: a public key is public."""

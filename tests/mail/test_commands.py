@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.mail.commands import COMMANDS, Command, Form, parse
+from pbem.mail.commands import COMMANDS, Command, CommandSpec, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("form", COMMANDS.values(), ids=lambda form: form.name)
-def test_every_command_has_help_and_an_example(form: Form) -> None:
+def test_every_command_has_help_and_an_example(form: CommandSpec) -> None:
     assert form.help.endswith(".")
     assert form.help[0].isupper()
     assert len(form.help) <= 120

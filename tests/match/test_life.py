@@ -459,7 +459,7 @@ class Story:
         self.compare()
 
     def loaded(self) -> Match:
-        loaded = self.referee.desk._archive.load(1)
+        loaded = self.referee.desk.archive.load(1)
         assert loaded is not None
         return loaded[0]
 

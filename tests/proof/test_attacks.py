@@ -12,7 +12,7 @@ from domains import Domain, rsa_key
 from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 
-from pbem.desk.gathering import Gathering
+from pbem.desk.commands import proposals
 from pbem.games import Refused
 from pbem.match import ahead
 from pbem.match.life import Form, Signed, Step, Submission
@@ -246,7 +246,7 @@ class TestServerWithItsKey:
 
     def test_nobody_is_added_to_those_who_were_named(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fail: `new shoot-em-up with bob` proposes a game of two, and a third is the server's word alone."""
-        monkeypatch.setattr(Gathering, "_more_seats", lambda _self, _game, taken, _wanted: (range(taken + 1, 4), []))
+        monkeypatch.setattr(proposals, "_more_seats", lambda _game, taken, _wanted: (range(taken + 1, 4), []))
         ann, bob, eve = (referee.registered(name) for name in ("ann", "bob", "eve"))
         referee.send(ann, "new shoot-em-up with bob\nserver play.example\nplayer ann\nend\n")
         referee.send(eve, "join m1\nserver play.example\nplayer eve\n")

@@ -14,7 +14,7 @@ from make_vectors import by as sent_by
 from mutations import rewritten
 from referee import Mailbox, Referee, form_in
 
-from pbem.desk import work
+from pbem.desk import dispatch
 from pbem.games import Fault
 from pbem.identity import parse_key, ssh
 from pbem.match import ahead
@@ -81,7 +81,7 @@ class TestWhatIsNotUsed:
     def test_orders_beside_their_own_withdrawal(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """They were never stored, and so they are nothing `unused`."""
         ann, bob = referee.begun(SMALL, SETUPS)
-        monkeypatch.setattr(work, "_unfit_together", lambda *_: None)
+        monkeypatch.setattr(dispatch, "_unfit_together", lambda *_: None)
         orders = ann.filled("orders", "mRv1 Rv5").replace("turn 1", "turn 2", 1)
         clear = orders.replace("orders m1", "clear m1").replace("mRv1 Rv5\n", "").replace("rev 1", "rev 2")
         referee.send(ann, clear + orders, follow=False)

@@ -54,7 +54,7 @@ class Told(Referee):
         with self.database.transaction():
             for row in self.database.rows("SELECT name FROM players"):
                 for setting, value in self.chosen.items():
-                    self.desk._players.choose(row["name"], setting, value)
+                    self.desk.players.choose(row["name"], setting, value)
         self.send(olga, "observe m1\n")
 
     def morning(self, person: Mailbox) -> None:

@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import fails, holds, signed_again, with_entry
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
 
-from pbem.desk.keys import KeyLife
 from pbem.identity import parse_key, ssh
 from pbem.match.transcript import digest
 from pbem.proof import bundle
@@ -262,7 +261,7 @@ class TestWhichKeysCount:
 
     def test_a_key_that_no_entry_pinned(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
-        monkeypatch.setattr(KeyLife, "_enter", lambda *_: None)
+        monkeypatch.setattr("pbem.desk.keys.enter", lambda *_: None)
         add(referee, ann, key("ann"))
         ann.key = key("ann")
         fails(self.end(referee, ann, bob, "Rv1", "Rv3", "Bz5"), "letters/game-1-turn-1-seat-1.eml")

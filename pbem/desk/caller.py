@@ -1,33 +1,27 @@
-"""A caller and an answer: what every command is given, and what it gives back.
+"""A caller: who wrote a letter, and by which right, as `authenticate` found out.
 
-Plain values alone; who may do what is decided in `answers.py` and beside it.
+Plain values alone; who may do what is decided where commands are dispatched. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pbem.games import Fault
 from pbem.match.life import Signed
 from pbem.match.transcript import written
-from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.mailbox import Proof
-    from pbem.desk.out import Enclosed, Out
     from pbem.identity import Verdict
-    from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
-    from pbem.match.life import Match
-    from pbem.store.matches import MatchRow
+    from pbem.phrase import Phrase
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
 
-__all__ = ["IN_YOUR_NAME", "NOT_TO_BE_ASKED", "Answer", "Caller", "refusal"]
+__all__ = ["Caller"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +53,8 @@ class Caller:
     """Whether these words were signed and said before, and somebody else may have sent them again."""
     seen: HandledRow | None = None
     """What became of these words when they were said before."""
+    misdated: Phrase | None = None
+    """Why the date of the letter cannot be true: then it proves nothing later."""
 
     @property
     def signed(self) -> Signed:
@@ -68,32 +64,3 @@ class Caller:
         assert self.proof is not None
         assert self.proof.holds
         return Signed(self.letter.raw, "mailbox", self.proof.key, self.proof.evidence, written(self.received))
-
-
-@dataclass(slots=True)
-class Answer:
-    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
-
-    template: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    attachments: Sequence[Enclosed] = ()
-    match: tuple[Match, MatchRow, int] | None = None
-    """The match, its row and the seat, when the answer belongs into that thread."""
-    letters: list[Out] = field(default_factory=list)
-    reply_to: str | None = None
-    """The sub-address that the answer is to be answered to, where it is not the match's."""
-
-
-IN_YOUR_NAME = Phrase(
-    "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
-    " command: only who reads your mail can do that"
-)
-
-NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
-"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
-
-
-def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Answer:
-    """A refusal that undoes nothing, not even what was counted."""
-    facts = {"faults": [Fault(command.name, None, message)], "shift": 0, "command": command}
-    return Answer("refused", facts, reply_to=reply_to)

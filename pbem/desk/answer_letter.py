@@ -1,0 +1,110 @@
+"""The answer to a letter: every command of it echoed, with what came of it beneath.
+
+What is said was decided before. To those whom nobody vouches for little is said, and nothing that was written is
+repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.desk.out import Out
+from pbem.desk.strangers import EACH
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.out import Draft
+    from pbem.desk.reply import Reply
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command, Reading
+
+__all__ = ["SHORT", "write", "write_short"]
+
+SHORT = Phrase("[pbem] Your letter")
+"""The subject of an answer that repeats nothing."""
+
+_ANSWER = 1024 * 1024
+"""How many octets an answer may have with what is attached; of the rest it is said that it was left out."""
+
+_ECHO = 4000
+"""How many characters of a command are echoed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A command, and what is told of it: put into words when its letter is."""
+
+    echo: str
+    draft: Draft
+    write: Callable[[Draft], str]
+
+    @property
+    def text(self) -> str:
+        """What stands beneath the command."""
+        return self.write(self.draft).strip("\n")
+
+
+def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]]) -> None:
+    """One letter with every command echoed and its answer beneath; letters of their own before it."""
+    clerk = desk.clerk
+    language = caller.language
+    if caller.player is not None:  # a command of this letter may have chosen another one
+        language = desk.players.setting(caller.player.name, "language", language)
+    out = Out("", "")
+    going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
+    if (at := next((reply.at for _, reply in replies if reply.at is not None), None)) is not None:
+        out = clerk.thread(at.match, at.row, at.seat, Phrase("your letter"))
+    asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
+    out.reply_to = asked or going_on or out.reply_to
+    told = []
+    for command, reply in replies:
+        for letter in reply.letters:
+            letter.language = language
+            clerk.send(caller.address, letter, caller.now)
+        out.attachments += reply.attachments
+        draft = clerk.draft(f"answers/{reply.template}.txt", **reply.facts)
+        echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
+        told.append(_Told(echo, draft, partial(clerk.write, language=language)))
+    ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
+    html_only = caller.letter.html_only
+    out.language = language
+    out.room = _ANSWER
+    out.text = clerk.draft(
+        "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
+    )
+    out.subject = SHORT
+    if not caller.repeated:
+        out.answer(caller.letter)
+    clerk.send(caller.address, out, caller.now)
+
+
+def _told_of_ignored(reading: Reading) -> list[str]:
+    """The first lines of what was ignored: enough to recognise it."""
+    lines = [line for run in reading.ignored for line in run.splitlines() if line.strip()]
+    told = [line.strip()[:70] for line in lines[:10]]
+    return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
+
+
+def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
+    """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
+    out, told = Out(SHORT, ""), list[_Told]()
+    for _, reply in replies:
+        if reply.letters:  # the rules of a game: there is no more to say
+            (out,) = reply.letters
+        else:
+            # Of what was written nothing is repeated, not even the name that was asked for.
+            facts = reply.facts | {"name": ""}
+            if "faults" in facts:
+                facts |= {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
+            draft = desk.clerk.draft(f"answers/{reply.template}.txt", **facts)
+            told.append(_Told("", draft, partial(desk.clerk.write, language=caller.language)))
+            out.reply_to = reply.reply_to
+    out.language = caller.language
+    out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
+    out.text = out.text or desk.clerk.draft("letters/short.txt", told=told, most=EACH)
+    desk.clerk.send(caller.address, out, caller.now)

@@ -1,0 +1,226 @@
+"""Who wrote a letter, and by which right: by a key, or by the mailbox.
+
+What is signed wrongly has no effect, and its owner is told; how much those are answered whom nobody vouches for is
+counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pbem.desk import keys
+from pbem.desk.caller import Caller
+from pbem.desk.dispatch import to_answer
+from pbem.desk.out import Out
+from pbem.desk.seats import seat_at
+from pbem.identity import Verdict
+from pbem.mail.commands import COMMANDS, masked
+from pbem.match import pace
+from pbem.match.transcript import digest
+from pbem.phrase import Phrase
+from pbem.proof.signed_letters import misdated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from pbem.desk.mailbox import Proof
+    from pbem.desk.wiring import Desk
+    from pbem.identity import Key
+    from pbem.mail.commands import Command, Reading
+    from pbem.mail.letter import Letter
+    from pbem.reader import Understood
+    from pbem.store.inbox import InboxRow
+    from pbem.store.players import HandledRow, PlayerRow
+    from pbem.store.tokens import Token
+
+__all__ = ["UNVOUCHED", "Ahead", "authenticate", "probable_keys"]
+
+_SENDERS = 4096
+"""Of how many senders it is kept in mind which keys their letters were last judged by."""
+
+_UNSIGNED = 50
+"""How many unsigned letters a day an address gets answers to: anybody can write in its name."""
+
+UNVOUCHED = "nobody vouches for the sender, not answered"
+
+_NOTICES = 10
+"""How often a day, at the most, an address is told that a letter in its name was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a letter says by some keys: found out ahead of its turn."""
+
+    keys: list[Key]
+    understood: Understood
+
+
+def probable_keys(desk: Desk, row: InboxRow) -> list[Key] | None:
+    """The keys that a letter may be signed with, by its envelope; None for one that failed before."""
+    sender = row.envelope.sender
+    if row.alone or not sender:
+        return None
+    if sender not in desk.probable:
+        _note_keys(desk, sender, keys.offered(desk, sender, desk.players.by_address(sender)))
+    return desk.probable[sender]
+
+
+def _note_keys(desk: Desk, sender: str, found: list[Key]) -> None:
+    desk.probable[sender] = found
+    if len(desk.probable) > _SENDERS:
+        desk.probable.popitem(last=False)
+
+
+def authenticate(
+    desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, now: datetime
+) -> tuple[Caller, Reading] | str:
+    """Who wrote a letter, and its commands; or what became of it, in a few words, where nothing is to be obeyed.
+
+    `ahead` is what it says by the keys that it was probably signed with.
+    """
+    sender = letter.sender or ""
+    judged = row.received
+    row = replace(row, received=min(row.received, now))  # the clock may have been set back in between
+    player = desk.players.by_address(sender)
+    offered = keys.offered(desk, sender, player)
+    # They may have changed, or be another sender's than the envelope says.
+    if sender.lower() == row.envelope.sender.lower():
+        _note_keys(desk, row.envelope.sender, offered)
+    if ahead is not None and (ahead.keys, judged) == (offered, row.received):
+        understood = ahead.understood
+    else:
+        understood = desk.before.understand(letter, offered, desk.config.server, row.received)
+    said, reading = understood.heard, understood.reading
+    verdict = said.verdict
+    found = desk.mailboxes.tokens_of(letter, row)
+    tokens = tuple(token for token in found if token.came_back(sender, player.name if player else None))
+    if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+        # Who has no key here may sign elsewhere: for us such a letter is an unsigned one.
+        verdict = Verdict("none", verdict.reason)
+    if verdict.kind not in {"none", "valid"}:
+        vouched = bool(tokens) or desk.strangers.vouched_for(letter, row)
+        return _refuse_signature(desk, letter, sender, player, verdict, tokens, now, vouched=vouched)
+    player, waits = keys.writer(desk, sender, player, verdict)
+    if player is not None:
+        received = _came(desk, player, to_answer(reading)[0], row.received, now)
+        row = replace(row, received=received)  # the evidence, made next, must name the same time as the papers
+    proof = None
+    if verdict.kind == "none":
+        proof = _prove(desk, letter, row, found, player, reading)
+    # A key that waits for its challenge may be anybody's. What came back of what was mailed there is not.
+    anybodys = verdict.kind == "none" or player is None or waits
+    short = False
+    if anybodys and not (tokens or keys.told(desk, sender, player, reading)):
+        short = not desk.strangers.vouched_for(letter, row)
+        if short and not desk.strangers.may_be_answered(sender, now):
+            return UNVOUCHED
+        count = 0 if short or reading.optout else desk.today(f"unsigned {sender.lower()}", now)
+        if count > _UNSIGNED:
+            return _leave_unread(desk, letter, sender, player, now, tell=count == _UNSIGNED + 1)
+    # Others have seen what was said before, and can send it.
+    seen = _handled(desk, player, said.words, verdict) if player and not anybodys and said.words else None
+    repeated = seen is not None and not tokens and not desk.strangers.vouched_for(letter, row)
+    if repeated and not desk.strangers.may_be_answered(sender, now):
+        return f"said before; {UNVOUCHED}"
+    caller = Caller(
+        sender,
+        player,
+        verdict,
+        letter,
+        now,
+        row.received,
+        desk.clerk.language_of(player, letter),
+        proof,
+        said.words,
+        waits,
+        tokens,
+        short,
+        repeated,
+        seen,
+        misdated(letter, row.received),
+    )
+    return caller, reading
+
+
+def _prove(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
+    desk: Desk, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
+) -> Proof | None:
+    """What the letter of somebody without a key proves, where one of its commands asks for that."""
+    specs = [(COMMANDS[command.name], command) for command in reading.commands]
+    if player is None:
+        purposes = {spec.by_reply for spec, command in specs if spec.by_reply and "key" not in command.arguments}
+        tokens = [token for token in tokens if token.purpose in purposes]
+        return desk.mailboxes.judge(letter, row, tokens, None) if tokens else None
+    wanted = any(spec.signed for spec, _ in specs)
+    wanted = wanted or reading.optout or desk.players.unreachable(player.name) is not None
+    tokens = [token for token in tokens if token.purpose == "reply"]
+    return desk.mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
+
+
+def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
+    """When a letter of this player counts as received, by the matches that its commands are about."""
+    for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
+        with suppress(KeyError):
+            seated = seat_at(desk, int(match.removeprefix("m")), player.name)
+            received = pace.came(seated.match, seated.seat, received, now)
+    return received
+
+
+def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
+    """What became of these words; those from before words were compared are known by their signed bytes."""
+    seen = desk.players.handled(player.name, words)
+    return seen or desk.players.handled(player.name, digest(verdict.signed))
+
+
+def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
+    desk: Desk,
+    letter: Letter,
+    sender: str,
+    player: PlayerRow | None,
+    verdict: Verdict,
+    tokens: tuple[Token, ...],
+    now: datetime,
+    *,
+    vouched: bool,
+) -> str:
+    """Nothing is done and nothing told, but for one notice to the registered address, a few a day."""
+    outcome = f"signature {verdict.kind}"
+    if not vouched and not desk.strangers.may_be_answered(sender, now):
+        return f"{outcome}; {UNVOUCHED}"
+    count = 0 if tokens else desk.today(f"notices {sender.lower()}", now)
+    if count > _NOTICES:
+        return outcome
+    rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
+    subject = masked(letter.subject)[:60] if vouched else ""
+    text = desk.clerk.draft(
+        "letters/warning.txt",
+        reason=verdict.reason,
+        fingerprints=[key.fingerprint for key in rows],
+        subject=subject,
+        received=now,
+        last=count == _NOTICES,
+    )
+    out = Out(Phrase("[pbem] A letter in your name was not accepted"), text)
+    out.language = desk.clerk.language_of(player, None if player else letter)
+    home = player.address if player else sender
+    out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
+    if count == _NOTICES:
+        out.reply_to = desk.mailboxes.write_back(home, player, now)
+    desk.clerk.send(home, out, now)
+    return f"{outcome}, noticed"
+
+
+def _leave_unread(  # noqa: PLR0913 - a letter, and what is known of it
+    desk: Desk, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
+) -> str:
+    """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
+    if tell:
+        out = Out("", desk.clerk.draft("letters/unread.txt", most=_UNSIGNED))
+        out.language = desk.clerk.language_of(desk.players.by_address(sender), letter)
+        out.reply_to = desk.mailboxes.write_back(sender, player, now)
+        out.answer(letter)
+        desk.clerk.send(sender, out, now)
+    return "too many unsigned letters today"

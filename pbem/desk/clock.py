@@ -1,0 +1,126 @@
+"""The clock: a letter that nobody wrote. Same desk, same transaction.
+
+Reminders, misses, settled turns, late letters, recovered keys, digests and housekeeping. Implements protocol.md, "A
+match" (the clock), and design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pbem.desk import courier, keys, postmaster
+from pbem.desk.decisions import decide
+from pbem.desk.out import Out
+from pbem.desk.seats import commit
+from pbem.match import pace
+from pbem.match.life import Step
+from pbem.phrase import Phrase
+from pbem.store.database import StoreError, moment, stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+
+__all__ = ["beat", "tick"]
+
+_PER_TICK = 100
+"""How many matches the clock looks at in one go, so that letters need not wait for it."""
+
+_UNHEARD = timedelta(seconds=30)
+"""When the clock looks again at a match whose deadline is over, while letters wait that may have come before it."""
+
+_TRY_AGAIN = timedelta(hours=1)
+"""When the clock looks again at a match over which it stumbled."""
+
+_STEPS = 5
+"""How often a day, at the most, the operator is told of steps of the clock."""
+
+_LOG: Any = structlog.get_logger("desk")
+
+
+def tick(desk: Desk, now: datetime) -> datetime | None:
+    """Do what is due: reminders, misses, settled turns, recovered keys, lost letters, housekeeping.
+
+    Says when to be called again.
+    """
+    if desk.outbox.failures():
+        decide(desk, partial(postmaster.tell_failures, desk, now))
+    beat(desk, now)
+    following = _see_to_late_letters(desk, now)
+    for number in desk.archive.matches.due(stamp(now), _PER_TICK):
+        try:
+            decide(desk, partial(_advance, desk, number, now))
+            desk.points("clock committed")
+        except StoreError:
+            raise
+        except Exception as error:
+            reference = desk.random(6).hex()
+            _LOG.error("clock failed", match=number, reference=reference, exc_info=error)
+            with desk.database.transaction():
+                desk.archive.matches.look_at(number, stamp(now + _TRY_AGAIN))
+    due = desk.archive.matches.next_due()
+    recovery = _recover_keys(desk, now)
+    if (digest := desk.clerk.next_digest()) is not None and digest <= now:
+        decide(desk, partial(desk.clerk.send_digests, now))
+        digest = desk.clerk.next_digest()
+    kept = desk.housekeeping.look(now)
+    return min(filter(None, [moment(due) if due else None, recovery, following, digest, kept]), default=None)
+
+
+def beat(desk: Desk, now: datetime) -> None:
+    """Note that the server is at work."""
+    desk.time.beat(now, partial(_tell_of_step, desk), partial(decide, desk))
+
+
+def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
+    """Let clocks stand for letters that are late; when the next one will be."""
+    in_time, due, following = courier.due(desk, now)
+    if in_time:
+        with desk.database.transaction():
+            courier.forget(desk, in_time)
+    for found in due:
+        try:
+            decide(desk, partial(courier.see_to, desk, found, now))
+        except StoreError:
+            raise
+        except Exception as error:
+            _LOG.error("late letter failed", match=found.match, outbox=found.id, exc_info=error)
+            with desk.database.transaction():
+                desk.outbox.unwatch(found)
+    return following
+
+
+def _recover_keys(desk: Desk, now: datetime) -> datetime | None:
+    """Carry out the recoveries whose delay is over; when the next one is."""
+    due = keys.next_due(desk)
+    if due is None or due > now:
+        return due
+    decide(desk, partial(keys.carry_out, desk, now))
+    return keys.next_due(desk)
+
+
+def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
+    """Tell the operator of an outage, or of a clock that was set: from within the server both look alike."""
+    _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
+    if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
+        text = desk.clerk.draft("letters/clock.txt", last=last, now=now, back=last > now)
+        desk.clerk.send(desk.config.operator, Out(Phrase("[pbem] The time of the server stepped"), text), now)
+
+
+def _advance(desk: Desk, number: int, now: datetime) -> None:
+    loaded = desk.archive.load(number)
+    assert loaded is not None
+    match, row = loaded
+    heard = desk.database.stands_on(desk.inbox.heard_until)
+    step = Step(match, replace(desk.world(now), heard=heard))
+    pace.tick(step)
+    commit(desk, match, row, step)
+    if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
+        desk.archive.matches.look_at(number, stamp(now + _UNHEARD))
+    desk.points("clock written")

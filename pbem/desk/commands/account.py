@@ -1,0 +1,183 @@
+"""Accounts: registering by a key or by the mailbox, what an account holds, and its settings.
+
+Implements protocol.md, "Commands" (`register`, `confirm`, `whoami`, `set`) and "Identity".
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.desk import keys
+from pbem.desk.commands import proposals
+from pbem.desk.commands.help import titles
+from pbem.desk.commands.keys import confirm_key
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.timekeeper import TIMEZONE
+from pbem.games import Fault, Refused
+from pbem.identity import STATES, BadKey
+from pbem.mail.commands import COMMANDS, SETTINGS
+from pbem.match.clock import written, zone_named
+from pbem.phrase import Phrase
+from pbem.store.database import stamp
+from pbem.store.players import Challenge, KeyRow
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+    from pbem.mail.letter import Letter
+    from pbem.store.players import PlayerRow
+
+__all__ = ["choose", "confirm", "register", "whoami"]
+
+_WAITING = 5
+"""How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
+
+_PATIENCE = timedelta(days=30)
+"""How long a registration waits for its answer."""
+
+_A_DAY = timedelta(days=1)
+
+_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
+    *(name.split() for name in COMMANDS)
+)
+
+
+def register(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`register`: an account for the caller's address, by a key that is to prove itself, or by the mailbox."""
+    name = command.arguments["name"]
+    if caller.player is not None:
+        raise Refused(
+            Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
+        )
+    if desk.players.by_name(name) or name in _NO_NAMES:
+        raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
+    given = command.arguments.get("key") or _attached_key(caller.letter)
+    if given is None:
+        return _register_mailbox(desk, caller, command, name)
+    try:
+        key = desk.before.parse_key(given, caller.now)
+    except BadKey as error:
+        raise Refused(Fault("register", None, error.reason)) from error
+    if key.state != "pinned":
+        raise Refused(Fault("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+    if desk.players.owner(key.fingerprint):
+        raise Refused(Fault("register", key.fingerprint, Phrase("this key is already registered")))
+    found = desk.players.challenges(caller.address)
+    same = next((old for old in found if (old.name, old.key.fingerprint) == (name, key.fingerprint)), None)
+    if same is None and len(found) >= _WAITING and not caller.tokens:
+        return _too_many(desk, caller, command)
+    # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
+    challenge = same.challenge if same else desk.world(caller.now).salt()
+    waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
+    desk.players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
+    facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
+    return Reply("register", facts, outcome="asked")
+
+
+def _too_many(desk: Desk, caller: Caller, command: Command) -> Reply:
+    return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, None, caller.now))
+
+
+def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -> Reply:
+    """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
+    proof = caller.proof
+    if proof is None or (proof.holds and proof.token and proof.token.name != name):
+        if desk.mailboxes.asked("register", caller.address, caller.now - _A_DAY) >= _WAITING and not caller.tokens:
+            return _too_many(desk, caller, command)
+        reply_to = desk.mailboxes.ask("register", caller.address, name, caller.now)
+        return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
+    if proof.missing is not None:
+        raise Refused(Fault("register", None, proof.missing))
+    desk.players.add(name, caller.address, None, stamp(caller.now))
+    _keep_language(desk, caller, name)
+    desk.people.speak(caller.address)
+    proposals.welcome(desk, name, caller.address, caller.now)
+    return Reply("registered_mailbox", {"name": name, "games": titles()})
+
+
+def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`confirm`: a challenge comes back signed, for a registration, a new key or an address."""
+    if (answer := confirm_key(desk, caller, command)) is not None:
+        return answer
+    found = desk.players.challenges(caller.address)
+    name = command.arguments["name"]
+    of_key = [old for old in found if old.key.fingerprint == caller.verdict.key]
+    waiting = next((old for old in of_key if old.name == name), of_key[0] if of_key else None)
+    if caller.player is not None and caller.player.name == name:
+        return _account(desk, caller.player)
+    if waiting is None:
+        raise Refused(Fault("confirm", None, Phrase("no registration of this address waits for an answer")))
+    wanted = {"confirm": waiting.name, "server": desk.config.server, "challenge": waiting.challenge}
+    given = {"confirm": name, **command.fields}
+    faults = [
+        Fault(
+            "confirm",
+            f"{key} {given.get(key, '')}",
+            Phrase("the form said `{key} {value}`", key=key, value=value),
+        )
+        for key, value in wanted.items()
+        if given.get(key) != value
+    ]
+    if desk.players.by_name(name):
+        faults.append(Fault("confirm", name, Phrase("this name was taken meanwhile; register another")))
+    if desk.players.owner(waiting.key.fingerprint):
+        faults.append(Fault("confirm", None, Phrase("this key was registered meanwhile")))
+    if faults:
+        raise Refused(*faults)
+    desk.players.add(name, caller.address, waiting.key, stamp(caller.now))
+    _keep_language(desk, caller, name)
+    desk.players.answered(caller.address)
+    desk.people.speak(caller.address)
+    proposals.welcome(desk, name, caller.address, caller.now)
+    code = keys.new_code(desk, name, caller.now)
+    return Reply("confirm", {"name": name, "games": titles(), "code": code})
+
+
+def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
+    """Go on in the language in which the new player was answered, where that is not the server's own."""
+    if caller.language != desk.clerk.language:
+        desk.players.choose(player, "language", caller.language)
+
+
+def whoami(desk: Desk, caller: Caller, _command: Command) -> Reply:
+    """`whoami`: the account, its addresses, keys and settings."""
+    assert caller.player is not None
+    return _account(desk, caller.player)
+
+
+def _account(desk: Desk, player: PlayerRow) -> Reply:
+    chosen = {name: desk.players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
+    chosen["language"] = desk.clerk.language_of(player)
+    return Reply("whoami", keys.account(desk, player) | {"settings": chosen, "turns": desk.people.turns(player.name)})
+
+
+def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`set`: time zone, language, how letters come and what they hold."""
+    assert caller.player is not None
+    name, value = command.arguments["setting"]
+    if name == TIMEZONE:
+        zone = zone_named(value)
+        if zone is None:
+            raise Refused(Fault("set", value, Phrase("no such time zone; write one such as Europe/Berlin or UTC")))
+        value = zone
+    desk.players.choose(caller.player.name, name, value)
+    if (name, value) == ("mail", "each"):
+        desk.clerk.hurry(caller.player.name, caller.now)
+    now = written(caller.now, value) if name == TIMEZONE else None
+    return Reply("set", {"name": name, "value": value, "now": now})
+
+
+_KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
+
+
+def _attached_key(letter: Letter) -> bytes | None:
+    """The public key that came as an attachment, such as `id_ed25519.pub` or `anna.asc`."""
+    for part in letter.parts:
+        named = part.filename is not None and part.filename.lower().endswith(_KEY_FILES)
+        if b"-----BEGIN PGP SIGNATURE" in part.content[:200]:
+            continue
+        if named or part.content_type in {"application/pgp-keys", "application/x-x509-user-cert"}:
+            return part.content
+    return None

@@ -1,0 +1,66 @@
+"""What anybody may ask: help from the table of commands, the games and their rules.
+
+Implements protocol.md, "Commands" (`help`, `games`, `rules`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk import keys
+from pbem.desk.out import Out
+from pbem.desk.reply import Reply
+from pbem.games import GAMES, Fault, Refused, rules
+from pbem.mail.commands import COMMANDS
+from pbem.match.terms import OPTIONS
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["explain", "games", "mail_rules", "no_such_game", "titles"]
+
+
+def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
+    """`help`: one command, a topic, or all commands."""
+    topic = command.arguments.get("topic")
+    spec = COMMANDS.get(topic or "")
+    if spec is not None and spec.topic is None:
+        return Reply("help_command", {"form": spec, "options": OPTIONS, "games": titles()})
+    if topic == "signing":
+        return Reply("help_signing")
+    if topic == "mailbox":
+        return Reply("help_mailbox")
+    of_keys = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
+    if topic and topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in of_keys}:
+        return Reply("help_keys", {"forms": of_keys, "delay": keys.delay(desk)})
+    if topic is not None:
+        raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
+    return Reply("help", {"commands": COMMANDS.values()})
+
+
+def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:
+    """`games`: those that are played here."""
+    return Reply("games", {"games": titles()})
+
+
+def titles() -> dict[str, str]:
+    """The games by name, with their titles."""
+    return {name: rules(name).title for name in GAMES}
+
+
+def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
+    """`rules`: those of a game, in a letter of their own."""
+    game = command.arguments["rules"]
+    if game not in GAMES:
+        raise Refused(no_such_game("rules", game))
+    subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
+    out = Out(subject, desk.clerk.draft(f"{game}/rules.txt"))
+    return Reply("rules", {"title": rules(game).title}, letters=[out])
+
+
+def no_such_game(command: str, game: str) -> Fault:
+    """The fault of a game that is not played here."""
+    return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))

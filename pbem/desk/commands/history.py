@@ -1,0 +1,184 @@
+"""What was, and what stands: matches on one page, the diary, reports, transcripts and record sheets.
+
+Both are told from what everybody may know (the transcript, who wrote when) and from the reader's own seat; nothing of
+another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`, `diary`,
+`report`, `transcript`, `sheet`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from pbem.boards import drawn
+from pbem.desk.commands import advance_orders
+from pbem.desk.commands.help import no_such_game
+from pbem.desk.reply import NOT_REGISTERED, Reply
+from pbem.desk.seats import seat_at, seated_at
+from pbem.desk.timekeeper import TIMEZONE
+from pbem.games import GAMES, Fault, Refused, rules
+from pbem.match.clock import zone_named
+from pbem.match.life import RUNNING, standing
+from pbem.match.transcript import Entry
+from pbem.phrase import Phrase
+from pbem.store.database import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.seats import SeatContext
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["diary", "report", "sheet", "status", "transcript"]
+
+_SHOWN = frozenset({"open", "proposed", *RUNNING})
+"""The phases of matches that `status` lists one by one; the others are counted."""
+
+_SILENT = frozenset({"revealed"})
+"""Entries that say nothing to people that the one before them did not."""
+
+
+def status(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`status`: what is stored and awaited in a match, or all matches of the player."""
+    return _all_matches(desk, caller) if command.match is None else _one_match(desk, caller, command)
+
+
+def _one_match(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """What stands in a match, seen from the caller's seat."""
+    seated = seated_at(desk, caller, command)
+    match, seat = seated.match, seated.seat
+    stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
+    facts = {
+        "standing": stands if stands and stands.standing else None,
+        "stored": advance_orders.stored(match, seat),
+        "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+        "view": match.view(seat),
+    }
+    return Reply("status", facts | seated.facts(), at=seated)
+
+
+def _all_matches(desk: Desk, caller: Caller) -> Reply:
+    """All matches of the player: what is asked, by when, and how they stand."""
+    assert caller.player is not None
+    matches, over = [], 0
+    for number in desk.archive.matches.of_player(caller.player.name):
+        seated = seat_at(desk, number, caller.player.name)
+        if seated.match.phase in _SHOWN:
+            matches.append(_line(desk, seated))
+        else:
+            over += 1
+    matches.sort(key=lambda match: not match["m"]["asked"])
+    return Reply("status_all", {"matches": matches, "over": over})
+
+
+def _line(desk: Desk, seated: SeatContext) -> dict[str, Any]:
+    match, seat = seated.match, seated.seat
+    submissions = match.setups if match.phase == "setup" else match.orders
+    others = [other for other in match.seats if other != seat]
+    return {
+        "m": desk.clerk.facts(match, seated.row, seat, match),
+        "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
+        "stands": standing(submissions, seat) if match.phase in RUNNING else None,
+        "accepted": seated.row.of(seat).accepted,
+        "silent": [match.name(other) for other in others if other in match.missed],
+        "unreachable": [match.name(other) for other in others if other in match.unreachable],
+    }
+
+
+def diary(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`diary`: what happened in a match, and when, in the reader's own zone."""
+    seated = seated_at(desk, caller, command)
+    if not seated.match.seq:
+        raise Refused(Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted")))
+    assert caller.player is not None
+    zone = zone_named(desk.players.setting(caller.player.name, TIMEZONE, "UTC")) or "UTC"
+    lines = sorted(_lines(desk, seated), key=lambda line: line["time"])
+    days: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        local = line["time"].astimezone(ZoneInfo(zone))
+        days.setdefault(f"{local:%Y-%m-%d}", []).append(line | {"clock": f"{local:%H:%M}"})
+    return Reply("diary", {"days": days, "zone": zone} | seated.facts(), at=seated)
+
+
+def _lines(desk: Desk, seated: SeatContext) -> Iterator[dict[str, Any]]:
+    names: dict[int, str] = {}
+    for row in desk.archive.matches.entries(seated.row.number):
+        entry = Entry.read(row.entry)
+        if entry.type == "agreed":
+            names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
+        if entry.type not in _SILENT:
+            yield {"time": _moment(entry.time), "kind": entry.type, "body": entry.body, "names": dict(names)}
+        if entry.type == "substituted":
+            names[entry.body["seat"]] = entry.body["player"]["name"]
+    for player, time in desk.archive.matches.press_times(seated.row.number):
+        yield {"time": moment(time), "kind": "press", "body": {"by": player}, "names": {}}
+
+
+def _moment(time: str) -> datetime:
+    """The time of an entry."""
+    return moment(time.replace("Z", ".000000Z"))
+
+
+def report(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`report`: reports of turns are sent again."""
+    seated = seated_at(desk, caller, command)
+    match = seated.match
+    latest = match.game if match.turns else len(match.games)
+    game = command.arguments.get("game", latest)
+    last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.turns)
+    wanted = [command.arguments.get("turn", last)]
+    if command.arguments.get("all"):
+        wanted = list(range(1, last + 1))
+    letter = desk.clerk.old_turns(match, seated.row, seated.seat, game, wanted)
+    if letter is None:
+        raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
+    return Reply("report", {"count": len(wanted)} | seated.facts(), at=seated, letters=[letter])
+
+
+def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`transcript`: the bundle of a match, as its seat may see it."""
+    seated = seated_at(desk, caller, command)
+    if not seated.match.seq:
+        raise Refused(
+            Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
+        )
+    content, name = desk.clerk.bundle(seated.match, seated.row, seated.seat)
+    attachments = [(name, "application/zip", content)]
+    return Reply("transcript", {"file_name": name} | seated.facts(), attachments, seated)
+
+
+def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`sheet`: a record sheet to be printed, of a game or of a match."""
+    if command.match is not None:
+        return _filled_sheet(desk, caller, command)
+    game = command.arguments["rules"]
+    if game not in GAMES:
+        raise Refused(no_such_game("sheet", game))
+    if drawn(game) is None:
+        raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
+    title, name = rules(game).title, f"{game}-sheet.pdf"
+    content = partial(desk.clerk.blank_sheet, game, title, caller.language)
+    attachments = [(name, "application/pdf", content)]
+    return Reply("sheet", {"title": title, "file_name": name, "m": None}, attachments)
+
+
+def _filled_sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """The sheet of a match as its player would have kept it: what the reports told, and the own orders."""
+    if caller.player is None:
+        raise Refused(Fault("sheet", command.match, NOT_REGISTERED))
+    seated = seated_at(desk, caller, command)
+    match, boards = seated.match, drawn(seated.match.terms.game)
+    view = match.view(seated.seat)
+    if boards is None or view is None:
+        raise Refused(Fault("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one")))
+    facts = seated.facts()
+    mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
+    title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
+    draft = desk.clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+    content = partial(desk.clerk.sheet, title, boards.boards(view), draft, caller.language)
+    attachments = [(name, "application/pdf", content)]
+    return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)

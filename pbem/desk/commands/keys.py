@@ -1,0 +1,343 @@
+"""Commands about keys and addresses: a key is added, revoked, kept or recovered, an address added.
+
+A new key is asked for by an old one, by the recovery code, or by the mailbox alone, and proves itself by signing a
+form. Implements protocol.md, "Commands" (`key add`, `key revoke`, `recover`, `address add`) and "Identity" (keys).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pbem.desk import keys
+from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.games import Fault, Refused
+from pbem.identity import STATES, BadKey, Key
+from pbem.match.keys import HOW, KeyChange
+from pbem.phrase import Phrase
+from pbem.proof import key_changes
+from pbem.store.database import moment, stamp
+from pbem.store.keychanges import WaitingKey
+from pbem.store.players import KeyRow
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+    from pbem.store.players import PlayerRow
+
+__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke"]
+
+_MOST_KEYS = 10
+
+_MOST_ADDRESSES = 5
+
+_CHANGES_A_DAY = 10
+"""How often a day a player may change keys: opponents are told of each."""
+
+_LETTERS_A_DAY = 5
+"""How many challenges a day are mailed for one player to an address that need not have asked for them."""
+
+_NO_KEY = Phrase(
+    "you have no key yet; `recover` with one beneath it makes it yours, after notice to your opponents and a delay"
+)
+
+_PASTE = Phrase("paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`")
+
+_PASTE_OR_ATTACH = Phrase(
+    "paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`; or attach it, and write"
+    " its fingerprint after `key add`: you must sign for that very key"
+)
+
+_LOG: Any = structlog.get_logger("keys")
+
+
+def add(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`key add`: an old key asks for a new one."""
+    _demand_key(caller, command)
+    player = _player(caller)
+    _fit(caller, command)
+    key = _new_key(desk, caller, command)
+    if len(player.keys) >= _MOST_KEYS:
+        raise Refused(
+            Fault(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
+        )
+    return _challenge(desk, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
+
+
+def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`key revoke`: a key is not to count any more."""
+    _demand_key(caller, command)
+    player = _player(caller)
+    _fit(caller, command)
+    given = command.arguments["fingerprint"]
+    if gone := key_changes.named((key.fingerprint for key in player.former), given):
+        raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
+    found = key_changes.named((key.fingerprint for key in player.keys), given)
+    if len(found) != 1:
+        reason = Phrase("more of it, please: several of your keys begin so")
+        if not found:
+            reason = Phrase("`whoami` lists your keys")
+        raise Refused(Fault(command.name, given, reason))
+    if len(player.keys) == 1:
+        reason = Phrase(
+            "this is your only key: add another first (`key add`), or let a new one take its place at once with"
+            " your recovery code (`recover CODE`)"
+        )
+        raise Refused(Fault(command.name, given, reason))
+    _count(desk, player, caller.now)
+    desk.players.revoke_key(found[0], stamp(caller.now))
+    desk.changes.forget(player.name, asked_by=found[0])
+    change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
+    waiting = keys.what_waits(desk, player)
+    keys.enter(desk, player, change, caller.now)
+    keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+    return Reply("key_revoked", {"fingerprint": found[0], "waiting": waiting})
+
+
+def keep(desk: Desk, caller: Caller, _command: Command) -> Reply:
+    """`key keep`: the player still has a key: nothing is recovered."""
+    return Reply("key_kept", {"stopped": keys.stop(desk, caller)})
+
+
+def recover(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`recover`: all keys are lost, and a new one is there."""
+    player = _player(caller)
+    key = _new_key(desk, caller, command)
+    code = command.arguments.get("code")
+    if code is None:
+        return _recover_by_mailbox(desk, caller, command, player, key)
+    # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
+    if not keys.is_code(desk, player, code):
+        count = desk.today(f"wrong codes {player.name}", caller.now)
+        log = _LOG.warning if count == desk.config.recovery.codes_per_day + 1 else _LOG.info
+        log("wrong recovery code", player=player.name, today=count)
+        return refusal(command, Phrase("this is not your recovery code"))
+    return _challenge(desk, caller, player, key, "recovery-code", None, b"")
+
+
+def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`address add`: one more mailbox to write from: what is mailed there must come back signed."""
+    player = _player(caller)
+    address = command.arguments["address"]
+    local, _, domain = address.lower().partition("@")
+    own = desk.config.mail_address.partition("@")
+    if address.lower() in [known.lower() for known in player.addresses]:
+        raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
+    if desk.people.silent(address):
+        raise Refused(Fault(command.name, address, Phrase("nothing is mailed there: somebody wrote `stop` from it")))
+    if desk.players.by_address(address) or (local.partition(desk.config.delimiter)[0], domain) == own[::2]:
+        raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
+    if len(player.addresses) >= _MOST_ADDRESSES:
+        raise Refused(
+            Fault(
+                command.name,
+                address,
+                Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES),
+            )
+        )
+    _spare(desk, f"address challenges {player.name}", command.name, caller.now)
+    challenge = desk.world(caller.now).salt()
+    desk.players.await_address(player.name, address, challenge, stamp(caller.now))
+    facts = {"name": player.name, "address": address, "challenge": challenge}
+    keys.write(desk, address, "address", Phrase("Is this your address?"), caller.now, **facts)
+    return Reply("address_asked", facts)
+
+
+def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
+    """`confirm`: a challenge for a new key or address comes back; None when it is none of a registered player's."""
+    if caller.player is None:
+        return None
+    player = caller.player
+    given = {"name": command.arguments["name"], **command.fields}
+    if not caller.waits or caller.verdict.key in {key.fingerprint for key in player.keys}:
+        return _confirm_address(desk, caller, player, command)
+    found = [one for one in desk.changes.of_player(player.name) if one.key.fingerprint == caller.verdict.key]
+    if not found:
+        return None
+    waiting = next((one for one in found if one.proof == given.get("proof")), found[0])
+    wanted = {
+        "name": player.name,
+        "server": desk.config.server,
+        "challenge": waiting.challenge,
+        "fingerprint": waiting.key.fingerprint,
+        "proof": waiting.proof,
+    }
+    faults = [
+        Fault(
+            "confirm",
+            f"{name} {given.get(name, '')}",
+            Phrase("the form said `{name} {value}`", name=name, value=value),
+        )
+        for name, value in wanted.items()
+        if given.get(name) != value
+    ]
+    if faults:
+        raise Refused(*faults)
+    if moment(waiting.created) + keys.PATIENCE < caller.now:
+        raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
+    if desk.players.owner(waiting.key.fingerprint):
+        raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
+    _fit(caller, command)
+    return _prove(desk, caller, player, waiting)
+
+
+def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command) -> Reply | None:
+    found = desk.players.waiting_addresses(player=player.name)
+    waiting = next((one for one in found if one.challenge == command.fields.get("challenge")), None)
+    place = (command.arguments["name"], command.fields.get("server"))
+    if waiting is None or place != (player.name, desk.config.server):
+        return None
+    if desk.players.by_address(waiting.address):
+        raise Refused(Fault("confirm", waiting.address, Phrase("this address was registered meanwhile")))
+    desk.players.confirm_address(player.name, waiting.address, stamp(caller.now))
+    return Reply("address_added", {"address": waiting.address, "first": player.address})
+
+
+def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
+    """The new key has signed."""
+    if waiting.proof == "mailbox":
+        return _wait(desk, caller, player, waiting)
+    _count(desk, player, caller.now)
+    if waiting.proof == "recovery-code":
+        change, code = keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
+    else:
+        letters = {"old": waiting.letter, "new": caller.letter.raw}
+        change, code = KeyChange("added", HOW[waiting.proof], (keys.document(waiting.key),), (), letters), None
+        desk.players.add_key(player.name, waiting.key, stamp(caller.now))
+        desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
+        keys.enter(desk, player, change, caller.now)
+    keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+    return Reply("key_added", {"change": change, "code": code, "key": waiting.key})
+
+
+def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: PlayerRow, key: Key) -> Reply:
+    if not caller.tokens and desk.today(f"recoveries {player.name}", caller.now) > _LETTERS_A_DAY:
+        return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
+    facts = _challenge(desk, caller, player, key, "mailbox", None, b"").facts
+    facts |= {"delay": keys.delay(desk)}
+    keys.write(desk, player.address, "own_recovery", Phrase("Your keys are said to be lost"), caller.now, **facts)
+    return Reply("recovery_asked", {"delay": keys.delay(desk)})
+
+
+def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
+    """The mailbox is proved: everybody is told, and the delay runs."""
+    if waiting.due is not None:
+        return Reply("recovery_waits", {"due": moment(waiting.due), "fingerprint": waiting.key.fingerprint})
+    due = caller.now + desk.config.recovery.delay
+    for other in desk.changes.of_player(player.name):
+        if other.due is not None:
+            desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
+    desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=stamp(due)))
+    facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
+    subject = Phrase("Your keys are said to be lost")
+    keys.tell_player(desk, player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
+    subject = Phrase("{player} says that all keys are lost", player=player.name)
+    keys.tell_opponents(desk, player, "recovery", subject, caller.now, facts)
+    return Reply("recovery_waits", facts)
+
+
+def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
+    """The key that a letter brings, fit to be somebody's; raises `Refused`."""
+    try:
+        key = key_changes.asked(
+            command,
+            caller.verdict,
+            caller.letter,
+            read=desk.before.read,
+            parse_key=partial(desk.before.parse_key, at=caller.now),
+        )
+    except BadKey as error:
+        raise Refused(Fault(command.name, None, error.reason)) from error
+    if key is None and "fingerprint" in command.arguments:
+        raise Refused(
+            Fault(command.name, command.arguments["fingerprint"], Phrase("attach the key of this fingerprint"))
+        )
+    if key is None:
+        reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
+        reason = reason.given(command=command.name)
+        raise Refused(Fault(command.name, None, reason))
+    if key.state != "pinned":
+        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state])))
+    player = _player(caller)
+    if any(key.fingerprint == known.fingerprint for known in player.keys):
+        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key is yours already")))
+    if desk.players.owner(key.fingerprint):
+        raise Refused(Fault(command.name, key.fingerprint, Phrase("this key was used here before; make a new one")))
+    return key
+
+
+def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge comes back
+    desk: Desk, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
+) -> Reply:
+    """Keep what was asked for, and give the form that the new key is to sign."""
+    now = caller.now
+    row = KeyRow(key.format, key.fingerprint, key.public)
+    desk.changes.forget_older(player.name, stamp(now - keys.PATIENCE))
+    waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
+    same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
+    if same is not None and same.due is not None:
+        raise Refused(Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs")))
+    # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
+    if proof != "mailbox" and same is None and len(waiting) >= _LETTERS_A_DAY:
+        raise Refused(
+            Fault("key", None, Phrase("too many new keys wait for their confirmation; confirm one of them"))
+        )
+    # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
+    challenge = same.challenge if same else desk.world(now).salt()
+    desk.changes.ask(WaitingKey(player.name, proof, row, challenge, stamp(now), asked_by, letter))
+    facts = {"name": player.name, "key": row, "challenge": challenge, "proof": proof}
+    return Reply("challenge", facts)
+
+
+def _count(desk: Desk, player: PlayerRow, now: datetime) -> None:
+    if desk.today(f"key changes {player.name}", now) > _CHANGES_A_DAY:
+        raise Refused(
+            Fault(
+                "key",
+                None,
+                Phrase(
+                    "keys may be changed {changes_a_day} times a day; come back tomorrow",
+                    changes_a_day=_CHANGES_A_DAY,
+                ),
+            )
+        )
+
+
+def _spare(desk: Desk, mark: str, name: str, now: datetime) -> None:
+    if desk.today(mark, now) > _LETTERS_A_DAY:
+        raise Refused(
+            Fault(
+                name,
+                None,
+                Phrase(
+                    "{letters_a_day} such letters went out today; come back tomorrow",
+                    letters_a_day=_LETTERS_A_DAY,
+                ),
+            )
+        )
+
+
+def _demand_key(caller: Caller, command: Command) -> None:
+    if caller.verdict.kind != "valid":
+        raise Refused(Fault(command.name, None, _NO_KEY))
+
+
+def _player(caller: Caller) -> PlayerRow:
+    assert caller.player is not None
+    return caller.player
+
+
+def _fit(caller: Caller, command: Command) -> None:
+    """The letter becomes evidence, for opponents to see; raises `Refused`."""
+    if reason := key_changes.unfit(caller.letter):
+        message = Phrase(
+            "{reason}, and your opponents get this letter as the proof: write a new one, of the command alone",
+            reason=reason,
+        )
+        raise Refused(Fault(command.name, None, message))

@@ -1,0 +1,64 @@
+"""What players say to each other in a match, and giving up.
+
+Implements protocol.md, "Commands" (`press`, `resign`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk.places import placed
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seated_at
+from pbem.games import Fault, Refused
+from pbem.match.life import PHASES, RUNNING
+from pbem.phrase import Phrase, either
+from pbem.store.database import stamp
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["press", "resign"]
+
+
+def press(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`press`: a message to the others, and to observers where it is public."""
+    seated = seated_at(desk, caller, command)
+    if seated.match.phase in ("declined", "withdrawn"):
+        raise Refused(Fault("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase])))
+    text = (command.block or "").strip()
+    if not text:
+        raise Refused(Fault("press", None, Phrase("the message is empty")))
+    by, everybody = seated.match.name(seated.seat), command.arguments.get("public", False)
+    for row in seated.row.seats:
+        if row.seat != seated.seat:
+            facts = {"by": by, "text": text, "everybody": everybody}
+            seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
+    desk.archive.matches.note_press(seated.row.number, by, stamp(caller.now))
+    if everybody:
+        desk.archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
+        desk.clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
+    return Reply("press", seated.facts(), at=seated)
+
+
+def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`resign`: the game is given up, or the whole match."""
+    seated = seated_at(desk, caller, command)
+    match = seated.match
+    whole, game = command.arguments.get("whole", False), command.arguments.get("game")
+    if not whole and match.phase in RUNNING and game != match.game:
+        wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
+        raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
+    step = seated.step(caller.now)
+    said = placed(caller, command, match, seated.seat)
+    step.resign(seated.seat, said, caller.signed, whole_match=whole)
+    by, level = match.name(seated.seat), caller.signed.level
+    what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
+    subject = Phrase("{by} resigned", by=by)
+    for seat in match.seats:
+        if seat != seated.seat:
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
+    seated.commit(step)
+    return Reply("resign", {"what": what} | seated.facts(), at=seated)

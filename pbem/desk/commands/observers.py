@@ -1,0 +1,55 @@
+"""Those around a match: observers, who get the public view alone, and the standings.
+
+Implements protocol.md, "Commands" (`observe`, `unobserve`, `standings`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk.ratings import PROVISIONAL
+from pbem.desk.reply import Reply
+from pbem.games import GAMES, Fault, Refused, rules
+from pbem.phrase import Phrase
+from pbem.store.database import stamp
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["observe", "standings", "unobserve"]
+
+_RANKED = 50
+"""How many players of a game the standings show."""
+
+
+def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`observe`: a public match is watched from now on."""
+    assert caller.player is not None
+    name = command.match or ""
+    loaded = desk.archive.load(int(name.removeprefix("m") or 0))
+    if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
+        raise Refused(Fault("observe", name, Phrase("there is no such match to be watched")))
+    match, row = loaded
+    if match.seat_of(caller.player.name):
+        raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
+    desk.people.speak(caller.address)
+    desk.people.observe(row.number, caller.player.name, stamp(caller.now))
+    facts = {"m": desk.clerk.public_facts(match, row), "view": match.view(None)}
+    return Reply("observe", facts)
+
+
+def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`unobserve`: it is watched no longer."""
+    assert caller.player is not None
+    name = command.match or ""
+    if not desk.people.unobserve(int(name.removeprefix("m") or 0), caller.player.name):
+        raise Refused(Fault("unobserve", name, Phrase("you do not watch this match")))
+    return Reply("unobserve", {"name": name})
+
+
+def standings(desk: Desk, _caller: Caller, _command: Command) -> Reply:
+    """`standings`: the best rated players of each game that was played."""
+    tables = {rules(game).title: desk.people.standings(game, _RANKED) for game in GAMES}
+    return Reply("standings", {"tables": {title: rows for title, rows in tables.items() if rows}, "few": PROVISIONAL})

@@ -1,0 +1,95 @@
+"""Setups and orders: handed in, withdrawn, and judged without being stored.
+
+Whole sets only: what has any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
+`preview`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk.commands import advance_orders
+from pbem.desk.places import placed
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seated_at
+from pbem.games import Fault, Refused
+from pbem.match.papers import Opening
+from pbem.match.transcript import digest
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["clear", "orders", "preview", "setup"]
+
+
+def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`setup`: the secret setup of the next game, committed to."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    submission = step.setup(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    opening = Opening.read(submission.paper)
+    name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
+    facts = {
+        "setup": submission.text,
+        "file_name": name,
+        "commitment": digest(submission.paper.encode()),
+        "signature": desk.archive.vouch(opening.match, digest(submission.paper.encode())),
+        "rev": submission.rev,
+        "level": submission.level,
+    }
+    seated.submit(step, submission)
+    attachments = [(name, "text/plain", submission.paper.encode())]
+    return Reply("setup", facts | seated.facts(), attachments, seated)
+
+
+def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`orders`: all orders of this turn; those for a later one, and default orders, are stored."""
+    seated = seated_at(desk, caller, command)
+    turn = seated.match.turn
+    if command.arguments.get("default") or command.arguments["turn"] > turn:
+        return advance_orders.store(seated, command, caller)
+    step = seated.step(caller.now)
+    submission = step.order(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
+    receipt, attachments = seated.receipt(submission, name)
+    facts = {"orders": submission.text, "turn": turn, "final": submission.final}
+    seated.submit(step, submission)
+    return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
+
+
+def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`clear`: what stands for this turn, or for the setup, or was stored for later, is withdrawn."""
+    seated = seated_at(desk, caller, command)
+    given = command.arguments.get("turn")
+    if command.arguments.get("default") or (given or 0) > seated.match.turn:
+        return advance_orders.withdraw(seated, command, caller)
+    if given is not None and given != seated.match.turn:
+        raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
+    step = seated.step(caller.now)
+    submission = step.clear(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    where = step.match.setups if step.match.phase == "setup" else step.match.orders
+    withdrawn = where[seated.seat]
+    seated.submit(step, withdrawn)
+    facts, attachments = seated.withdrawn(withdrawn)
+    return Reply("clear", facts | {"withdrawn": submission.text} | seated.facts(), attachments, seated)
+
+
+def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`preview`: orders are judged, and not stored."""
+    seated = seated_at(desk, caller, command)
+    match = seated.match
+    if match.position is None or match.phase != "playing":
+        raise Refused(Fault("preview", None, Phrase("no turn is being played")))
+    if command.arguments["turn"] != match.turn:
+        raise Refused(
+            Fault(
+                "preview",
+                f"turn {command.arguments['turn']}",
+                Phrase("turn {turn} is being played", turn=match.turn),
+            )
+        )
+    orders = match.rules.order(match.position, seated.seat, command.block or "")
+    return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)

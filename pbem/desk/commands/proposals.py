@@ -1,0 +1,347 @@
+"""How players find each other: proposals, the open list, invitations by address, agreeing and declining.
+
+A match whose players are not all known stands with seats that are kept free; when the last is taken it becomes a
+proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
+`accept`, `decline`, `withdraw`) and the first step of "A match".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from email_validator import EmailNotValidError, validate_email
+
+from pbem.desk.clerk import Out, named
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
+from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
+from pbem.games import GAMES, Fault, Refused, rules
+from pbem.match.life import PHASES, Step
+from pbem.match.terms import Terms
+from pbem.match.transcript import BEFORE
+from pbem.phrase import Phrase, either
+from pbem.store.database import stamp
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+    from pbem.match.life import Match
+    from pbem.store.players import PlayerRow
+
+__all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
+
+_LISTED = 50
+"""How many matches the open list shows."""
+
+_PENDING = 20
+"""How many proposals of one player may wait for an answer at a time."""
+
+
+def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
+    """Seat a player who has just registered wherever the address was invited."""
+    for number in desk.people.kept_for(address):
+        seat = next(
+            seat for seat, kept in desk.people.free(number).items() if kept and kept.lower() == address.lower()
+        )
+        _seat(desk, number, seat, player, now)
+
+
+# Proposing.
+
+
+def new(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
+    assert caller.player is not None
+    game, lines = command.arguments["rules"], dict(command.options)
+    names, free, faults = _wanted(desk, caller.player.name, command.arguments.get("players", ()))
+    unasked = {fault.token for fault in faults}
+    more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
+    free |= dict.fromkeys(more)
+    faults += wrong
+    names += tuple(f"?{seat}" for seat in free if seat > len(names))
+    if lines.get("privacy", "").strip().lower() == "private" and None in free.values():
+        faults.append(
+            Fault("privacy", "private", Phrase("a private match is not on the open list: name your opponents"))
+        )
+    terms = None
+    try:
+        terms = Terms.propose(game, lines, names, desk.config.clock.settle)
+    except Refused as refused:
+        faults += refused.faults
+    if terms is not None:
+        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
+    if desk.archive.matches.pending(caller.player.name) >= _PENDING:
+        faults.append(Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first")))
+    if faults or terms is None:
+        raise Refused(*faults)
+    desk.people.speak(caller.address)
+    known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
+    phase = "open" if free else "proposed"
+    number = desk.archive.matches.create(terms.document(), known, BEFORE, stamp(caller.now), phase)
+    desk.archive.consent(number, 1, caller.signed)
+    told = {}
+    for seat, address in free.items():
+        desk.people.keep_free(number, seat, address)
+        if address is not None:
+            told[address] = _invite(desk, address, caller.player.name, terms, number, caller.now)
+    seated = seat_at(desk, number, caller.player.name)
+    if not free:
+        _propose(desk, seated, caller.now)
+    facts = {"invited": told, "free": free} | seated.facts()
+    return Reply("new", facts, at=seated)
+
+
+def _wanted(
+    desk: Desk, proposer: str, wanted: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[int, str | None], list[Fault]]:
+    """The players in seat order, the seats kept for addresses, and what is wrong."""
+    names, free, faults = [proposer], dict[int, str | None](), list[Fault]()
+    for name in wanted:
+        seat = len(names) + 1
+        if "@" not in name:
+            if _listening(desk, desk.players.by_name(name)) is None:
+                faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
+            names.append(name)
+            continue
+        player = _listening(desk, desk.players.by_address(name))
+        if player is not None:
+            names.append(player.name)
+            continue
+        try:
+            free[seat] = validate_email(name, check_deliverability=False, test_environment=True).normalized
+        except EmailNotValidError:
+            faults.append(Fault("new", name, Phrase("this is no address")))
+        names.append(f"?{seat}")
+    return tuple(names), free, faults
+
+
+def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
+    """The player, unless there is none, or one who wants to hear no more: nobody can tell the two apart."""
+    return None if player is None or desk.people.silent(player.address) else player
+
+
+def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
+    """Seats for anybody, up to the number that was asked for or that the game needs at the least."""
+    if game not in GAMES:
+        return range(0), []
+    allowed = rules(game).seats
+    if wanted is not None and (not wanted.strip().isdecimal() or int(wanted) not in allowed):
+        fault = Fault(
+            "seats",
+            wanted,
+            Phrase("{title} is for {numbers} players", title=rules(game).title, numbers=either(map(str, allowed))),
+        )
+        return range(0), [fault]
+    return range(taken + 1, int(wanted or min(allowed)) + 1), []
+
+
+def _invite(  # noqa: PLR0913, PLR0917 - a letter
+    desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime
+) -> bool:
+    """One polite invitation, never a second; whether it was sent."""
+    if desk.people.silent(address) or not desk.people.invite(address, stamp(now)):
+        return False
+    text = desk.clerk.draft(
+        "letters/invitation.txt",
+        by=by,
+        terms=terms,
+        title=rules(terms.game).title,
+        match=f"m{number}",
+        found=desk.people.standing(terms.game, by),
+    )
+    desk.clerk.send(address, Out(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
+    return True
+
+
+def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = None) -> None:
+    """Ask all who have not accepted yet, but the seat that is asked in its answer."""
+    subject = Phrase("{by} proposes a match to you", by=seated.match.name(1))
+    for row in seated.row.seats:
+        if not row.accepted and row.seat != but:
+            facts = {"standings": _standings(desk, seated.match, row.seat)}
+            seated.write_to(row.seat, "proposal", subject, now, **facts)
+
+
+def _standings(desk: Desk, match: Match, seat: int) -> list[Any]:
+    """What the others have played so far, to be seen before one accepts."""
+    return [desk.people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
+
+
+# The open list.
+
+
+def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`list`: the open proposals, or the caller's own matches."""
+    if command.arguments.get("which") == "open" or caller.player is None:
+        return Reply("list_open", {"matches": _open_matches(desk)})
+    loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
+    rows = [_summary(match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
+    return Reply("list", {"matches": rows})
+
+
+def _open_matches(desk: Desk) -> list[dict[str, Any]]:
+    found = []
+    for number in desk.people.open_matches(_LISTED):
+        loaded = desk.archive.load(number)
+        assert loaded is not None
+        match, _ = loaded
+        free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
+        proposer = desk.people.standing(match.terms.game, match.name(1))
+        found.append(_summary(match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
+    return found
+
+
+def join(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`join`: a seat in a match of the open list is taken."""
+    assert caller.player is not None
+    name = command.match or ""
+    number = int(name.removeprefix("m") or 0)
+    free = desk.people.free(number)
+    seat = next((seat for seat, kept in free.items() if kept is None), None)
+    if seat is None:
+        raise Refused(
+            Fault("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
+        )
+    loaded = desk.archive.load(number)
+    if loaded and loaded[0].seat_of(caller.player.name):
+        raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
+    if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.player.name)):
+        raise Refused(*keyless)
+    desk.people.speak(caller.address)
+    seated = _seat(desk, number, seat, caller.player.name, caller.now, tell=False)
+    facts = {"standings": _standings(desk, seated.match, seat)}
+    return Reply("join", facts | seated.facts(), at=seated)
+
+
+def _seat(  # noqa: PLR0913 - who sits where, since when
+    desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True
+) -> SeatContext:
+    """Give a free seat to a player; with the last one the match becomes a proposal, and all are asked."""
+    loaded = desk.archive.load(number)
+    assert loaded is not None
+    terms = loaded[0].terms
+    players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
+    desk.people.take(number, seat)
+    phase = "open" if desk.people.free(number) else "proposed"
+    desk.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
+    desk.archive.forget()
+    seated = seat_at(desk, number, player)
+    if phase == "proposed":
+        _propose(desk, seated, now, None if tell else seat)
+    joined = {"by": player, "found": desk.people.standing(terms.game, player)}
+    for other in seated.row.seats:
+        if other.accepted:
+            seated.write_to(other.seat, "joined", Phrase("{player} joins", player=player), now, **joined)
+    return seated
+
+
+# Agreeing.
+
+
+def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`accept`: a proposed match is agreed to; with the last one's word it begins."""
+    seated = seated_at(desk, caller, command)
+    match = seated.match
+    if match.phase != "proposed":
+        raise Refused(
+            Fault(
+                "accept",
+                match.id,
+                Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
+            )
+        )
+    given = command.arguments.get("hash")
+    if given is None:
+        raise Refused(
+            Fault("accept", None, Phrase("repeat the hash of the agreed rules: `accept {id} <hash>`", id=match.id))
+        )
+    if given != match.rules_hash:
+        raise Refused(
+            Fault(
+                "accept",
+                given,
+                Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash),
+            )
+        )
+    if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
+        raise Refused(*keyless)
+    desk.people.speak(caller.address)
+    desk.archive.matches.accept(seated.row.number, seated.seat)
+    desk.archive.consent(seated.row.number, seated.seat, caller.signed)
+    agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
+    if len(agreed) == len(match.seats):
+        _begin(desk, seated, caller.now)
+    return Reply("accept", seated.facts(), at=seated)
+
+
+def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
+    """All have agreed; but who has other keys than those that signed it is asked once more."""
+    match, number = seated.match, seated.row.number
+    step = Step(match, desk.world(now))
+    players = [
+        pinned(desk, name, match, seat, step.world.salt()) for seat, name in enumerate(match.terms.players, start=1)
+    ]
+    consents = desk.archive.consents(number)
+    stale = [
+        seat for seat, signed in consents.items() if not players[seat - 1].counts(signed.level, signed.key, BEFORE)
+    ]
+    if stale:
+        for seat in stale:
+            desk.archive.matches.ask_again(number, seat)
+        _propose(desk, seat_at(desk, number, match.name(seated.seat)), now, seated.seat)
+        return
+    step.agree(tuple(players), list(consents.values()) if len(consents) == len(players) else ())
+    seated.commit(step)
+
+
+def decline(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`decline`: a proposed match is turned down."""
+    return _give_up(desk, caller, command, "declined")
+
+
+def withdraw(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`withdraw`: a proposal is taken back."""
+    return _give_up(desk, caller, command, "withdrawn")
+
+
+def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
+    seated = seated_at(desk, caller, command)
+    match, number = seated.match, seated.row.number
+    if match.phase not in ("proposed", "open"):
+        done = Phrase(
+            "this match is {phase} and cannot be {wanted} any more",
+            phase=PHASES[match.phase],
+            wanted=PHASES[phase],
+        )
+        raise Refused(Fault(command.name, match.id, done))
+    if phase == "withdrawn" and seated.seat != 1:
+        raise Refused(
+            Fault(
+                "withdraw",
+                match.id,
+                Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id),
+            )
+        )
+    desk.people.withdraw(number)
+    desk.archive.matches.update(number, phase, None)
+    desk.archive.forget()
+    for other in seated.row.seats:
+        if other.seat != seated.seat:
+            seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
+    return Reply("decline", {"done": phase} | seated.facts(), at=seated)
+
+
+def _summary(match: Match, seat: int) -> dict[str, Any]:
+    return {
+        "id": match.id,
+        "title": match.rules.title,
+        "names": [named(name) for name in match.names],
+        "phase": match.phase,
+        "game": match.game,
+        "turn": match.turn,
+        "totals": match.totals,
+        "asked": match.asked(seat),
+    }

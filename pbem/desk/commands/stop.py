@@ -1,0 +1,58 @@
+"""`stop`: who wants no more mail, and how we know that it was they who said so.
+
+A letter that is signed, or that proves its mailbox, counts at once. Any other `stop` may be anybody's: its address is
+asked, once a week at the most, and only an answer from there counts. Where nobody vouches for the letter, the
+question repeats nothing of it. Implements protocol.md, "Commands" (`stop`).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.desk.answer_letter import SHORT
+from pbem.desk.out import Out
+from pbem.store.database import stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+
+__all__ = ["stop"]
+
+_A_WEEK = timedelta(days=7)
+
+
+def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> bool:
+    """Send the address no more mail, if its owner said so; else ask there. Whether its owner did.
+
+    `place` is what the letter names, `new` whether it proves something that was not here before.
+    """
+    answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
+    if answered is not None:
+        desk.mailboxes.use(answered, caller.letter, caller.now)
+    elif not (new and _says_its_place(desk, caller, place)):
+        _ask(desk, caller)
+        return False
+    desk.people.silence(caller.address, stamp(caller.now))
+    return True
+
+
+def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
+    """Whether it is of this player here: a signed one must say so, or it is asked about as any other."""
+    wanted = {"server": desk.config.server, "player": caller.player.name if caller.player else ""}
+    return caller.player is not None and (caller.verdict.kind != "valid" or place == wanted)
+
+
+def _ask(desk: Desk, caller: Caller) -> None:
+    address, now = caller.address, caller.now
+    if desk.people.silent(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
+        return
+    out = Out("", desk.clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
+    out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
+    out.subject = SHORT
+    if not caller.short:
+        out.answer(caller.letter)
+    desk.clerk.send(address, out, now)

@@ -1,0 +1,178 @@
+"""Substitutes by mail: who is named for a seat, who agrees, and the newcomer who takes it.
+
+The newcomer is asked when all others agree, knows until then what anybody may know, and gets everything that the seat
+knows with the entry that gives the seat away. Implements protocol.md, "Commands" (`substitute`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pbem.desk.clerk import Out
+from pbem.desk.places import placed
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
+from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
+from pbem.games import Fault, Refused
+from pbem.mail.commands import COMMANDS
+from pbem.match import substitutes
+from pbem.match.life import Step
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["substitute"]
+
+_WILL_YOU = Phrase("[pbem {match}] {title}: will you take the seat of {leaver}?")
+_TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
+
+
+def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`substitute`: a seat is to change hands, or somebody takes it."""
+    assert caller.player is not None
+    number = int((command.match or "").removeprefix("m") or 0)
+    loaded = desk.archive.load(number)
+    name = caller.player.name
+    if loaded and not loaded[0].seat_of(name):
+        match, row = loaded
+        for seat, nomination in match.nominated.items():
+            if nomination.name == name and substitutes.agreed(match, seat, caller.now):
+                return _newcomer(desk, SeatContext(desk, match, row, seat), caller, command)
+    return _word(desk, seated_at(desk, caller, command), caller, command)
+
+
+# The players.
+
+
+def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
+    """A player names somebody for a seat, agrees to that, or wants nobody there after all."""
+    match, given = seated.match, command.arguments
+    name, seat = given["name"], match.seat_of(given["leaver"])
+    if seat is None:
+        raise Refused(
+            Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
+        )
+    if name != substitutes.NOBODY:
+        _judge(desk, seated, name)
+    facts: dict[str, Any] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
+    before = substitutes.agreed(match, seat, caller.now) and match.nominated[seat].name == name
+    step = Step(match, desk.world(caller.now))
+    said = placed(caller, command, match, seated.seat)
+    substitutes.nominate(step, seated.seat, seat, name, said, caller.signed)
+    seated.commit(step)
+    asked = not before and substitutes.agreed(seated.match, seat, caller.now)
+    if asked:
+        _ask(desk, seated, seat, name, caller.now)
+    facts["state"] = "nobody" if name == substitutes.NOBODY else "asked" if asked else "named"
+    return Reply("substitute", facts | seated.facts(), at=seated)
+
+
+def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
+    """Refuse to name somebody who could never take the seat."""
+    player = desk.players.by_name(name)
+    if player is None or desk.people.silent(player.address):
+        raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
+    if keyless := without_keys(desk, seated.match.terms, name):
+        raise Refused(*keyless)
+
+
+# The newcomer.
+
+
+def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -> None:
+    """All agree: ask the newcomer, who is told what anybody may know."""
+    match, row = seated.match, seated.row
+    player = desk.players.by_name(name)
+    assert player is not None
+    facts = {
+        "name": name,
+        "leaver": match.name(seat),
+        "hash": match.rules_hash,
+        "m": _stranger(desk, seated, name),
+        "standings": [desk.people.standing(match.terms.game, match.name(one)) for one in match.seats if one != seat],
+    }
+    text = desk.clerk.draft("letters/take_seat.txt", **facts)
+    subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
+    out = Out(subject, text)
+    out.place = (row.number, match.game, match.turn)
+    desk.clerk.send(player.address, out, now)
+
+
+def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, Any]:
+    """What the newcomer may know of the match before the seat is taken: the `m` of the templates."""
+    keys = desk.players.keys(name)
+    return desk.clerk.public_facts(seated.match, seated.row) | {
+        "prev": seated.match.prev,
+        "address": desk.clerk.address,
+        "level": desk.players.level(name),
+        "format": keys[-1].format if keys else "ssh",
+    }
+
+
+def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> Reply:
+    """Somebody who was named takes the seat, or declines it."""
+    assert caller.player is not None
+    match, seat, name, now = seated.match, seated.seat, caller.player.name, caller.now
+    given, left = command.arguments, seated.match.name(seated.seat)
+    facts = {"name": name, "leaver": left, "hash": match.rules_hash}
+    if (given["name"], given["leaver"]) == (substitutes.NOBODY, left):
+        for row in seated.row.seats:
+            if row.player != left or not desk.players.unreachable(left):
+                seated.write_to(row.seat, "seat_declined", Phrase("{name} does not come", name=name), now, **facts)
+        return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
+    if (given["name"], given["leaver"]) != (name, left):
+        raise Refused(
+            Fault(
+                "substitute",
+                None,
+                Phrase("you were asked to take the seat of {left}, and nothing else", left=left),
+            )
+        )
+    if given.get("hash", match.rules_hash) != match.rules_hash:
+        raise Refused(
+            Fault(
+                "substitute",
+                given["hash"],
+                Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash),
+            )
+        )
+    signed = caller.verdict.kind == "valid"
+    if "hash" not in given or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
+        return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
+    place = (seated.row.number, match.game, match.turn)
+    if caller.proof and caller.proof.token and caller.proof.token.place != place:
+        raise Refused(Fault("substitute", None, Phrase("answer the letter that asked you to take this seat")))
+    willing = seat in match.nominated[seat].willing
+    step = Step(match, desk.world(now))
+    newcomer = pinned(desk, name, match, seat, step.world.salt())
+    said = placed(caller, command, substitutes.seated(match, seat, newcomer), seat)
+    substitutes.take_over(step, seat, newcomer, said, caller.signed)
+    step.advance()
+    _seat_taken(desk, seated, step, name)
+    desk.people.speak(caller.address)
+    if not willing:
+        found = desk.people.standing(match.terms.game, left)
+        desk.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
+    if gone := desk.players.by_name(left):
+        text = desk.clerk.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))
+        subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
+        desk.clerk.send(gone.address, Out(subject, text), now)
+    return Reply("substitute", facts | {"state": "taken"} | seated.facts(), at=seated)
+
+
+def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
+    """Write that the seat has changed hands, and tell those who sit there now."""
+    number, before = seated.row.number, seated.match
+    matches = desk.archive.matches
+    matches.give_up(number, before.game, before.turn, seated.seat)
+    matches.reseat(number, seated.seat, name)
+    desk.people.unobserve(number, name)
+    row = matches.row(number)
+    assert row is not None
+    seated.row = row
+    seated.commit(step)

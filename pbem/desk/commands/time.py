@@ -1,0 +1,150 @@
+"""Time: vacations, gifts of time, and claims against the silent.
+
+Implements protocol.md, "Commands" (`vacation`, `extend`, `claim`) and "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pbem.desk.clerk import duration
+from pbem.desk.places import placed
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seat_at, seated_at
+from pbem.games import Fault, Refused
+from pbem.match import clock, pace
+from pbem.match.clock import days_of_year, on_a_day, written
+from pbem.match.life import RUNNING
+from pbem.phrase import Phrase
+from pbem.store.database import stamp
+from pbem.store.players import VacationRow
+
+if TYPE_CHECKING:
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+__all__ = ["claim", "extend", "vacation"]
+
+_AHEAD = 366
+"""How many days ahead a vacation may be announced."""
+
+
+def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`vacation`: the player's clocks stand for these days, or run again."""
+    assert caller.player is not None
+    player, now = caller.player.name, caller.now
+    zone = desk.time.zone(player)
+    today = on_a_day(now, zone)
+    said = None
+    if command.arguments.get("off"):
+        if not desk.players.vacations(player, stamp(now)):
+            raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
+        desk.players.call_off(player, stamp(now), today.isoformat())
+    else:
+        said = _days(desk, player, command, today)
+        stop = clock.vacation(*said, zone, now)
+        assert stop.ended is not None
+        row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
+        desk.players.take_vacation(player, row)
+    for number in desk.archive.matches.of_player(player, RUNNING):
+        seated = seat_at(desk, number, player)
+        step = seated.step(now)
+        pace.catch_up(step)
+        runs = step.match.clocks.get(seated.seat)
+        stops = desk.time.calendar(player, runs.since if runs else now).vacations
+        pace.vacation(step, seated.seat, stops, said)
+        seated.commit(step)
+    rows = desk.players.vacations(player, stamp(now))
+    deadlines = _deadlines(desk, player)
+    left = desk.config.clock.vacation_days - _taken(desk, player).get(today.year, 0)
+    return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
+
+
+def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
+    """The player's deadlines, written out, by match."""
+    found = {}
+    for number in desk.archive.matches.of_player(player, RUNNING):
+        seated = seat_at(desk, number, player)
+        runs = seated.match.clocks.get(seated.seat)
+        if runs and runs.deadline and seated.match.asked(seated.seat):
+            found[seated.match.id] = written(runs.deadline, runs.zone)
+    return found
+
+
+def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date, date]:
+    """The days of a vacation, once they are no others' and within each year's budget."""
+    given = command.arguments["first"], command.arguments["last"]
+    try:
+        first, last = map(date.fromisoformat, given)
+    except ValueError:
+        raise Refused(Fault("vacation", " to ".join(given), Phrase("there is no such day"))) from None
+    faults = []
+    if first < today:
+        faults.append(
+            Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
+        )
+    if last < first:
+        faults.append(Fault("vacation", given[1], Phrase("a vacation ends after it began")))
+    if (last - today).days > _AHEAD:
+        faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
+    others = [(row.first, row.last) for row in desk.players.vacations(player)]
+    faults += [
+        Fault(
+            "vacation",
+            None,
+            Phrase(
+                "you have a vacation from {other} to {end}; call it off first: `vacation off`",
+                other=other,
+                end=end,
+            ),
+        )
+        for other, end in others
+        if other <= given[1] and given[0] <= end
+    ]
+    if not faults:
+        budget = desk.config.clock.vacation_days
+        faults += [
+            Fault(
+                "vacation",
+                None,
+                Phrase(
+                    "{days} days of vacation in {year}, and {budget} a year are allowed",
+                    days=days,
+                    year=year,
+                    budget=budget,
+                ),
+            )
+            for year, days in _taken(desk, player, (first, last)).items()
+            if days > budget
+        ]
+    if faults:
+        raise Refused(*faults)
+    return first, last
+
+
+def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
+    """How many days of vacation the player takes in each year."""
+    rows = desk.players.vacations(player)
+    return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
+
+
+def extend(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`extend`: a gift of time to the opponents."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    said = placed(caller, command, seated.match, seated.seat)
+    to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
+    seated.commit(step)
+    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
+    return Reply("extend", facts | seated.facts(), at=seated)
+
+
+def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """`claim`: the game, or the end of the match, against the silent."""
+    seated = seated_at(desk, caller, command)
+    step = seated.step(caller.now)
+    pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    seated.commit(step)
+    return Reply("claim", seated.facts(), at=seated)

@@ -1,0 +1,50 @@
+"""Decisions: made without the lock of the store, and made anew when what they stand on was not known or has changed.
+
+Nothing is kept in mind of a decision that did not come to be. Implements design.md, "The way of a letter" (one short
+transaction).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from pbem.desk.beforehand import NotYetRead
+from pbem.store.database import OvertakenError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.desk.wiring import Desk
+
+__all__ = ["decide", "forget"]
+
+T = TypeVar("T")
+
+_ANEW = 5
+"""How often a decision is made before its letters are given back: others change what it stands on all the time."""
+
+
+def decide(desk: Desk, decision: Callable[[], T]) -> T:
+    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile."""
+    for left in reversed(range(_ANEW)):
+        while True:
+            try:
+                return desk.database.decide(decision)
+            except NotYetRead:
+                forget(desk)
+                desk.before.find_out()
+            except OvertakenError:
+                forget(desk)
+                if not left:
+                    raise
+                break
+            except BaseException:
+                forget(desk)
+                raise
+    raise AssertionError("the last attempt raises")
+
+
+def forget(desk: Desk) -> None:
+    """Keep nothing in mind of what was decided: it is not going to be written."""
+    desk.archive.forget()
+    desk.players.forget()

@@ -1,0 +1,291 @@
+"""Dispatch: the commands of a letter in turn, each obeyed by the function of its name, and what that uses up.
+
+What a command needs stands in its row of the table of commands, and is demanded here before its function is called.
+Implements protocol.md, "Commands" and "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pbem.desk import answer_letter, keys, operator, places, postmaster
+from pbem.desk.clerk import escaped
+from pbem.desk.commands import HANDLERS
+from pbem.desk.commands.stop import stop
+from pbem.desk.decisions import forget
+from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
+from pbem.desk.seats import seat_at
+from pbem.desk.strangers import enough
+from pbem.games import Fault, Refused
+from pbem.mail.commands import COMMANDS
+from pbem.phrase import Phrase
+from pbem.store.database import moment, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.seats import SeatContext
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command, Reading
+
+__all__ = ["carry_out", "to_answer"]
+
+_COMMANDS = 20
+"""How many commands of one letter are answered."""
+
+_BULKY = 5
+"""How many of them may bring sheets, reports, transcripts and rules."""
+
+_BLOCKS = 10_000
+"""How many characters its setups and orders may have together: a game judges them while the store is locked."""
+
+_TOO_BULKY = Phrase(
+    "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
+)
+_TOO_LONG = Phrase("the setups and orders of a letter have at most {most} characters together")
+
+_ENOUGH_TODAY = Phrase("`{command}` is answered {count} times a day; come back tomorrow")
+
+_ELSEWHERE = Phrase(
+    "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
+    " {match}, such as this one"
+)
+
+_MISDATED = Phrase(
+    "the date of your letter cannot be right: {fault}. Such a letter proves nothing later; set the clock of your"
+    " machine, and send it again"
+)
+
+
+class _UnplacedError(Exception):
+    """A sentence that did not say its place: nothing is to be changed, and this is the answer."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.template)
+        self.reply = reply
+
+
+def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
+    """Obey the commands of a letter, and write the answer; what became of it, in a few words."""
+    # By a key that is not the player's yet anybody can sign what the player is going to say.
+    signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
+    seen = caller.seen
+    again = seen.time if seen and seen.effect else None
+    proof = caller.proof if caller.proof and caller.proof.holds else None
+    # What was here before may be sent by anybody who saw it.
+    new = bool((signed and seen is None) or (proof and proof.again is None))
+    reached = bool(caller.player and new and postmaster.heard(desk, caller.player, caller.received, caller.now))
+    if reading.optout and not stop(desk, caller, reading.place, new=new):
+        return "stop, unproved"
+    wanted, left_out = (enough(reading.commands), []) if caller.short else to_answer(reading)
+    beyond = _beyond(wanted)
+    replies = [
+        (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
+    ]
+    if caller.player and signed and again is None:
+        effect = reading.optout or any(
+            COMMANDS[command.name].once and reply.outcome == "done" for command, reply in replies
+        )
+        desk.players.handle(caller.player.name, signed, stamp(caller.now), effect=effect)
+    used = reached or reading.optout
+    used = used or any(COMMANDS[command.name].changes and reply.outcome == "done" for command, reply in replies)
+    if proof and proof.again is None and used:
+        assert proof.token is not None
+        desk.mailboxes.use(proof.token, caller.letter, caller.now)
+    if caller.player and signed and seen is None and any(_obeyed(*replied) for replied in replies):
+        keys.stop(desk, caller)
+    if caller.short:
+        answer_letter.write_short(desk, caller, replies)
+    else:
+        reading = replace(reading, ignored=[*reading.ignored, *left_out])
+        answer_letter.write(desk, caller, reading, replies)
+    return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+
+
+def _obeyed(command: Command, reply: Reply) -> bool:
+    """Whether this was a command that is for players alone, and was obeyed."""
+    return COMMANDS[command.name].level != "anyone" and reply.outcome in {"done", "asked"}
+
+
+# Which commands of a letter.
+
+
+def to_answer(reading: Reading) -> tuple[list[Command], list[str]]:
+    """The commands to answer, each once, and the first lines of those left out."""
+    once: dict[Hashable, Command] = {}
+    for command in reading.commands:
+        once.setdefault(command.same, command)
+    wanted = list(once.values())
+    return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
+
+
+def _beyond(wanted: Sequence[Command]) -> dict[int, Reply]:
+    """Of the commands to answer, by their places, those that are more than one letter may ask for."""
+    found = {}
+    bulky = characters = 0
+    for at, command in enumerate(wanted):
+        spec = COMMANDS[command.name]
+        bulky += spec.bulky
+        characters += len(command.block or "") if spec.body == "text" else 0
+        if spec.bulky and bulky > _BULKY:
+            found[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
+        elif spec.body == "text" and characters > _BLOCKS:
+            found[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
+    return found
+
+
+def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | None:
+    """Why a command must not stand in one letter with the others, if so: its letter is shown to other players."""
+    spec = COMMANDS[command.name]
+    others = [other for other in together if other is not command]
+    if spec.alone and others:
+        return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
+    matches = {one.match for one in together if one.match}
+    if spec.shown != "never" and len(matches) > 1:
+        return Fault(command.name, command.match, Phrase("one match a letter: this letter names several"))
+    if spec.shown == "at once" and any(COMMANDS[other.name].private for other in others):
+        return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
+    if any(_withdraws(command, other) for other in others):
+        return Fault(command.name, command.match, Phrase("this letter brings what it withdraws: send one of the two"))
+    if any(_withdraws(other, command) for other in others):
+        return Fault(command.name, command.match, Phrase("this letter withdraws what it brings: send one of the two"))
+    return None
+
+
+def _withdraws(command: Command, other: Command) -> bool:
+    """Whether a command takes back what another one of its letter brings."""
+    if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
+        return False
+    given = command.arguments
+    if given.get("default") or other.arguments.get("default"):
+        return bool(given.get("default")) == bool(other.arguments.get("default"))
+    return given.get("turn", other.arguments.get("turn")) == other.arguments.get("turn")
+
+
+# One command.
+
+
+def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, together: Sequence[Command]) -> Reply:
+    """The reply to one command; what is refused has changed nothing."""
+    spec = COMMANDS[command.name]
+    if again is not None and spec.once:
+        return Reply("again", {"name": command.name, "when": moment(again)}, outcome="again")
+    proof = caller.proof
+    if proof and proof.holds and proof.again is not None and spec.signed:
+        facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
+        return Reply("again_mailbox", facts, at=_place(desk, caller, command), outcome="again")
+    try:
+        if caller.player is not None and (fault := _unfit_together(command, together)):
+            raise Refused(fault)
+        with desk.database.savepoint():
+            return _obey(desk, caller, command)
+    except _UnplacedError as unplaced:
+        forget(desk)
+        return unplaced.reply
+    except Refused as refused:
+        forget(desk)
+        return _refused(desk, caller, command, refused)
+
+
+def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> Reply:
+    """All faults of a command."""
+    at = _place(desk, caller, command)
+    if at and caller.player and any(fault.rule == "prev" for fault in refused.faults):
+        head = command.fields.get("prev", "")
+        operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
+    shift = max(command.block_line - command.line, 0)
+    facts = {"faults": [escaped(fault) for fault in refused.faults], "shift": shift, "command": command}
+    return Reply("refused", facts, at=at, outcome="refused")
+
+
+def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
+    """Demand what a command needs, and have it done; raises `Refused`."""
+    if command.faults:
+        raise Refused(*command.faults)
+    spec = COMMANDS[command.name]
+    if spec.for_players and caller.player is None:
+        raise Refused(Fault(command.name, None, NOT_REGISTERED))
+    if spec.shown != "never" and caller.misdated:
+        raise Refused(Fault(command.name, None, _MISDATED.given(fault=caller.misdated)))
+    left_out: dict[str, str] = {}
+    if spec.signed and caller.verdict.kind != "valid":
+        _demand_mailbox(desk, caller, command)
+    else:
+        left_out = _left_out(desk, caller, command)
+    if caller.waits and not spec.newcomer:
+        raise Refused(Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet")))
+    if spec.a_day is not None and _asked_today(desk, caller, command) > spec.a_day:
+        return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
+    handle = HANDLERS[command.name]
+    if not left_out:
+        return handle(desk, caller, command)
+    # What is wrong with it is told at once, and not when it comes back signed.
+    at = _place(desk, caller, command)
+    handle(desk, caller, replace(command, fields=left_out))
+    whole = {"sentence": places.sentence(command, left_out)}
+    raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
+
+
+def _asked_today(desk: Desk, caller: Caller, command: Command) -> int:
+    """How often a player had this done today, this time included."""
+    assert caller.player is not None
+    proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
+    # What others may write in that name uses up nothing of the player's.
+    return desk.today(f"{command.name} {caller.player.name} {'proved' if proved else 'unproved'}", caller.now)
+
+
+def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
+    """All fields of a sentence that a key signed without saying its whole place; none where it says it."""
+    spec = COMMANDS[command.name]
+    if caller.player is None or not spec.fields:
+        return {}
+    name, server = caller.player.name, desk.config.server
+    _demand_place(command, {"server": server, "player": name})
+    if spec.body == "text":
+        return {}
+    at = _place(desk, caller, command)
+    place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}
+    if place.keys() <= command.fields.keys() and ("prev" not in place or command.rev):
+        return {}
+    rev = places.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
+    return {**place, "rev": str(rev), **command.fields}
+
+
+def _demand_place(command: Command, wanted: dict[str, str]) -> None:
+    """Refuse what was said to another server, or by another player."""
+    faults = [
+        Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
+        for key, value in wanted.items()
+        if command.fields.get(key, value) != value
+    ]
+    if faults:
+        raise Refused(*faults)
+
+
+def _demand_mailbox(desk: Desk, caller: Caller, command: Command) -> None:
+    """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
+    proof = caller.proof
+    if caller.player is None or caller.player.level == "key" or proof is None:
+        raise Refused(Fault(command.name, None, Phrase("this must be signed with your key; `help signing` says how")))
+    if proof.missing is not None:
+        raise Refused(Fault(command.name, None, proof.missing))
+    assert proof.token is not None
+    at = _place(desk, caller, command)
+    if at is None or proof.again is not None:
+        return
+    here = (at.row.number, at.match.game, at.match.turn)
+    whole_match = COMMANDS[command.name].place == "player"
+    if proof.token.place != here and not (whole_match and proof.token.place and proof.token.place[0] == here[0]):
+        raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=at.match.id)))
+
+
+def _place(desk: Desk, caller: Caller, command: Command) -> SeatContext | None:
+    """The caller's seat in the match that a command names; None when there is none."""
+    if caller.player is None or command.match is None:
+        return None
+    try:
+        return seat_at(desk, int(command.match.removeprefix("m")), caller.player.name)
+    except KeyError:
+        return None

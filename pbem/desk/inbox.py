@@ -1,0 +1,208 @@
+"""The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
+
+What strangers wrote is read, judged and parsed before; what is to be said is put into words after it was decided, and
+neither while the store is locked: see `decisions` and `Beforehand`.
+
+Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
+letter tried again, three times in all, then set aside. Implements design.md, "The way of a letter", and
+reliability.md, promises 1 to 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pbem.desk import clock, operator
+from pbem.desk.authenticate import Ahead, authenticate, probable_keys
+from pbem.desk.beforehand import NotYetRead
+from pbem.desk.decisions import decide, forget
+from pbem.desk.dispatch import carry_out
+from pbem.desk.mailbox import Awaited
+from pbem.desk.out import Out
+from pbem.desk.sorting import sort
+from pbem.phrase import Phrase
+from pbem.reader import AT_HAND, Asked
+from pbem.store.database import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+    from pbem.identity import Key
+    from pbem.reader import Found
+    from pbem.store.inbox import InboxRow, Stranded
+
+__all__ = ["handle_next"]
+
+_IN_ONE_GO = 32
+"""How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
+
+_ASIDE = 10
+"""How often a day, at the most, the operator is told that a letter was set aside: strangers may send many such."""
+
+_REGRETS = 3
+"""How often a day, at the most, an address is told that a letter from there was set aside."""
+
+_LOG: Any = structlog.get_logger("desk")
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A letter in hand, and the keys by which it is judged ahead of its turn, if any."""
+
+    row: InboxRow
+    keys: list[Key] | None
+
+
+def handle_next(desk: Desk, now: datetime) -> int:
+    """Handle the next letters of the inbox, a few in one decision while the next few are read; how many.
+
+    Never raises but for a store that fails, or a reader that cannot even be started.
+    """
+    while desk.in_hand:
+        desk.inbox.give_back(desk.in_hand[-1])
+        desk.in_hand.pop()
+    # Instructions come before letters: a restored match must stand still first.
+    operator.obey(desk, now)
+    clock.beat(desk, now)
+    desk.reader.get_ready()  # without one no letter's attempts are spent
+    handled = 0
+    try:
+        taken = _take_in_hand(desk, now)
+        while taken:
+            following = _handle_some(desk, taken, now, more=handled + AT_HAND < _IN_ONE_GO)
+            handled += len(taken)
+            taken = following
+    finally:
+        desk.before.forget()
+    if not handled:
+        _set_aside(desk, now)
+    return handled
+
+
+def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Taken]:
+    """Lease the next letters, only `fresh` ones perhaps, and begin to have them read."""
+    rows = desk.inbox.lease_some(AT_HAND, now, fresh=fresh)
+    if not rows:
+        return []
+    desk.in_hand += [row.id for row in rows]
+    desk.points("letter leased")
+    taken = [_Taken(row, probable_keys(desk, row)) for row in rows]
+    asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
+    desk.reader.ask(asked, desk.config.server)
+    return taken
+
+
+def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bool) -> list[_Taken]:
+    """Give letters their effect in one decision, while `more` are read: those."""
+    found = desk.reader.found()
+    for one in taken:
+        if one.row.suspect:
+            desk.inbox.begin_alone(one.row.id, now)
+    desk.points("letter read")
+    # Who failed before comes alone: it may take everything down with it that is in hand.
+    more = more and not any(one.row.alone for one in taken)
+    following = _take_in_hand(desk, now, fresh=True) if more else []
+    desk.before.forget()
+    outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
+    desk.in_hand = [one.row.id for one in following]
+    desk.points("effects committed")
+    for row_id, outcome in outcomes.items():
+        if outcome:
+            _LOG.info("letter handled", inbox=row_id, outcome=outcome)
+    return following
+
+
+def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+    """Give letters their effect together; what became of each, empty if nothing yet."""
+    try:
+        return decide(desk, partial(_handle_all, desk, letters, now))
+    except StoreError:
+        raise
+    except Exception as error:
+        if len(letters) > 1:
+            outcomes: dict[int, str] = {}
+            for letter in letters:
+                outcomes |= _give_effect(desk, [letter], now)
+            return outcomes
+        row = letters[0][0].row
+        _failed(desk, row, error)
+        return {row.id: ""}
+
+
+def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+    outcomes = {one.row.id: _handle_one(desk, one, read, now) for one, read in letters}
+    if desk.before.waits:
+        raise NotYetRead
+    return outcomes
+
+
+def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
+    """Give one letter its effect within the decision on several; what became of it, empty if nothing yet."""
+    row = taken.row
+    ahead = Ahead(taken.keys, read.understood) if taken.keys is not None and read.understood is not None else None
+    try:
+        with desk.database.savepoint():
+            letter = sort(desk, row, read.letter, now)
+            found = letter if isinstance(letter, str) else authenticate(desk, letter, row, ahead, now)
+            outcome = found if isinstance(found, str) else carry_out(desk, *found)
+            desk.inbox.done(row.id, outcome)
+            desk.points("effects written")
+    except StoreError:
+        raise
+    except NotYetRead:
+        forget(desk)  # the letters behind it are looked at, too: what they need is found out with it
+    except Awaited as awaited:
+        desk.lookups.ask(row.id, awaited.names, awaited.tries, now)
+        desk.inbox.give_back(row.id)
+        _LOG.info("letter waits for the DNS", inbox=row.id)
+    except Exception as error:
+        _failed(desk, row, error)
+    else:
+        return outcome
+    return ""
+
+
+def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
+    """Give a letter back that we failed at."""
+    forget(desk)
+    reference = desk.random(6).hex()
+    _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
+    desk.inbox.release(row.id)
+
+
+def _set_aside(desk: Desk, now: datetime) -> None:
+    """Set letters aside on which all attempts were spent, and tell the operator."""
+    for stranded in desk.inbox.stranded():
+        reference = desk.random(6).hex()
+        decide(desk, partial(_set_one_aside, desk, stranded, reference, now))
+        _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
+
+
+def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
+    desk.inbox.set_aside(stranded.id, reference)
+    _regret(desk, stranded, reference, now)
+    count = desk.today("letters set aside", now)
+    if desk.config.operator and count <= _ASIDE:
+        facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
+        text = desk.clerk.draft("letters/operator.txt", **facts)
+        desk.clerk.send(desk.config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
+
+
+def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
+    """Tell the sender of a letter that was set aside; by its envelope, as nobody reads it any more."""
+    sender = stranded.envelope.sender
+    if not sender or sender.lower() == desk.config.mail_address.lower():
+        return
+    if desk.players.by_address(sender):
+        told = desk.today(f"set aside {sender.lower()}", now) <= _REGRETS
+    else:
+        told = desk.strangers.may_be_answered(sender, now)
+    if told:
+        text = desk.clerk.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+        desk.clerk.send(sender, Out(Phrase("[pbem] A letter of yours was set aside"), text), now)

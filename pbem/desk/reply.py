@@ -1,0 +1,58 @@
+"""A reply: what one command gives back, and what came of it.
+
+Whether a reply address is used up, or the same words may have their effect again, follows from the outcome and from
+the row of the command in the table; never from what the reply says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pbem.games import Fault
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.desk.out import Enclosed, Out
+    from pbem.desk.seats import SeatContext
+    from pbem.mail.commands import Command
+
+__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
+
+Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
+"""What came of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
+and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """What stands beneath the echo of a command; letters of their own go out beside the answer."""
+
+    template: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    attachments: Sequence[Enclosed] = ()
+    at: SeatContext | None = None
+    """The seat in a match, when the answer belongs into that thread."""
+    letters: list[Out] = field(default_factory=list)
+    reply_to: str | None = None
+    """The sub-address that the answer is to be answered to, where it is not the match's."""
+    outcome: Outcome = "done"
+
+
+NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
+
+IN_YOUR_NAME = Phrase(
+    "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
+    " command: only who reads your mail can do that"
+)
+
+NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
+"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
+
+
+def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Reply:
+    """A refusal that undoes nothing, not even what was counted."""
+    facts = {"faults": [Fault(command.name, None, message)], "shift": 0, "command": command}
+    return Reply("refused", facts, reply_to=reply_to, outcome="refused")

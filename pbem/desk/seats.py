@@ -1,0 +1,147 @@
+"""A seat in a match, as a command finds it: looked up for a caller, what a step led to written, the others told.
+
+What all commands about matches have in common; none of their own lives here, and no row is written but through the
+archive. Implements design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Fault, Refused
+from pbem.match import pace
+from pbem.match.life import Player, Step
+from pbem.match.papers import NamedMailbox
+from pbem.match.transcript import digest
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+    from pbem.mail.compose import Attachment
+    from pbem.match.life import Match, Submission
+    from pbem.match.terms import Terms
+    from pbem.store.matches import MatchRow
+
+__all__ = ["SeatContext", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
+
+
+def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
+    """Write what a step led to from this match, and tell everybody."""
+    desk.archive.save(row.number, match, step)
+    desk.clerk.tell(step.notices, step.match, row, step.world.now)
+    desk.archive.remember(row.number, match, step)
+
+
+@dataclass(slots=True)
+class SeatContext:
+    """A seat in a match, with the row of the match; it looks at the match as it becomes."""
+
+    desk: Desk
+    match: Match
+    row: MatchRow
+    seat: int
+
+    def step(self, now: datetime) -> Step:
+        """A step of the match that begins now."""
+        return Step(self.match, self.desk.world(now))
+
+    def commit(self, step: Step) -> None:
+        """Write what a step led to, and tell everybody."""
+        commit(self.desk, self.match, self.row, step)
+        self.match = step.match
+
+    def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
+        """Write what this seat handed in, or withdrew, for what is due or for a later turn; and what it led to."""
+        self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
+        step.advance()
+        self.commit(step)
+
+    def facts(self) -> dict[str, Any]:
+        """What an answer about the match says of it."""
+        return {"m": self.desk.clerk.facts(self.match, self.row, self.seat, self.match)}
+
+    def receipt(self, submission: Submission, name: str) -> tuple[dict[str, Any], list[Attachment]]:
+        """The receipt of what was handed in, as an attached file, and what the answer says of it."""
+        paper = submission.paper.encode()
+        facts = {
+            "rev": submission.rev,
+            "level": submission.level,
+            "file_name": name,
+            "receipt": digest(paper),
+            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
+        }
+        return facts, [(name, "text/plain", paper)]
+
+    def withdrawn(self, submission: Submission) -> tuple[dict[str, Any], list[Attachment]]:
+        """The paper of a withdrawal, for its player, and what the letter says of it."""
+        paper = submission.aside[-1].paper.encode()
+        name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
+        facts = {
+            "file_name": name,
+            "hash": digest(paper),
+            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
+        }
+        return facts, [(name, "text/plain", paper)]
+
+    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any) -> None:
+        """A letter of its own to another seat of the match."""
+        clerk = self.desk.clerk
+        out = clerk.thread(self.match, self.row, seat, subject)
+        m = clerk.facts(self.match, self.row, seat, self.match)
+        out.text = clerk.draft(f"letters/{template}.txt", m=m, **facts)
+        clerk.post(self.row, seat, [(template, out)], self.match, now)
+
+
+def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
+    """A player's seat in a match; raises KeyError where there is none."""
+    loaded = desk.archive.load(number)
+    seat = loaded[0].seat_of(player) if loaded else None
+    if loaded is None or seat is None:
+        raise KeyError(number)
+    return SeatContext(desk, *loaded, seat)
+
+
+def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
+    """The caller's seat in the match that a command names; a match of others does not exist for the caller.
+
+    What was due there until now is done first. Raises `Refused`.
+    """
+    assert caller.player is not None
+    name = command.match or ""
+    try:
+        seated = seat_at(desk, int(name.removeprefix("m") or 0), caller.player.name)
+    except KeyError:
+        raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))) from None
+    step = seated.step(caller.now)
+    pace.catch_up(step)
+    if step.entries:
+        seated.commit(step)
+    return seated
+
+
+def without_keys(desk: Desk, terms: Terms, *names: str) -> list[Fault]:
+    """The players who cannot take part where the terms demand keys."""
+    demanded = terms.keys == "demanded"
+    return [
+        Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
+        for name in names
+        if demanded and desk.players.level(name) == "mailbox"
+    ]
+
+
+def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
+    """A player as the transcript of a match pins one: by keys, or by the mailbox."""
+    keys = [
+        {"format": key.format, "fingerprint": key.fingerprint, "public": key.public}
+        for key in desk.players.keys(name)
+    ]
+    row = desk.players.by_name(name)
+    if row is None or row.level != "mailbox":
+        return Player(name, tuple(keys))
+    named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
+    return Player(name, tuple(keys), mailbox=digest(named.text().encode()), named=named)

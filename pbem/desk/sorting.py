@@ -1,0 +1,69 @@
+"""Sorting: what nobody wrote, or nobody can read, is seen to before anybody asks who wrote it.
+
+What came to a return path goes to the postmaster; automatic mail is stored and never answered. Implements
+reliability.md, case 35, and RFC 3834.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk import postmaster
+from pbem.desk.answer_letter import SHORT
+from pbem.desk.authenticate import UNVOUCHED
+from pbem.desk.out import Out
+from pbem.mail.letter import Unreadable, automatic
+from pbem.reader import ReaderError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+    from pbem.mail.letter import Letter
+    from pbem.store.inbox import InboxRow
+
+__all__ = ["sort"]
+
+
+def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, now: datetime) -> Letter | str:
+    """The letter, if somebody wrote it; else what became of it, in a few words."""
+    if isinstance(letter, ReaderError):
+        raise letter
+    if isinstance(letter, Unreadable):
+        return _unreadable(desk, row, letter, now)
+    reasons = _automatic(desk, letter, row)
+    # Whoever writes to a return path is a machine, whatever else it looks like.
+    if bounced := postmaster.bounce(desk, row, letter, now):
+        return bounced
+    if reasons:
+        return "automatic: " + ", ".join(reasons)
+    if letter.sender is None:
+        return f"no sender: {letter.from_defect}"
+    return letter
+
+
+def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> str:
+    """A letter beyond the limits is answered, where its headers say to whom."""
+    if error.letter is None:
+        return "unreadable"
+    if bounced := postmaster.bounce(desk, row, error.letter, now):
+        return bounced
+    if error.letter.sender is None or _automatic(desk, error.letter, row):
+        return "unreadable"
+    if not desk.strangers.may_be_answered(error.letter.sender, now):
+        return f"unreadable; {UNVOUCHED}"
+    text = desk.clerk.draft("letters/unreadable.txt", reason=error.reason)
+    out = Out(SHORT, text, language=desk.clerk.language_of(None, error.letter))
+    desk.clerk.send(error.letter.sender, out, now)
+    return "unreadable, answered"
+
+
+def _automatic(desk: Desk, letter: Letter, row: InboxRow) -> tuple[str, ...]:
+    """Why a machine wrote it, if so."""
+    return automatic(
+        letter,
+        row.envelope.sender,
+        address=desk.config.mail_address,
+        server=desk.config.server,
+        hops=desk.config.limits.received,
+    )

@@ -1,0 +1,204 @@
+"""The desk of a server: the outside world that it is handed, and the parts that are made of it.
+
+Wiring alone: each part is made when it is first asked for, of the others; what is done with them stands in the rooms
+that are handed the desk. Implements design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from pbem.desk import clock, inbox, operator
+from pbem.desk.archive import Archive
+from pbem.desk.beforehand import Beforehand
+from pbem.desk.clerk import Clerk
+from pbem.desk.housekeeping import Housekeeping
+from pbem.desk.mailbox import Mailboxes
+from pbem.desk.snapshots import Snapshots, fingerprint
+from pbem.desk.strangers import Strangers
+from pbem.desk.timekeeper import Timekeeper
+from pbem.match.life import World
+from pbem.points import passing
+from pbem.store.daily import Daily
+from pbem.store.held import Held
+from pbem.store.inbox import Inbox
+from pbem.store.keychanges import KeyChanges
+from pbem.store.lookups import Lookups
+from pbem.store.matches import Matches
+from pbem.store.operator import Instructions
+from pbem.store.outbox import Outbox
+from pbem.store.people import People
+from pbem.store.players import Players
+from pbem.store.snapshots import SnapshotRows
+from pbem.store.tokens import Tokens
+from pbem.store.vouched import Vouched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pbem.config import Config
+    from pbem.identity import Key
+    from pbem.mail.compose import Composer
+    from pbem.points import Points
+    from pbem.reader import Reader
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+
+__all__ = ["Desk"]
+
+
+@dataclass(eq=False, repr=False)
+class Desk:
+    """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
+
+    config: Config
+    database: Database
+    vault: Vault
+    signing_key: Ed25519PrivateKey
+    composer: Composer
+    random: Callable[[int], bytes]
+    reader: Reader
+    points: Points = passing
+    in_hand: list[int] = field(default_factory=list)
+    """The letters that are leased; those of a call that broke off are given back by the next one."""
+    probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
+    """The keys that were last offered for an address; which they are now is looked up when it matters."""
+
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; how many. Raises only for a store or a reader that fails."""
+        return inbox.handle_next(self, now)
+
+    def obey(self, now: datetime) -> None:
+        """Do what the operator ordered."""
+        operator.obey(self, now)
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what is due; when to be called again."""
+        return clock.tick(self, now)
+
+    def world(self, now: datetime) -> World:
+        """What a match is handed of the world at a time."""
+        return World(
+            now,
+            self.random,
+            self.software,
+            self.server_key,
+            calendar=lambda player: self.time.calendar(player, now),
+            outages=cache(self.time.outages),
+        )
+
+    def today(self, mark: str, now: datetime) -> int:
+        """How often something happened today, by a mark, this time included."""
+        return self.daily.count(mark, now)
+
+    @cached_property
+    def server_key(self) -> str:
+        """The server's public key, in hexadecimal digits."""
+        return self.signing_key.public_key().public_bytes_raw().hex()
+
+    @cached_property
+    def software(self) -> str:
+        """What runs here, as transcripts name it."""
+        return f"pbem {version('pbem')}"
+
+    # Rows of the store.
+
+    @cached_property
+    def inbox(self) -> Inbox:
+        """The letters that came."""
+        return Inbox(self.database, self.vault)
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        """The letters that leave."""
+        return Outbox(self.database, self.vault)
+
+    @cached_property
+    def players(self) -> Players:
+        """Accounts, keys and settings."""
+        return Players(self.database)
+
+    @cached_property
+    def people(self) -> People:
+        """Addresses, invitations, observers and standings."""
+        return People(self.database)
+
+    @cached_property
+    def changes(self) -> KeyChanges:
+        """Keys that wait for their first signature, or for a delay."""
+        return KeyChanges(self.database, self.vault)
+
+    @cached_property
+    def lookups(self) -> Lookups:
+        """What the DNS said."""
+        return Lookups(self.database)
+
+    @cached_property
+    def instructions(self) -> Instructions:
+        """What the operator ordered."""
+        return Instructions(self.database)
+
+    @cached_property
+    def daily(self) -> Daily:
+        """What is counted by the day."""
+        return Daily(self.database)
+
+    # What is made of them.
+
+    @cached_property
+    def before(self) -> Beforehand:
+        """What strangers wrote, taken apart while the store is not locked."""
+        return Beforehand(self.reader, self.database)
+
+    @cached_property
+    def archive(self) -> Archive:
+        """Matches, brought from the store and back."""
+        snapshots = Snapshots(SnapshotRows(self.database, self.vault), fingerprint())
+        matches = Matches(self.database, self.vault)
+        return Archive(matches, self.people, self.config.server, self.signing_key.sign, self.server_key, snapshots)
+
+    @cached_property
+    def time(self) -> Timekeeper:
+        """The server's own hours, and the players' days."""
+        return Timekeeper(self.database, self.players, self.archive.matches, self.config.clock.outage)
+
+    @cached_property
+    def mailboxes(self) -> Mailboxes:
+        """Reply addresses, and letters judged by them."""
+        tokens = Tokens(self.database)
+        sub_address = self.composer.sub_address
+        return Mailboxes(self.config, tokens, self.lookups, self.random, self.before.vouch, sub_address)
+
+    @cached_property
+    def strangers(self) -> Strangers:
+        """How much those are answered whom nobody vouches for."""
+        return Strangers(self.mailboxes, Vouched(self.database), self.today, self.config.limits.answers_to_strangers)
+
+    @cached_property
+    def clerk(self) -> Clerk:
+        """Who writes the letters."""
+        return Clerk(
+            self.composer,
+            self.outbox,
+            self.players,
+            self.people,
+            self.archive,
+            self.random,
+            self.mailboxes,
+            Held(self.database, self.vault),
+            self.config.operator,
+            self.config.pages,
+            self.config.language,
+        )
+
+    @cached_property
+    def housekeeping(self) -> Housekeeping:
+        """What is old goes."""
+        return Housekeeping(self)

@@ -1,0 +1,24 @@
+"""The command language of letters: text in, commands with their arguments and blocks out.
+
+`table` holds one row a command, `arguments` how its arguments are read, `reader` how a text becomes commands, `words`
+the cursor they share. No rules of games, no decisions: whether a command may be obeyed is for the desk. Implements
+protocol.md, "Commands" and "Identity" (the signed forms).
+"""
+
+from pbem.mail.commands.arguments import FIELDS, SETTINGS, Arguments, masked
+from pbem.mail.commands.reader import Command, Reading, parse
+from pbem.mail.commands.table import COMMANDS, CommandSpec
+from pbem.mail.commands.words import clean
+
+__all__ = [
+    "COMMANDS",
+    "FIELDS",
+    "SETTINGS",
+    "Arguments",
+    "Command",
+    "CommandSpec",
+    "Reading",
+    "clean",
+    "masked",
+    "parse",
+]

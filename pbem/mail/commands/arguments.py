@@ -1,0 +1,460 @@
+"""The arguments of commands: how help writes each one, and how it is read.
+
+Which command has which is the table's. Nothing here raises: what reads an argument takes it from the words, or says
+what is missing. Implements protocol.md, "Commands".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from pbem.mail.language import LANGUAGES
+from pbem.phrase import Phrase, either
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.mail.commands.words import Words
+
+__all__ = [
+    "ADDRESS",
+    "CODE",
+    "DAYS",
+    "FIELDS",
+    "FINAL",
+    "FINGERPRINT",
+    "GAME",
+    "GAME_OR_WHOLE",
+    "HASH",
+    "KEY",
+    "KEY_OR_FINGERPRINT",
+    "LEAVER",
+    "MATCH",
+    "NAME",
+    "NEWCOMER",
+    "OPTIONAL_MATCH",
+    "PLAYERS",
+    "PUBLIC",
+    "RESERVED",
+    "RULES",
+    "RULES_OR_MATCH",
+    "SETTING",
+    "SETTINGS",
+    "TIME",
+    "TURN",
+    "TURN_OR_ALL",
+    "TURN_OR_DEFAULT",
+    "WHAT_STANDS",
+    "WHICH",
+    "WORD",
+    "Arguments",
+    "Slot",
+    "masked",
+]
+
+FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof")
+"""Header fields of the signed forms, each with one word as its value."""
+
+_WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "format": ("both", "pictures", "text"),
+    "language": LANGUAGES,
+    "mail": ("each", "digest"),
+    "timezone": ("UTC",),
+}
+"""What `set` sets: each setting with its values, the default first."""
+
+ANY_WORD = frozenset({"timezone"})
+"""The settings whose values are too many to be listed: they are judged where they are known."""
+
+RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
+
+
+class Arguments(TypedDict, total=False):
+    """What stands between the name of a command and its block; only what was given is there."""
+
+    match: str
+    """As `m17`, lower case."""
+    turn: int
+    game: int
+    all: bool
+    whole: bool
+    """The whole match, not one game of it."""
+    final: bool
+    default: bool
+    """Orders for whichever turn is missed, in place of a turn's number."""
+    public: bool
+    """Press to observers, too."""
+    name: str
+    """A player's name, lower case."""
+    leaver: str
+    """The name of the player whose seat somebody is to take, lower case."""
+    rules: str
+    """Name of a game, lower case."""
+    topic: str
+    which: Literal["open", "mine"]
+    hash: str
+    """Lower case."""
+    players: tuple[str, ...]
+    setting: tuple[str, str]
+    """A name and a value of `SETTINGS`."""
+    time: int
+    """Seconds."""
+    word: str
+    """Of an agreement: `offer`, `accept` or `decline`."""
+    first: str
+    last: str
+    """Days, as `2026-12-20`."""
+    off: bool
+    key: str
+    """A public key line, the pieces that a mail program made of it joined."""
+    fingerprint: str
+    """Of a key, or the beginning of one, as written but for the blanks in it."""
+    code: str
+    """A recovery code, or what was given for one: lower case, without blanks and hyphens."""
+    address: str
+
+
+_MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
+_NUMBER = re.compile(r"[1-9][0-9]{0,4}")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
+_HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
+_TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
+    r"(?:[^-]|-(?!----))*-----END \1-----"
+)
+_MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
+_MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
+_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
+_FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
+_WHOLE_FINGERPRINT = re.compile(
+    r"SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", re.I
+)
+_GROUP = re.compile(r"[0-9A-F]{4}", re.I)
+_CODE_PIECE = re.compile(r"[0-9a-f-]{2,39}", re.I)
+_CODE = re.compile(r"(?<![0-9a-f-])[0-9a-f]{4}(?:(?:-\s?)?[0-9a-f]{4}){7}(?![0-9a-f-])", re.I)
+_CODE_DIGITS = 32
+_MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+
+def masked(text: str) -> str:
+    """A text in which no recovery code can be read."""
+    return _CODE.sub("****", text)
+
+
+def _match(words: Words, given: Arguments) -> Phrase | None:
+    if not _MATCH.fullmatch(words.bare()):
+        return Phrase("name the match, such as m17")
+    given["match"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _match_or_none(words: Words, given: Arguments) -> Phrase | None:
+    return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
+
+
+def _number(words: Words, keyword: str) -> int | None:
+    if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
+        return None
+    number = int(words.bare(1))
+    words.at += 2
+    return number
+
+
+def _turn(words: Words, given: Arguments) -> Phrase | None:
+    number = _number(words, "turn")
+    if number is None:
+        return Phrase("name the turn, such as turn 5")
+    given["turn"] = number
+    return None
+
+
+def _turn_or_default(words: Words, given: Arguments) -> Phrase | None:
+    if words.bare().lower() == "default":
+        given["default"] = True
+        words.take()
+        return None
+    return _turn(words, given)
+
+
+def _what_stands(words: Words, given: Arguments) -> Phrase | None:
+    return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
+
+
+def _whole(words: Words, given: Arguments) -> Phrase | None:
+    if words.bare().lower() == "match":
+        given["whole"] = True
+        words.take()
+        return None
+    return _game(words, given)
+
+
+def _turn_or_all(words: Words, given: Arguments) -> Phrase | None:
+    at_all = 1 if words.low() == "turn" else 0
+    if words.bare(at_all).lower() == "all":
+        given["all"] = True
+        words.at += at_all + 1
+        return None
+    return _turn(words, given) if words.low() == "turn" else None
+
+
+def _game(words: Words, given: Arguments) -> Phrase | None:
+    if words.low() != "game":
+        return None
+    number = _number(words, "game")
+    if number is None:
+        return Phrase("after game comes its number, such as game 2")
+    given["game"] = number
+    return None
+
+
+def _final(words: Words, given: Arguments) -> Phrase | None:
+    if words.low() == "final":
+        given["final"] = True
+        words.take()
+    return None
+
+
+def _setting(words: Words, given: Arguments) -> Phrase | None:
+    name, value = words.low(), words.bare(1)
+    if name not in ANY_WORD or not value:
+        value = value.lower()
+        if value not in SETTINGS.get(name, ()):
+            return Phrase(
+                "write {settings}",
+                settings=either(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name]),
+            )
+    given["setting"] = (name, value)
+    words.at += 2
+    return None
+
+
+def _time(words: Words, given: Arguments) -> Phrase | None:
+    found = _TIME.fullmatch(words.bare())
+    if found is None:
+        return Phrase("say how long, such as 3d or 12h")
+    given["time"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
+    words.take()
+    return None
+
+
+def _word(words: Words, given: Arguments) -> Phrase | None:
+    word = words.bare().lower()
+    if word not in {"offer", "accept", "decline"}:
+        return Phrase("say offer, accept or decline")
+    given["word"] = word
+    words.take()
+    return None
+
+
+def _days(words: Words, given: Arguments) -> Phrase | None:
+    if words.bare().lower() == "off":
+        given["off"] = True
+        words.take()
+        return None
+    first, last = words.bare(), words.bare(2)
+    if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
+        return Phrase("write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`")
+    given["first"], given["last"] = first, last
+    words.at += 3
+    return None
+
+
+def _public(words: Words, given: Arguments) -> Phrase | None:
+    # Alone on the line of the command: what a player writes to the opponent may begin with any word.
+    if words.low() == "public" and words.same_line():
+        words.take()
+        if words.same_line():
+            words.at -= 1
+        else:
+            given["public"] = True
+    return None
+
+
+def _rules(words: Words, given: Arguments) -> Phrase | None:
+    if not _NAME.fullmatch(words.bare()):
+        return Phrase("name the game; `games` lists them all")
+    given["rules"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _game_or_match(words: Words, given: Arguments) -> Phrase | None:
+    return _match(words, given) and _rules(words, given)
+
+
+def _name(words: Words, given: Arguments) -> Phrase | None:
+    if not _NAME.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
+        return Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
+    given["name"] = words.bare().lower()
+    words.take()
+    return None
+
+
+def _leaver(words: Words, given: Arguments) -> Phrase | None:
+    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+        return Phrase("say for whom: `substitute m17 carl for bob`")
+    given["leaver"] = words.bare(1).lower()
+    words.at += 2
+    return None
+
+
+def _which(words: Words, given: Arguments) -> Phrase | None:
+    which = _WHICH.get(words.bare().lower())
+    if which is not None:
+        given["which"] = which
+        words.take()
+    return None
+
+
+def _hash(words: Words, given: Arguments) -> Phrase | None:
+    if _HASH.fullmatch(words.bare()):
+        given["hash"] = words.bare().lower()
+        words.take()
+    return None
+
+
+def _players(words: Words, given: Arguments) -> Phrase | None:
+    if words.low() != "with":
+        return None
+    words.take()
+    players = []
+    while words.more and not (words.word().endswith(":") or words.bare().lower() in RESERVED):
+        players += [name for name in words.take().split(",") if name]
+    given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
+    return None if players else Phrase("after with come the opponents' names, or their addresses")
+
+
+def _key(words: Words, given: Arguments) -> Phrase | None:
+    block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
+    if block is not None:
+        given["key"] = block[0]
+        words.move_to(block.end())
+        return None
+    if not _KEY_TYPE.fullmatch(words.word()):
+        return None
+    kind = words.take()
+    blob = _joined_key(words, kind)
+    comment = []
+    while words.same_line() and words.low() != "end":
+        comment.append(words.take())
+    if not comment and "@" in words.word():  # a comment that was wrapped away from its key
+        comment.append(words.take())
+    given["key"] = " ".join([kind, blob, *comment])
+    return None
+
+
+def _joined_key(words: Words, kind: str) -> str:
+    """Join the pieces of a wrapped key: its own lengths say where it ends."""
+    blob = ""
+    for ahead in range(64):
+        if not _BASE64.fullmatch(words.word(ahead)):
+            break
+        blob += words.word(ahead)
+        if _is_whole(blob, strings=2 if kind.lower() == "ssh-ed25519" else 3):
+            words.at += ahead + 1
+            return blob
+    return words.take() if words.same_line() else ""
+
+
+def _is_whole(blob: str, strings: int) -> bool:
+    """Whether base64 text holds exactly so many RFC 4251 strings."""
+    try:
+        data = base64.b64decode(blob, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    at = 0
+    for _ in range(strings):
+        at += 4 + int.from_bytes(data[at : at + 4], "big")
+    return at == len(data)
+
+
+def _fingerprint(words: Words, given: Arguments) -> Phrase | None:
+    if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
+        return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists yours")
+    parts = [words.bare()]
+    words.take()
+    while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints it in groups
+        parts.append(words.bare())
+        words.take()
+    given["fingerprint"] = "".join(parts)
+    return None
+
+
+def _key_or_fingerprint(words: Words, given: Arguments) -> Phrase | None:
+    if _key(words, given) is None and "key" in given:
+        return None
+    if _WHOLE_FINGERPRINT.fullmatch(words.bare()) or (words.same_line() and _GROUP.fullmatch(words.bare())):
+        return _fingerprint(words, given)
+    return None
+
+
+def _code(words: Words, given: Arguments) -> Phrase | None:
+    # Whatever stands there is taken for the code, however it was mistyped: it is not to be shown as a line ignored.
+    code = ""
+    while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
+        if words.low() in RESERVED or not (words.same_line() or _CODE_PIECE.fullmatch(words.word())):
+            break
+        code += words.take().lower().replace("-", "")
+    if code:
+        given["code"] = code
+    return None
+
+
+def _address(words: Words, given: Arguments) -> Phrase | None:
+    address = words.bare().strip("<>")
+    if not _MAILBOX.fullmatch(address):
+        return Phrase("give the address, such as anna@mail.example")
+    given["address"] = address
+    words.take()
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One argument of a command: how help writes it, and how it is read."""
+
+    usage: str
+    read: Callable[[Words, Arguments], Phrase | None]
+    """Take the argument from the words; return None, or what is missing."""
+    closed: bool = False
+    """Whether it may be closed by an `end`, as a pasted block is."""
+
+
+MATCH = Slot("m17", _match)
+OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
+GAME = Slot("[game 2]", _game)
+TURN = Slot("turn 5", _turn)
+TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
+WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
+TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
+GAME_OR_WHOLE = Slot("game 2|match", _whole)
+FINAL = Slot("[final]", _final)
+RULES = Slot("GAME", _rules)
+RULES_OR_MATCH = Slot("GAME|m17", _game_or_match)
+NAME = Slot("NAME", _name)
+NEWCOMER = Slot("CARL", _name)
+LEAVER = Slot("for BOB", _leaver)
+PLAYERS = Slot("[with PLAYER...]", _players)
+PUBLIC = Slot("[public]", _public)
+WHICH = Slot("[open|mine]", _which)
+HASH = Slot("[hash]", _hash)
+WORD = Slot("offer|accept|decline", _word)
+TIME = Slot("3d", _time)
+DAYS = Slot("2026-12-20 to 2027-01-03|off", _days)
+SETTING = Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting)
+ADDRESS = Slot("anna@mail.example", _address)
+FINGERPRINT = Slot("FINGERPRINT", _fingerprint)
+CODE = Slot("[CODE]", _code)
+KEY = Slot("[ssh-ed25519 AAAA…]", _key, closed=True)
+KEY_OR_FINGERPRINT = Slot("[ssh-ed25519 AAAA…|FINGERPRINT]", _key_or_fingerprint, closed=True)

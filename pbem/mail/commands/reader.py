@@ -1,0 +1,314 @@
+"""The reader: text in, commands with their arguments and blocks out.
+
+`parse` never raises; what is wrong with a command stands in its faults. Implements protocol.md, "Commands" and
+"Identity" (the signed forms).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault
+from pbem.mail.commands.arguments import FIELDS, FINAL, Arguments, masked
+from pbem.mail.commands.table import COMMANDS
+from pbem.mail.commands.words import Words, clean
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from pbem.mail.commands.table import CommandSpec
+
+__all__ = ["Command", "Reading", "parse"]
+
+_Wrong = tuple[str | None, Phrase]
+"""A token as written, and what is wrong with it."""
+
+MAX_UNKNOWN = 5
+"""So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
+
+NUMBERED = ("game", "turn")
+"""Fields of the sentences whose own words do not name the game or turn that they are about; each a number."""
+
+ARMOR = "-----BEGIN SSH SIGNATURE-----"
+_ARMOR_END = "-----END SSH SIGNATURE-----"
+
+_REV = re.compile(r"[1-9][0-9]{0,8}")
+_END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
+_SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
+_LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
+_LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
+_COMMENT = re.compile(r"#[^\n]*")
+_SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a letter."""
+
+    name: str
+    echo: str
+    """As written, quotes and invisible characters taken out."""
+    head: str
+    """The words of the command itself, without the fields and the block that follow them."""
+    line: int
+    """1-based line of the text that was parsed."""
+    arguments: Arguments = field(default_factory=Arguments)
+    fields: dict[str, str] = field(default_factory=dict)
+    """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge` and the rest of `FIELDS`."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The `option: value` lines of `new`, names in lower case."""
+    block: str | None = None
+    """The block's own text, line ends as written; None where the command has none or it is not closed."""
+    block_line: int = 0
+    """1-based line of the text that was parsed where the block's own text begins."""
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def same(self) -> Hashable:
+        """What is equal for commands that say the same, in capitals, blanks and quotes of whatever kind."""
+        if self.faults:
+            return (self.name, " ".join(self.echo.lower().split()))
+        words = tuple((self.block or "").split())
+        read = (self.arguments, self.fields, self.options)
+        return (self.name, *(tuple(sorted(found.items())) for found in read), words)
+
+    @property
+    def match(self) -> str | None:
+        """Name of the match, `m17`, where one was given."""
+        return self.arguments.get("match")
+
+    @property
+    def rev(self) -> int | None:
+        """The revision in the signed form, where there is one without fault."""
+        return self.number("rev")
+
+    def number(self, name: str) -> int | None:
+        """The number in a field of the signed form, where there is one without fault."""
+        value = self.fields.get(name, "")
+        return int(value) if _REV.fullmatch(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found in a letter."""
+
+    commands: list[Command]
+    ignored: list[str]
+    """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
+    optout: bool = False
+    """`stop` was the very first word: the sender wants no more mail, except about running matches."""
+    place: dict[str, str] = field(default_factory=dict)
+    """The server and the player that a `stop` names."""
+
+
+def parse(text: str, most: int | None = None) -> Reading:
+    """Read the commands of a text, so many at the most, and ignore what is behind them; never raises."""
+    kept, skipped, signature = _split(clean(text))
+    words = Words(kept)
+    commands: list[Command] = []
+    unknown = 0
+    optout = words.low() == "stop"
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) != most:
+        spec = _known(words)
+        if spec is not None:
+            commands.append(_command(words, spec))
+            continue
+        start = words.start
+        # A stray `end` or a comment is ignored without being held against the letter.
+        unknown += not (_END.match(words.word()) or words.word().startswith("#"))
+        words.take()
+        words.take_line()
+        skipped.append((words.line(start), words.text[start : words.passed]))
+    if words.more:
+        skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
+    skipped.sort(key=lambda found: found[0])
+    ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
+    return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {})
+
+
+def _place_of_stop(words: Words) -> dict[str, str]:
+    """The fields that follow a `stop`."""
+    words.take()
+    place = {}
+    while words.low() in {"server", "player"}:
+        name = words.take().lower()
+        place[name] = words.take().lower()
+    return place
+
+
+def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
+    """Part the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
+    text, armor, after = text.partition(ARMOR)
+    after = after.partition(_ARMOR_END)[2].strip() if armor else ""
+    kept: list[tuple[int, str]] = []
+    quotes: list[tuple[int, list[str]]] = []
+    tail = [after] if after else []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.rstrip() == "--":
+            tail.insert(0, "\n".join(lines[number - 1 :]).strip())
+            break
+        if not line.lstrip().startswith(">"):
+            kept.append((number, line))
+        elif quotes and quotes[-1][0] + len(quotes[-1][1]) == number:
+            quotes[-1][1].append(line)
+        else:
+            quotes.append((number, [line]))
+    return kept, [(number, "\n".join(run)) for number, run in quotes], tail
+
+
+def _known(words: Words) -> CommandSpec | None:
+    spec = COMMANDS.get(f"{words.low()} {words.low(1)}") or COMMANDS.get(words.low())
+    if spec is None:
+        return None
+    follows = " ".join(word for ahead in (1, 2) if (word := words.word(ahead)))
+    return spec if spec.begins(follows) else None
+
+
+def _command(words: Words, spec: CommandSpec) -> Command:
+    start = words.start
+    words.at += len(spec.name.split())
+    given: Arguments = {}
+    wrong = _read_slots(words, spec, given)
+    head = words.text[start : words.passed]
+    fields = _read_fields(words, spec, given, wrong)
+    options: dict[str, str] = {}
+    block: str | None = None
+    block_line = words.line(words.start) if spec.block else 0
+    if spec.block:
+        block = _take_block(words, spec, wrong)
+        options = _read_block(spec, block, fields, wrong)
+    elif wrong:
+        words.take_line()
+    elif words.low() == "end" and (fields or any(slot.closed for slot in spec.slots)):
+        words.take()
+    line = words.line(start)
+    faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
+    echo = f"{spec.name} ..." if spec.secret else masked(words.text[start : words.passed])
+    return Command(spec.name, echo, head, line, given, fields, options, block, block_line, faults)
+
+
+def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wrong]:
+    for slot in spec.slots:
+        token = words.word() if words.same_line() else None
+        missing = slot.read(words, given)
+        if missing is not None:
+            return [(token, Phrase("`{command}`: {missing}.", command=spec.name, missing=missing))]
+    return []
+
+
+def _read_fields(words: Words, spec: CommandSpec, given: Arguments, wrong: list[_Wrong]) -> dict[str, str]:
+    """Take the header fields of a signed form, in any order, `final` among them."""
+    fields: dict[str, str] = {}
+    if not spec.has_fields or (spec.body == "press" and not _opens_signed_press(words)):
+        return fields
+    while True:
+        name = words.low()
+        if name == "final" and FINAL in spec.slots:
+            FINAL.read(words, given)
+            continue
+        if name not in FIELDS and not (spec.sentence and name in NUMBERED):
+            return fields
+        words.take()
+        value = words.word() if name == "fingerprint" else words.low()
+        if not value or value in FIELDS or value.lower() == "end":
+            wrong.append((name, Phrase("`{name}` has no value.", name=name)))
+            continue
+        words.take()
+        if name in fields:
+            wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
+        elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
+            wrong.append((value, Phrase("`{name}` is a number from 1.", name=name)))
+        fields.setdefault(name, value)
+
+
+def _opens_signed_press(words: Words) -> bool:
+    """Whether a message begins with fields: `server` alone may well be its first word."""
+    return words.low() in FIELDS and words.low(2) in FIELDS
+
+
+def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | None:
+    """Take the words up to `end`, and return the text between."""
+    start = words.start
+    closing = _press_end(words) if spec.body == "press" else _text_end(words)
+    if closing is None:
+        words.move_to(len(words.text))
+        # What follows may be meant as the block's text: obeying commands found there would be guessing.
+        wrong.append(
+            (
+                None,
+                Phrase(
+                    "`{command}` is not closed: write `end` after it. Nothing behind it was read.", command=spec.name
+                ),
+            )
+        )
+        return None
+    words.move_to(closing[1])
+    return words.text[start : closing[0]].strip()
+
+
+def _text_end(words: Words) -> tuple[int, int] | None:
+    """Where the first `end` outside of a comment stands."""
+    return next((found.span(1) for found in _SCAN.finditer(words.text, words.start) if found[1]), None)
+
+
+def _press_end(words: Words) -> tuple[int, int] | None:
+    """Where a message ends: at the last word of its first line, at a line `end`, or at the very last word."""
+    text, start = words.text, words.start
+    line_end = text.find("\n", start)
+    if words.passed and words.same_line():
+        found = _LAST_END.search(text[start : len(text) if line_end < 0 else line_end])
+        if found is not None:
+            return start + found.start(1), start + found.end(1)
+    else:
+        start = text.rfind("\n", 0, start) + 1
+    alone = _LINE_OF_END.search(text, start)
+    if alone is not None:
+        return alone.span(1)
+    found = _LAST_END.search(text[start:])
+    return None if found is None else (start + found.start(1), start + found.end(1))
+
+
+def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> dict[str, str]:
+    """Judge the shape of a block's text; return the options of `new`."""
+    if block is None:
+        return {}
+    if spec.body == "options":
+        return _read_options(block, wrong)
+    if spec.body == "press" and _SECRET.search(block):
+        # An `end` was forgotten, and the next command's secrets would go to the opponent.
+        wrong.append(
+            (None, Phrase("The message holds the beginning of another command: close it with a line `end`."))
+        )
+    if spec.body == "fields":
+        wrong.extend(
+            (None, Phrase("`{name}` is missing.", name=name))
+            for name in ("server", "challenge")
+            if name not in fields
+        )
+        if _COMMENT.sub("", block).strip():
+            wrong.append((block.split()[0], Phrase("Nothing but the lines of the form may stand here.")))
+    return {}
+
+
+def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:
+    """Read `option: value` pairs: a word that ends in a colon begins the next one."""
+    values: dict[str, list[str]] = {}
+    last: list[str] | None = None
+    for word in _COMMENT.sub("", block).split():
+        if word.endswith(":") and len(word) > 1:
+            name = word[:-1].lower()
+            if name in values:
+                wrong.append((word, Phrase("`{name}` stands twice.", name=name)))
+            last = values.setdefault(name, [])
+        elif last is not None:
+            last.append(word)
+        else:
+            wrong.append((word, Phrase("Options are written `option: value`.")))
+    wrong.extend(
+        (f"{name}:", Phrase("`{name}` has no value.", name=name)) for name, value in values.items() if not value
+    )
+    return {name: " ".join(value) for name, value in values.items()}

@@ -1,0 +1,497 @@
+"""The one table of commands: whatever is true of a command stands in its row, and nowhere else.
+
+The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row; what a command
+does is the function of its name in `pbem.desk.commands`. No decisions. Implements protocol.md, "Commands".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pbem.mail.commands import arguments
+from pbem.mail.commands.arguments import SETTINGS, Slot
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.mail.commands.arguments import Arguments
+    from pbem.mail.commands.words import Words
+
+__all__ = ["COMMANDS", "CommandSpec"]
+
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "player": ("server", "player"),
+    "terms": (),
+    "turn": ("server", "player", "prev", "rev"),
+}
+"""The header fields that a signed command of this place names."""
+
+
+def _topic(words: Words, given: Arguments) -> Phrase | None:
+    # The one argument that must stand on the line of its command: any word could be a topic.
+    if words.same_line():
+        given["topic"] = words.bare().lower()
+        words.take()
+        if words.same_line() and f"{given['topic']} {words.bare().lower()}" in COMMANDS:
+            given["topic"] += f" {words.take().rstrip(',;.:').lower()}"
+    return None
+
+
+_TOPIC = Slot("[topic]", _topic)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """One row of the table of commands."""
+
+    name: str
+    help: Phrase
+    """One sentence: what the command does."""
+    slots: tuple[Slot, ...] = ()
+    body: Literal["text", "options", "press", "fields"] | None = None
+    """How the block up to `end` is read; None: the command has no block."""
+    signed: bool = False
+    """Whether it changes something, so that it must be signed, or at level `mailbox` answer a letter of ours."""
+    place: Literal["none", "player", "terms", "turn"] = "none"
+    """What a signed one names, so that it is good nowhere else: server and player; the hash of the terms, which
+    stands for both; or server, player, game or turn, head and revision."""
+    once: bool = False
+    """Whether the same signed words are obeyed only once. Setups and orders are held together by their revisions."""
+    shown: Literal["never", "later", "at once"] = "never"
+    """Whether the letter is shown to the other players: with the game, or as soon as it has its effect."""
+    alone: bool = False
+    """Whether nothing else may stand in the letter."""
+    level: Literal["anyone", "mailbox", "key"] = "mailbox"
+    """The least proof of identity with which it is ever obeyed."""
+    opens: re.Pattern[str] | None = None
+    """What must follow the name, or the line is prose that happens to begin with that word."""
+    bulky: bool = False
+    """Whether its answer is long, drawn or packed: a letter brings a few of those."""
+    secret: bool = False
+    """Whether the answer must not repeat what was written: the echo is the name alone."""
+    a_day: int | None = None
+    """How often a player may have it done in a day, where it makes letters that are large, or go to others."""
+    newcomer: bool = False
+    """Whether it is answered though the key or the address of the letter is not the player's yet."""
+    unvouched: int | None = None
+    """Whether it is answered where nobody vouches for the sender: of a letter, the one of the lowest number."""
+    by_reply: Literal["register"] | None = None
+    """What a reply address was given out for that lets it have its effect, where that needs no account."""
+    withdraws: tuple[str, ...] = ()
+    """The commands whose words it takes back."""
+    published: bool = False
+    """Whether a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
+    topic: Literal["keys"] | None = None
+    """The page of help that tells of several commands together; None: it has a page of its own."""
+
+    def begins(self, follows: str) -> bool:
+        """Whether the name begins the command where these two words follow, and is not just a word of some prose."""
+        return self.opens is None or self.opens.match(follows) is not None
+
+    @property
+    def sentence(self) -> bool:
+        """Whether it has its effect at once, at one place of a match, or withdraws what was said for one."""
+        return self.place == "turn" and not self.block
+
+    @property
+    def block(self) -> bool:
+        """Whether the command goes on up to `end`."""
+        return self.body is not None
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether the header fields of the signed forms may stand in it."""
+        return self.block or self.signed
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The header fields that say its place."""
+        return _PLACES[self.place]
+
+    @property
+    def stands(self) -> bool:
+        """Whether what it brings stands until it is replaced by a higher revision, or withdrawn."""
+        return self.place == "turn" and self.block
+
+    @property
+    def changes(self) -> bool:
+        """Whether it uses up the reply address that let it count."""
+        return self.signed or self.by_reply is not None
+
+    @property
+    def for_players(self) -> bool:
+        """Whether somebody without an account gets no answer to it."""
+        return self.level != "anyone" and not self.newcomer
+
+    @property
+    def private(self) -> bool:
+        """Whether what is written in it is for nobody else's eyes yet."""
+        return self.secret or self.body == "text"
+
+    @property
+    def usage(self) -> str:
+        """The line that help shows."""
+        words = [self.name, *(slot.usage for slot in self.slots), *(["… end"] if self.block else [])]
+        return " ".join(words)
+
+
+# Judged over the two words that follow.
+_A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
+_A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
+_A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
+_A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
+_A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
+
+_A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)", re.I)
+
+COMMANDS: dict[str, CommandSpec] = {
+    spec.name: spec
+    for spec in (
+        CommandSpec(
+            "help",
+            Phrase("Explain a command, or list them all."),
+            (_TOPIC,),
+            level="anyone",
+            newcomer=True,
+            unvouched=3,
+        ),
+        CommandSpec("games", Phrase("List the games that are played here."), level="anyone", newcomer=True),
+        CommandSpec(
+            "rules",
+            Phrase("Mail the rules of a game."),
+            (arguments.RULES,),
+            level="anyone",
+            bulky=True,
+            newcomer=True,
+            unvouched=2,
+        ),
+        CommandSpec(
+            "sheet",
+            Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
+            (arguments.RULES_OR_MATCH,),
+            level="anyone",
+            bulky=True,
+        ),
+        CommandSpec(
+            "register",
+            Phrase(
+                "Open an account for your address; paste your SSH public key after it, and send back the answer"
+                " signed."
+            ),
+            (arguments.NAME, arguments.KEY),
+            level="anyone",
+            unvouched=1,
+            by_reply="register",
+        ),
+        CommandSpec(
+            "confirm",
+            Phrase("Prove that a key is yours: the form that an answer brought, signed with that key."),
+            (arguments.NAME,),
+            body="fields",
+            signed=True,
+            level="key",
+            opens=_A_CHALLENGE,
+            shown="at once",
+            alone=True,
+            newcomer=True,
+        ),
+        CommandSpec("whoami", Phrase("Show your account, its addresses and keys.")),
+        CommandSpec(
+            "key add",
+            Phrase("Use one more key: signed with a key of yours here; its answer is to be signed with the new one."),
+            (arguments.KEY_OR_FINGERPRINT,),
+            signed=True,
+            level="key",
+            place="player",
+            once=True,
+            shown="at once",
+            alone=True,
+            topic="keys",
+        ),
+        CommandSpec(
+            "key revoke",
+            Phrase("Never accept this key of yours again: named by its fingerprint, signed with any key of yours."),
+            (arguments.FINGERPRINT,),
+            signed=True,
+            level="key",
+            place="player",
+            once=True,
+            shown="at once",
+            alone=True,
+            topic="keys",
+        ),
+        CommandSpec(
+            "key keep",
+            Phrase("You still have your key: stop a recovery that somebody asked for in your name."),
+            signed=True,
+            level="key",
+            place="player",
+            once=True,
+            topic="keys",
+        ),
+        CommandSpec(
+            "recover",
+            Phrase(
+                "You lost your keys: a new one takes their place, by your recovery code, or without it after a delay."
+            ),
+            (arguments.CODE, arguments.KEY),
+            opens=_A_RECOVERY,
+            secret=True,
+            topic="keys",
+        ),
+        CommandSpec(
+            "address add",
+            Phrase("Write from one more address: it is mailed a form that is to be sent back signed."),
+            (arguments.ADDRESS,),
+            signed=True,
+            level="key",
+            place="player",
+            once=True,
+            topic="keys",
+        ),
+        CommandSpec(
+            "set",
+            Phrase(
+                "Choose your time zone, language, a letter an event or one a day, and reports with HTML (both),"
+                " pictures or text."
+            ),
+            (arguments.SETTING,),
+            signed=True,
+            opens=_A_SETTING,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "vacation",
+            Phrase("Let your clocks stand from the first day to the last, in all your matches; off: you are back."),
+            (arguments.DAYS,),
+            signed=True,
+            opens=_A_VACATION,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "new",
+            Phrase(
+                "Propose a match to players, or to addresses that are then invited; without, to all in the open list."
+            ),
+            (arguments.RULES, arguments.PLAYERS),
+            body="options",
+            a_day=30,
+            signed=True,
+            opens=_A_GAME,
+            place="player",
+            once=True,
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "list",
+            Phrase("List the open proposals, or your own matches."),
+            (arguments.WHICH,),
+            level="anyone",
+        ),
+        CommandSpec(
+            "accept",
+            Phrase("Agree to a proposed match; the hash is that of its agreed rules."),
+            (arguments.MATCH, arguments.HASH),
+            signed=True,
+            place="terms",
+            once=True,
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "decline",
+            Phrase("Turn a proposed match down."),
+            (arguments.MATCH,),
+            signed=True,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "join",
+            Phrase("Take a seat in a match of the open list."),
+            (arguments.MATCH,),
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "withdraw",
+            Phrase("Take back a proposal of yours."),
+            (arguments.MATCH,),
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "setup",
+            Phrase("Hand in your secret setup of the next game, replacing an earlier one."),
+            (arguments.MATCH, arguments.GAME),
+            body="text",
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "orders",
+            Phrase(
+                "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones."
+            ),
+            (arguments.MATCH, arguments.TURN_OR_DEFAULT, arguments.FINAL),
+            body="text",
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "clear",
+            Phrase(
+                "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins."
+            ),
+            (arguments.MATCH, arguments.WHAT_STANDS),
+            signed=True,
+            place="turn",
+            once=True,
+            shown="later",
+            withdraws=("setup", "orders"),
+        ),
+        CommandSpec(
+            "status",
+            Phrase("Show what is stored and what is awaited in a match; without one, all of yours on one page."),
+            (arguments.OPTIONAL_MATCH,),
+        ),
+        CommandSpec(
+            "preview",
+            Phrase("Judge orders without storing them."),
+            (arguments.MATCH, arguments.TURN, arguments.FINAL),
+            body="text",
+            opens=_A_MATCH,
+            shown="later",
+        ),
+        CommandSpec(
+            "report",
+            Phrase("Send reports again: the last one, one turn's, or all."),
+            (arguments.MATCH, arguments.GAME, arguments.TURN_OR_ALL),
+            bulky=True,
+        ),
+        CommandSpec("diary", Phrase("What happened in a match, and when."), (arguments.MATCH,), opens=_A_MATCH),
+        CommandSpec(
+            "transcript", Phrase("Send the transcript of a match."), (arguments.MATCH,), bulky=True, a_day=20
+        ),
+        CommandSpec(
+            "press",
+            Phrase("Send a message to the other players; with `public`, to those who watch, too."),
+            (arguments.MATCH, arguments.PUBLIC),
+            body="press",
+            a_day=50,
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "observe",
+            Phrase("Watch a public match: what everybody may know of it."),
+            (arguments.MATCH,),
+            signed=True,
+            opens=_A_MATCH,
+            place="player",
+            once=True,
+        ),
+        CommandSpec(
+            "unobserve",
+            Phrase("Watch it no longer."),
+            (arguments.MATCH,),
+            opens=_A_MATCH,
+            signed=True,
+            place="player",
+            once=True,
+        ),
+        CommandSpec("standings", Phrase("Who has played how many matches, and the ratings."), level="anyone"),
+        CommandSpec(
+            "resign",
+            Phrase("Give the game up, or the whole match."),
+            (arguments.MATCH, arguments.GAME_OR_WHOLE),
+            signed=True,
+            place="turn",
+            once=True,
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "draw",
+            Phrase(
+                "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
+                " resolved."
+            ),
+            (arguments.MATCH, arguments.WORD),
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "annul",
+            Phrase("Offer that the whole match be annulled and count for nothing, or answer such an offer."),
+            (arguments.MATCH, arguments.WORD),
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "extend",
+            Phrase("Give your opponent more time for what is asked now."),
+            (arguments.MATCH, arguments.TIME),
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "claim",
+            Phrase(
+                "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else"
+                " can."
+            ),
+            (arguments.MATCH,),
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
+            published=True,
+        ),
+        CommandSpec(
+            "substitute",
+            Phrase(
+                "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with"
+                " a hash."
+            ),
+            (arguments.MATCH, arguments.NEWCOMER, arguments.LEAVER, arguments.HASH),
+            signed=True,
+            opens=_A_MATCH,
+            place="turn",
+            once=True,
+            shown="later",
+        ),
+    )
+}

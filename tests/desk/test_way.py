@@ -1,0 +1,121 @@
+"""The way of a letter at the desk: one function a command, facts from its row, each room once."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pbem
+from pbem.desk import answer_letter, authenticate, dispatch, inbox, places, sorting, strangers
+from pbem.desk.commands import HANDLERS
+from pbem.desk.reply import Reply
+from pbem.mail.commands import COMMANDS
+from pbem.mail.letter import Letter
+from pbem.match.life import Step
+from tests.referee import SERVER
+
+if TYPE_CHECKING:
+    from types import FrameType, ModuleType
+
+    from pbem.desk import Desk
+    from pbem.desk.caller import Caller
+    from pbem.desk.reply import Outcome
+    from pbem.mail.commands import Command
+    from tests.referee import Referee
+
+ROOT = Path(pbem.__file__).parent
+
+
+def test_every_row_has_its_function_and_no_other() -> None:
+    assert list(HANDLERS) == list(COMMANDS)
+    for name, handler in HANDLERS.items():
+        assert len(inspect.signature(handler).parameters) == 3, name
+        assert handler.__module__.startswith("pbem.desk.commands."), name
+
+
+@pytest.mark.parametrize(
+    "room", [inbox, sorting, authenticate, dispatch, answer_letter, places, strangers], ids=lambda room: room.__name__
+)
+def test_no_room_of_the_way_knows_a_command_by_name(room: ModuleType) -> None:
+    """Nor what came of one by the name of a template: that is data in the row and in the reply."""
+    phases = {"setup"}
+    found = {node.value for node in ast.walk(ast.parse(inspect.getsource(room))) if isinstance(node, ast.Constant)}
+    assert not (found & COMMANDS.keys()) - phases
+    compared = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(room)))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(one, ast.Attribute) and one.attr == "template" for one in ast.walk(node))
+    ]
+    assert not compared
+
+
+def test_rows_agree_with_themselves() -> None:
+    for spec in COMMANDS.values():
+        assert spec.signed or not spec.once, f"{spec.name}: only signed words are known again"
+        assert spec.signed or spec.place == "none", f"{spec.name}: only what is signed has a place"
+        assert set(spec.withdraws) <= {name for name, one in COMMANDS.items() if one.stands}, spec.name
+        assert not spec.alone or spec.shown == "at once", f"{spec.name}: alone, since others are shown the letter"
+        assert spec.shown != "never" or not spec.published, f"{spec.name}: pages show what players are shown"
+    assert {name for name, spec in COMMANDS.items() if spec.stands} == {"setup", "orders"}
+    ranks = [spec.unvouched for spec in COMMANDS.values() if spec.unvouched is not None]
+    assert len(set(ranks)) == len(ranks)
+
+
+@pytest.mark.parametrize(("outcome", "obeyed"), [("done", 1), ("asked", 2), ("unplaced", 2), ("refused", 2)])
+def test_only_what_was_done_is_not_done_again(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, obeyed: int
+) -> None:
+    """Whatever the reply says: its outcome counts."""
+    ann = referee.registered("ann")
+    calls: list[str] = []
+
+    def handler(_desk: Desk, _caller: Caller, command: Command) -> Reply:
+        calls.append(command.name)
+        return Reply("unobserve", {"name": "m1"}, outcome=outcome)
+
+    monkeypatch.setitem(HANDLERS, "set", handler)  # type: ignore[arg-type]
+    for _ in range(2):
+        referee.send(ann, f"set mail digest\nserver {SERVER}\nplayer ann\nrev 1\n")
+    assert len(calls) == obeyed
+
+
+def returns(path: list[str]) -> int:
+    """How often a way comes back to a file that it left."""
+    at = [file for number, file in enumerate(path) if number == 0 or path[number - 1] != file]
+    return sum(file in at[:number] for number, file in enumerate(at))
+
+
+def test_a_letter_and_a_step_come_back_to_three_files_at_the_most(referee: Referee) -> None:
+    """By the calls in which one is an argument, from the raw letter to the answer."""
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, "Rv1"))
+    text = bob.filled("orders", "final\n")
+    ways: dict[str, list[str]] = {"letter": [], "step": []}
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event != "call" or not file.is_relative_to(ROOT):
+            return
+        given = frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]
+        for name in given:
+            value = frame.f_locals.get(name)
+            if isinstance(value, Step):
+                ways["step"].append(str(file.relative_to(ROOT)))
+            elif name != "self" and (isinstance(value, Letter) or type(value).__name__ == "Caller"):
+                ways["letter"].append(str(file.relative_to(ROOT)))
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        referee.send(bob, text)
+    finally:
+        sys.setprofile(before)
+    assert referee.match().turn == 2
+    assert "desk/commands/orders.py" in ways["letter"]
+    assert {kind: returns(way) for kind, way in ways.items()} == {"letter": 3, "step": 3}, ways

@@ -1,0 +1,114 @@
+"""The arrows between rooms: which room may import which, and that nobody on a letter's way reaches back."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pbem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(pbem.__file__).parent
+
+ARROWS: dict[str, set[str]] = {
+    "games": {"phrase"},
+    "identity": {"phrase"},
+    "boards": {"games"},
+    "match": {"games", "phrase"},
+    "store": {"points"},
+    "mail": {"boards", "config", "games", "phrase", "points", "store"},
+    "proof": {"config", "games", "identity", "mail", "match", "phrase"},
+    "pages": {"games", "mail", "match", "proof"},
+    "reader": {"config", "identity", "mail", "phrase", "proof"},
+    "desk": {
+        *("boards", "config", "games", "identity", "mail", "match", "pages", "phrase", "points", "proof", "reader"),
+        "store",
+    },
+}
+"""What a room imports when it runs; what it names for types alone is not held against it."""
+
+LANGUAGE = {"pbem.games", "pbem.mail.language", "pbem.phrase"}
+"""What the language of commands stands on: no letters, no sockets."""
+
+WAY = ("wiring", "inbox", "sorting", "authenticate", "dispatch", "commands")
+"""The rooms of the desk in the order of a letter's way, each with those behind it alone."""
+
+
+def modules(room: str) -> Iterator[tuple[str, set[str]]]:
+    """The modules of a room, and what of pbem each imports when it runs."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = ".".join(("pbem", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+        if f"{name}.".startswith(f"pbem.{room}."):
+            yield name, set(imported(ast.parse(path.read_text("utf-8"))))
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.ImportFrom) and (child.module or "").partition(".")[0] == "pbem":
+            for alias in child.names:
+                inner = ROOT.joinpath(*(child.module or "").split(".")[1:], alias.name)
+                is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
+                yield f"{child.module}.{alias.name}" if is_module else str(child.module)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names if alias.name.startswith("pbem."))
+        else:
+            yield from imported(child)
+
+
+def of_desk() -> dict[str, set[str]]:
+    """The modules of the desk, and those of the desk that each imports; its commands are one."""
+
+    def short(name: str) -> str:
+        return name.removeprefix("pbem.desk.").partition(".")[0]
+
+    found: dict[str, set[str]] = {}
+    for name, others in modules("desk"):
+        if name != "pbem.desk":
+            inner = {short(other) for other in others if other.startswith("pbem.desk.")}
+            found.setdefault(short(name), set()).update(inner - {short(name)})
+    return found
+
+
+@pytest.mark.parametrize("room", ARROWS)
+def test_a_room_imports_those_that_it_may(room: str) -> None:
+    for name, others in modules(room):
+        rooms = {other.split(".")[1] for other in others if "." in other}
+        assert rooms - {room} <= ARROWS[room], name
+
+
+def test_the_arrows_point_one_way() -> None:
+    seen: set[str] = set()
+    left = {room: behind & ARROWS.keys() for room, behind in ARROWS.items()}
+    while left:
+        free = {room for room, behind in left.items() if behind <= seen}
+        assert free, f"a circle among {sorted(left)}"
+        seen |= free
+        left = {room: behind for room, behind in left.items() if room not in free}
+
+
+def test_the_language_of_commands_knows_no_letters() -> None:
+    order = ["words", "arguments", "table", "reader"]
+    for name, others in modules("mail.commands"):
+        own = {other.rpartition(".")[2] for other in others if other.startswith("pbem.mail.commands.")}
+        module = name.rpartition(".")[2]
+        if module in order:
+            assert own <= set(order[: order.index(module)]), name
+        assert {other for other in others if not other.startswith("pbem.mail.commands")} <= LANGUAGE, name
+
+
+def test_no_module_of_the_desk_reaches_back() -> None:
+    arrows = of_desk()
+    seen: set[str] = set()
+    while left := arrows.keys() - seen:
+        free = {module for module in left if arrows[module] <= seen}
+        assert free, f"a circle among {sorted(left)}"
+        seen |= free
+    for at, room in enumerate(WAY):
+        assert not arrows[room] & set(WAY[:at]), room
