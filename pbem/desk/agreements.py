@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pbem.desk.answer import Answer
 from pbem.desk.places import placed
 from pbem.desk.table import Tables
-from pbem.match import agreements
-from pbem.match.life import Step
+from pbem.match.events import agreements
+from pbem.match.step import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.players import Players
 
 __all__ = ["Agreements"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault
-from pbem.match.life import Signed
+from pbem.match.signed import Signed
 from pbem.match.transcript import written
 from pbem.phrase import Phrase
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token

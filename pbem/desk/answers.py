@@ -27,8 +27,11 @@ from pbem.desk.table import Tables
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
-from pbem.match.life import PHASES, RUNNING, Step
+from pbem.match import submissions
+from pbem.match.events import resigned
 from pbem.match.papers import Opening
+from pbem.match.state import PHASES, RUNNING
+from pbem.match.step import Step
 from pbem.match.terms import OPTIONS
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase, either
@@ -50,7 +53,8 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
-    from pbem.match.life import Match, World
+    from pbem.match.state import Match
+    from pbem.match.step import World
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
@@ -390,7 +394,9 @@ class Answers(Tables):
     def _setup(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         step = Step(seated.match, self._world(caller.now))
-        submission = step.setup(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+        submission = submissions.setup(
+            step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+        )
         opening = Opening.read(submission.paper)
         name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
         facts = {
@@ -411,7 +417,9 @@ class Answers(Tables):
         if command.arguments.get("default") or command.arguments["turn"] > turn:
             return self._early.store(seated, command, caller)
         step = Step(seated.match, self._world(caller.now))
-        submission = step.order(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+        submission = submissions.order(
+            step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+        )
         name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
         facts = {
             "orders": submission.text,
@@ -435,7 +443,9 @@ class Answers(Tables):
         if given is not None and given != seated.match.turn:
             raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
         step = Step(seated.match, self._world(caller.now))
-        submission = step.clear(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+        submission = submissions.clear(
+            step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+        )
         where = step.match.setups if step.match.phase == "setup" else step.match.orders
         withdrawn = where[seated.seat]
         self._submit(seated, step, withdrawn)
@@ -528,7 +538,7 @@ class Answers(Tables):
             raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
         step = Step(match, self._world(caller.now))
         said = placed(caller, command, match, seated.seat)
-        step.resign(seated.seat, said, caller.signed, whole_match=whole)
+        resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
         by, level = match.name(seated.seat), caller.signed.level
         what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
         subject = Phrase("{by} resigned", by=by)

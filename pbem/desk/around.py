@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.people import People
     from pbem.store.players import Players
 

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.table import commit
-from pbem.match import pace
-from pbem.match.life import Notice, Step
+from pbem.match.events import halted, moved
+from pbem.match.step import Notice, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.outbox import Outbox, Watched
 
 __all__ = ["LATE", "Courier"]
@@ -68,10 +68,10 @@ class Courier:
         step = Step(match, self._world(now))
         if found.settled is None:
             self._outbox.delayed(found)
-            pace.delay(step, found.seat, found.asked, found.created)
+            halted.delay(step, found.seat, found.asked, found.created)
         else:
             self._outbox.unwatch(found)
-            if pace.arrive(step, found.seat, found.asked, found.created, found.settled):
+            if moved.arrive(step, found.seat, found.asked, found.created, found.settled):
                 step.notices.append(Notice("moved", found.seat, step.match))
         if step.entries:
             commit(self._archive, self._clerk, match, row, step)

@@ -1,6 +1,6 @@
 """Orders that come before their turn is due, and default orders: stored, withdrawn, and shown to their player alone.
 
-What becomes of them is decided in `pbem.match.ahead`. Implements protocol.md, "Commands" (`orders`, `clear`,
+What becomes of them is decided in `pbem.match.advance_orders`. Implements protocol.md, "Commands" (`orders`, `clear`,
 `status`).
 """
 
@@ -12,8 +12,8 @@ from pbem.desk.answer import Answer
 from pbem.desk.clerk import escaped
 from pbem.desk.places import placed
 from pbem.desk.table import Tables
-from pbem.match import ahead
-from pbem.match.life import Step
+from pbem.match import advance_orders, progress, stored_orders
+from pbem.match.step import Step
 from pbem.match.transcript import digest
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.desk.table import Seated
     from pbem.games import Fault
     from pbem.mail.commands import Command
-    from pbem.match.life import Match, Submission
+    from pbem.match.state import Match, Submission
 
 __all__ = ["Early"]
 
@@ -34,10 +34,10 @@ class Early(Tables):
         turn, due = _turn(command), seated.match.turn
         step = Step(seated.match, self._world(caller.now))
         said = placed(caller, command, seated.match, seated.seat)
-        submission = ahead.store(step, seated.seat, said, caller.signed)
+        submission = advance_orders.store(step, seated.seat, said, caller.signed)
         self._keep(seated, step, turn, submission)
         paper = submission.paper.encode()
-        what = f"turn-{turn}" if turn != ahead.DEFAULT else "default"
+        what = f"turn-{turn}" if turn != stored_orders.DEFAULT else "default"
         match = seated.match
         name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
         facts = {
@@ -59,7 +59,7 @@ class Early(Tables):
         turn = _turn(command)
         step = Step(seated.match, self._world(caller.now))
         said = placed(caller, command, seated.match, seated.seat)
-        submission = ahead.withdraw(step, seated.seat, turn, said, caller.signed)
+        submission = advance_orders.withdraw(step, seated.seat, turn, said, caller.signed)
         withdrawn = step.match.stored[seated.seat, turn]
         self._keep(seated, step, turn, withdrawn)
         facts, attachments = self._withdrawn(seated, withdrawn)
@@ -77,14 +77,18 @@ class Early(Tables):
 
     def _keep(self, seated: Seated, step: Step, turn: int, submission: Submission) -> None:
         self._archive.submit(seated.row.number, seated.match, seated.seat, submission, turn)
-        step.advance()
+        progress.advance(step)
         self._commit(seated, step)
 
 
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
     """Why default orders could not be played now."""
-    return [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if turn == ahead.DEFAULT else []
+    return (
+        [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)]
+        if turn == stored_orders.DEFAULT
+        else []
+    )
 
 
 def _turn(command: Command) -> int:
-    return ahead.DEFAULT if command.arguments.get("default") else command.arguments["turn"]
+    return stored_orders.DEFAULT if command.arguments.get("default") else command.arguments["turn"]

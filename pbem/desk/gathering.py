@@ -16,7 +16,9 @@ from pbem.desk.answer import Answer
 from pbem.desk.clerk import Out, named
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.match.life import PHASES, Step
+from pbem.match.events import agreed
+from pbem.match.state import PHASES
+from pbem.match.step import Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase, either
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
-    from pbem.match.life import Match, World
+    from pbem.match.state import Match
+    from pbem.match.step import World
     from pbem.store.people import People
     from pbem.store.players import Players
 
@@ -304,7 +307,7 @@ class Gathering(Tables):
                 self._archive.matches.ask_again(number, seat)
             self._propose(self._seated(number, match.name(seated.seat)), now, seated.seat)
             return
-        step.agree(tuple(players), list(consents.values()) if len(consents) == len(players) else ())
+        agreed.agree(step, tuple(players), list(consents.values()) if len(consents) == len(players) else ())
         self._commit(seated, step)
 
     def _decline(self, caller: Caller, command: Command) -> Answer:

@@ -14,7 +14,7 @@ from pbem.desk.table import Tables
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
 from pbem.match.clock import zone_named
-from pbem.match.life import RUNNING, standing
+from pbem.match.state import RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
 from pbem.store.database import moment

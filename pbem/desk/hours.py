@@ -14,9 +14,10 @@ from pbem.desk.places import placed
 from pbem.desk.table import Tables
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused
-from pbem.match import pace
-from pbem.match.clock import days_of_year, on_a_day, vacation, written, zone_named
-from pbem.match.life import RUNNING, Step
+from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written, zone_named
+from pbem.match.events import claimed, extended, moved, vacation
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import stamp
 from pbem.store.players import VacationRow
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Clerk
     from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.commands import Command
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.players import Players
 
 __all__ = ["Hours"]
@@ -90,17 +91,17 @@ class Hours(Tables):
             self._players.call_off(player, stamp(now), today.isoformat())
         else:
             said = self._days(player, command, today)
-            stop = vacation(*said, zone, now)
+            stop = vacation_stop(*said, zone, now)
             assert stop.ended is not None
             row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
             self._players.take_vacation(player, row)
         for number in self._archive.matches.of_player(player, RUNNING):
             seated = self._seated(number, player)
             step = Step(seated.match, self._world(now))
-            pace.catch_up(step)
+            moved.catch_up(step)
             clock = step.match.clocks.get(seated.seat)
             stops = self._time.calendar(player, clock.since if clock else now).vacations
-            pace.vacation(step, seated.seat, stops, said)
+            vacation.announce(step, seated.seat, stops, said)
             self._commit(seated, step)
         rows = self._players.vacations(player, stamp(now))
         deadlines = self._deadlines(player)
@@ -176,7 +177,7 @@ class Hours(Tables):
         seated = self._table(caller, command)
         step = Step(seated.match, self._world(caller.now))
         said = placed(caller, command, seated.match, seated.seat)
-        to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
+        to = extended.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
         self._commit(seated, step)
         facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
         return Answer("extend", facts | self._facts(seated), match=seated.place)
@@ -184,6 +185,6 @@ class Hours(Tables):
     def _claim(self, caller: Caller, command: Command) -> Answer:
         seated = self._table(caller, command)
         step = Step(seated.match, self._world(caller.now))
-        pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+        claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
         self._commit(seated, step)
         return Answer("claim", self._facts(seated), match=seated.place)

@@ -19,8 +19,10 @@ from pbem.desk.clerk import Out, duration
 from pbem.desk.table import commit
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
+from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
-from pbem.match.life import RUNNING, Step
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
     from pbem.desk.mailbox import Mailboxes
     from pbem.identity import Verdict
     from pbem.mail.commands import Command, Reading
-    from pbem.match.life import Match, World
+    from pbem.match.state import Match
+    from pbem.match.step import World
     from pbem.store.keychanges import KeyChanges
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
@@ -465,7 +468,7 @@ class KeyLife:
         """Enter a change in the transcript of each running match, and tell the opponents there."""
         for match, row, seat in self._running(player):
             step = Step(match, self._world(now))
-            step.keys(seat, change)
+            keys_changed.change(step, seat, change)
             commit(self._archive, self._clerk, match, row, step)
 
     def _running(self, player: PlayerRow) -> Iterator[tuple[Match, MatchRow, int]]:

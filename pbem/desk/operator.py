@@ -16,7 +16,10 @@ import structlog
 from pbem.desk.clerk import Out
 from pbem.desk.table import commit
 from pbem.games import Fault, Refused
-from pbem.match.life import PHASES, Step
+from pbem.match import progress
+from pbem.match.events import operator
+from pbem.match.state import PHASES
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import Database, StoreError
 from pbem.store.operator import Generation, Instructions
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
-    from pbem.match.life import Match, World
+    from pbem.match.state import Match
+    from pbem.match.step import World
     from pbem.store.matches import MatchRow
     from pbem.store.operator import Instruction
     from pbem.store.players import Players
@@ -133,12 +137,12 @@ class Operator:
             return self._withdraw(number, now)
         step = Step(match, self._world(now))
         if instruction.what == "pause":
-            step.pause(reason)
+            operator.pause(step, reason)
         elif instruction.what == "resume":
-            step.resume(reason)
-            step.advance()
+            operator.resume(step, reason)
+            progress.advance(step)
         else:
-            step.stop(reason)
+            operator.stop(step, reason)
         return self._commit(match, row, step)
 
     def _withdraw(self, number: int, now: datetime) -> str:
@@ -168,7 +172,7 @@ class Operator:
             loaded = self._archive.load(number)
             assert loaded is not None
             step = Step(loaded[0], self._world(now))
-            step.restored(generation)
+            operator.restored(step, generation)
             self._commit(*loaded, step)
         return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 

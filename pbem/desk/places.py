@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
-from pbem.match.life import RUNNING, at_reply_address
+from pbem.match.signed import at_reply_address
+from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import form
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.answer import Caller
     from pbem.mail.commands import Command
-    from pbem.match.life import Form, Match
+    from pbem.match.signed import Form
+    from pbem.match.state import Match
 
 __all__ = ["judge", "missing", "next_rev", "placed", "sentence"]
 

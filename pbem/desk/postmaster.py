@@ -14,9 +14,10 @@ import structlog
 
 from pbem.desk.clerk import Out
 from pbem.mail import bounces
-from pbem.match import pace
 from pbem.match.clock import written
-from pbem.match.life import RUNNING, Step
+from pbem.match.events import halted, moved
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Clerk
     from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.letter import Letter
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.inbox import InboxRow
     from pbem.store.outbox import Failure, Outbox
     from pbem.store.players import PlayerRow, Players
@@ -165,9 +166,9 @@ class Postmaster:
             step, seat = Step(match, self._world(now)), match.seat_of(player.name)
             assert seat is not None
             if since is None:
-                pace.find(step, seat)
+                moved.find(step, seat)
             else:
-                pace.lose(step, seat, since)
+                halted.lose(step, seat, since)
             if step.entries:
                 self._archive.save(number, match, step)
                 self._archive.remember(number, match, step)
@@ -188,6 +189,6 @@ class Postmaster:
                     continue
                 out = self._clerk.thread(match, row, seat, subject)
                 m = self._clerk.facts(match, row, seat, match)
-                until = written(now + pace.long_enough(match.terms), self._time.zone(reader.name))
+                until = written(now + halted.long_enough(match.terms), self._time.zone(reader.name))
                 out.text = self._clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
                 self._clerk.send(reader.address, out, now)

@@ -14,8 +14,9 @@ from pbem.desk.clerk import Out
 from pbem.desk.places import placed
 from pbem.desk.table import Seated, Tables
 from pbem.games import Fault, Refused
-from pbem.match import substitutes
-from pbem.match.life import Step
+from pbem.match import progress, state
+from pbem.match.events import substitute, substituted
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.desk.archive import Archive
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
-    from pbem.match.life import World
+    from pbem.match.step import World
     from pbem.store.people import People
     from pbem.store.players import Players
 
@@ -57,7 +58,7 @@ class Substitutes(Tables):
         if loaded and not loaded[0].seat_of(name):
             match, row = loaded
             for seat, nomination in match.nominated.items():
-                if nomination.name == name and substitutes.agreed(match, seat, caller.now):
+                if nomination.name == name and substitute.agreed(match, seat, caller.now):
                     return self._newcomer(Seated(match, row, seat), caller, command)
         return self._word(self._table(caller, command), caller, command)
 
@@ -71,18 +72,18 @@ class Substitutes(Tables):
             raise Refused(
                 Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
             )
-        if name != substitutes.NOBODY:
+        if name != substitute.NOBODY:
             self._judge(seated, name)
         facts: dict[str, Any] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
-        before = substitutes.agreed(match, seat, caller.now) and match.nominated[seat].name == name
+        before = substitute.agreed(match, seat, caller.now) and match.nominated[seat].name == name
         step = Step(match, self._world(caller.now))
         said = placed(caller, command, match, seated.seat)
-        substitutes.nominate(step, seated.seat, seat, name, said, caller.signed)
+        substitute.nominate(step, seated.seat, seat, name, said, caller.signed)
         self._commit(seated, step)
-        asked = not before and substitutes.agreed(seated.match, seat, caller.now)
+        asked = not before and substitute.agreed(seated.match, seat, caller.now)
         if asked:
             self._ask(seated, seat, name, caller.now)
-        facts["state"] = "nobody" if name == substitutes.NOBODY else "asked" if asked else "named"
+        facts["state"] = "nobody" if name == substitute.NOBODY else "asked" if asked else "named"
         return Answer("substitute", facts | self._facts(seated), match=seated.place)
 
     def _judge(self, seated: Seated, name: str) -> None:
@@ -133,7 +134,7 @@ class Substitutes(Tables):
         match, seat, name, now = seated.match, seated.seat, caller.player.name, caller.now
         given, left = command.arguments, seated.match.name(seated.seat)
         facts = {"name": name, "leaver": left, "hash": match.rules_hash}
-        if (given["name"], given["leaver"]) == (substitutes.NOBODY, left):
+        if (given["name"], given["leaver"]) == (substitute.NOBODY, left):
             for row in seated.row.seats:
                 if row.player != left or not self._players.unreachable(left):
                     self._write_to(
@@ -165,9 +166,9 @@ class Substitutes(Tables):
         willing = seat in match.nominated[seat].willing
         step = Step(match, self._world(now))
         newcomer = self._pinned(name, match, seat, step.world.salt())
-        said = placed(caller, command, substitutes.seated(match, seat, newcomer), seat)
-        substitutes.take_over(step, seat, newcomer, said, caller.signed)
-        step.advance()
+        said = placed(caller, command, state.seated(match, seat, newcomer), seat)
+        substituted.take_over(step, seat, newcomer, said, caller.signed)
+        progress.advance(step)
         self._seat_taken(seated, step, name)
         self._people.speak(caller.address)
         if not willing:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
-from pbem.match import pace
-from pbem.match.life import Player, Step
+from pbem.match import progress
+from pbem.match.events import moved
+from pbem.match.keys import Player
 from pbem.match.papers import NamedMailbox
+from pbem.match.step import Step
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from pbem.desk.clerk import Clerk
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
-    from pbem.match.life import Match, Submission, World
+    from pbem.match.state import Match, Submission
+    from pbem.match.step import World
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
@@ -74,7 +77,7 @@ class Tables:
                 Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))
             ) from None
         step = Step(seated.match, self._world(caller.now))
-        pace.catch_up(step)
+        moved.catch_up(step)
         if step.entries:
             self._commit(seated, step)
         return seated
@@ -109,7 +112,7 @@ class Tables:
 
     def _submit(self, seated: Seated, step: Step, submission: Submission) -> None:
         self._archive.submit(seated.row.number, seated.match, seated.seat, submission)
-        step.advance()
+        progress.advance(step)
         self._commit(seated, step)
 
     def _commit(self, seated: Seated, step: Step) -> None:

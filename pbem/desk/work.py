@@ -39,8 +39,8 @@ from pbem.games import Fault, Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Letter, Unreadable, automatic
-from pbem.match import pace
-from pbem.match.life import Step, World
+from pbem.match import progress
+from pbem.match.step import Step, World
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.points import passing
@@ -510,7 +510,7 @@ class Desk:
         match, row = loaded
         heard = self._database.stands_on(self._inbox.heard_until)
         step = Step(match, replace(self._world(now), heard=heard))
-        pace.tick(step)
+        progress.tick(step)
         commit(self._archive, self._clerk, match, row, step)
         if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
             self._archive.matches.look_at(number, stamp(now + _UNHEARD))
