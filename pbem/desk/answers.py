@@ -7,6 +7,7 @@ here reads mail or writes rows. Implements protocol.md, "Commands" and "Identity
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -28,7 +29,7 @@ from pbem.games import GAMES, Fault, Refused, rules
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match import submissions
-from pbem.match.events import resigned
+from pbem.match.events import missed, resigned
 from pbem.match.papers import Opening
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step
@@ -40,7 +41,7 @@ from pbem.store.database import stamp
 from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from pbem.config import Clock as ClockConfig
@@ -209,6 +210,14 @@ class Answers(Tables):
         whole_match = COMMANDS[command.name].place == "player"
         if proof.token.place != here and not (whole_match and proof.token.place and proof.token.place[0] == here[0]):
             raise Refused(Fault(command.name, None, _ELSEWHERE.given(match=match.id)))
+
+    def came(self, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
+        """When a letter of this player counts as received, by the matches that its commands are about."""
+        for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
+            with suppress(KeyError):
+                seated = self._seated(int(match.removeprefix("m")), player.name)
+                received = missed.came(seated.match, seated.seat, received, now)
+        return received
 
     def place(self, caller: Caller, command: Command) -> tuple[Match, MatchRow, int] | None:
         """The match that a command names, its row and the caller's seat; None when there is none of the caller's."""

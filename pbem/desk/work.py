@@ -600,6 +600,9 @@ class Desk:
             vouched = bool(tokens) or self._strangers.vouched_for(letter, row)
             return self._refuse_signature(letter, sender, player, verdict, tokens, now, vouched=vouched)
         player, waits = self._keys.writer(sender, player, verdict)
+        if player is not None:
+            received = self._answers.came(player, _to_answer(reading)[0], row.received, now)
+            row = replace(row, received=received)  # the evidence, made next, must name the same time as the papers
         proof = None
         if verdict.kind == "none":
             proof = self._prove(letter, row, found, player, reading)

@@ -89,6 +89,12 @@ class Submission:
         """The level of its letter: `key` or `mailbox`."""
         return "mailbox" if self.evidence else "key"
 
+    @property
+    def received(self) -> list[str]:
+        """When its letter came, and those of what was set aside before, as their papers say; not in version 1."""
+        papers = (self.paper, *(aside.paper for aside in self.aside))
+        return list(filter(None, (paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers)))
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -138,6 +144,8 @@ class Match:
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for what they are asked."""
+    missed_at: Mapping[int, str] = field(default_factory=dict)
+    """The time of the entry by which each seat last missed its time, whoever has it since."""
     silent: Mapping[int, int] = field(default_factory=dict)
     """How often in a row a seat missed what it was asked for."""
     offers: Mapping[str, frozenset[int]] = field(default_factory=dict)

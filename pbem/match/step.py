@@ -213,8 +213,7 @@ def again(before: Submission | None, form: Form, text: str) -> Submission | None
 def _received(match: Match, body: Mapping[str, Any]) -> Iterator[str]:
     """When the letters came that wait, and those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
-        for paper in (submission.paper, *(aside.paper for aside in submission.aside)):
-            yield paper.partition("\nreceived ")[2].partition("\n")[0]
+        yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():
         yield letter["received"]
 

@@ -183,9 +183,14 @@ class Fates:
         return missed if missed and missed.seq < given_up else None
 
     def _in_time(self, paper: Opening | Receipt, missed: Entry) -> bool:
-        """Whether it was in when the time that was missed was over, however late that was entered."""
+        """Whether it was in when the time that was missed was over, however late that was entered.
+
+        Where a zone's clocks were changed, grace may be over a little sooner, and nothing that came after the miss
+        was in.
+        """
         grace = timedelta(seconds=int(self.found.entries[0].body["terms"]["grace"]))
-        return _moment(paper.received) - _moment(missed.body["deadline"]) < grace
+        received = _moment(paper.received)
+        return received - _moment(missed.body["deadline"]) < grace and received < _moment(missed.time)
 
     def _misses(self, paper: Opening | Receipt) -> Iterator[Entry]:
         for entry in self._missed:

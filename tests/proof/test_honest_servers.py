@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from honest import accused
-from make_vectors import GOOD, SETUPS, SMALL
+from make_vectors import CELLS, GOOD, SETUPS, SMALL, early
 from referee import Mailbox, Referee
 
 from pbem.store.operator import Generation, Instructions
@@ -190,3 +191,75 @@ def test_nor_in_whatever_way_they_come(tmp_path: Path, name: str, way: tuple[str
     referee = played(tmp_path, name, way[0], digests=way[1])
     assert accused(referee) == []
     referee.close()
+
+
+class SetBack(Referee):
+    """A referee whose clock is set back before one of its letters, or, without a number, before each.
+
+    Who waits, waits until that is made up for, too: what was to be missed is missed.
+    """
+
+    def __init__(self, folder: Path, back: timedelta, number: int | None = None) -> None:
+        super().__init__(folder)
+        self.back, self.number, self.written, self.behind = back, number, 0, timedelta()
+
+    def raw(self, person: Mailbox, text: str, *, subject: str = "orders", headers: str = "") -> bytes:
+        self.written += 1
+        if self.number in {None, self.written}:
+            self.now -= self.back
+            self.behind += self.back
+        return super().raw(person, text, subject=subject, headers=headers)
+
+    def wait(self, time: timedelta) -> None:
+        behind, self.behind = self.behind, timedelta()
+        super().wait(time + behind)
+
+
+def answered_late(referee: Referee, kind: str) -> None:
+    """Ann withdraws what she sent, misses each turn, and answers then; at last her default orders are played."""
+    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d\nmiss: default\nkind: {kind}", SETUPS)
+    over = timedelta(days=3, seconds=10)
+    for cell in CELLS[:2]:
+        referee.send(ann, ann.filled("orders", cell))
+        referee.send(ann, "clear m1\n")
+        referee.turn((bob, ""))
+        referee.wait(over)
+        referee.send(ann, ann.filled("orders", f"final\n{cell}", 3))
+    early(referee, ann, "default", "Ry1")
+    referee.turn((bob, ""))
+    referee.wait(over)
+    referee.send(ann, "clear m1 default\n")
+    assert referee.match().turn == 4
+    if kind != "single":
+        referee.send(ann, "resign m1 game 1\n")
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        referee.send(bob, bob.filled("setup", SETUPS[1]))
+        referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(bob, "resign m1 match\n")
+    assert referee.match().phase == "closed"
+
+
+MATCHES = ["single", "scored\ngames: 2", "continued\ngames: 2"]
+
+
+@pytest.mark.parametrize("kind", MATCHES, ids=["single", "scored", "continued"])
+def test_nor_one_whose_clock_is_set_back_before_each(tmp_path: Path, kind: str) -> None:
+    referee = SetBack(tmp_path, timedelta(hours=30))
+    answered_late(referee, kind)
+    assert accused(referee) == []
+    referee.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("back", [timedelta(minutes=1), timedelta(hours=2), timedelta(hours=30)], ids=str)
+@pytest.mark.parametrize("kind", MATCHES, ids=["single", "scored", "continued"])
+def test_nor_one_whose_clock_is_set_back_before_any(tmp_path: Path, kind: str, back: timedelta) -> None:
+    for number in itertools.count(1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        referee = SetBack(folder, back, number)
+        answered_late(referee, kind)
+        assert accused(referee) == [], number
+        referee.close()
+        if number >= referee.written:
+            break

@@ -14,6 +14,7 @@ from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
+from pbem.match.events.missed import missed_from
 from pbem.match.forms import by_seat, hash_, mapping, number, seats
 from pbem.match.papers import SALT, Receipt, level_in_words, salt_in
 from pbem.match.set_aside import file_trace
@@ -185,8 +186,8 @@ def remake(replay: Replay) -> Step:
             _came_after_a_miss(replay, letter, receipt, aside)
         elif seat not in replay.match.missed:
             raise replay.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
-        if receipt.by_default and (over := replay.match.clocks[seat].patience):
-            replay.played.setdefault((receipt.game, seat), []).append((receipt, over))
+        if receipt.by_default:
+            replay.played.setdefault((receipt.game, seat), []).append((receipt, missed_from(replay.match, seat)))
         event = partial(advance_orders.store, step) if receipt.by_default else partial(order, step)
         replay.judged(letter, event, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
@@ -199,10 +200,9 @@ def _came_after_a_miss(replay: Replay, path: str, receipt: Receipt, aside: Seque
     seat, match = receipt.seat, replay.match
     if seat not in match.missed or match.bundle == 1:
         return
-    patience = match.clocks[seat].patience
-    assert patience is not None
+    over = missed_from(match, seat)
     gone = [traces.read(one.paper).received for other, one in aside if other == seat]
-    if all(utc(when) > patience for when in gone) and utc(receipt.received) < patience:
+    if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
         raise replay.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 
 
