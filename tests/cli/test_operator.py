@@ -240,8 +240,8 @@ def test_beside_a_running_daemon(house: House) -> None:
         port = house.ready["metrics"]["port"]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             figures = answer.read().decode()
-        assert 'pbem_inbox_letters{state="aside"} 1\n' in figures
-        assert "pbem_matches_paused 1\n" in figures
+        assert 'pbem_inbox_letters{state="aside"} 1.0\n' in figures
+        assert "pbem_matches_paused 1.0\n" in figures
         assert "# TYPE pbem_players_unreachable gauge\npbem_players_unreachable " in figures
         assert "bob" not in figures
         with pytest.raises(urllib.error.HTTPError, match="404"):
