@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.archive import Archive
 from pbem.identity import BadKey, parse_key
 from pbem.mail.signing import BadDkimKey, DkimSigner
-from pbem.match.retrace import Untrue
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, Untrue
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from referee import Mailbox, Referee
 
-    from pbem.match.life import Form, Match
-    from pbem.match.retrace import Proving
+    from pbem.match.replay import Proving
+    from pbem.match.signed import Form
+    from pbem.match.state import Match
 
 SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 """The key of tests/referee.py."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from email.message import EmailMessage
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 SERVER = "play.example"
 MAIL_SERVER = "mx.play.example"

@@ -20,7 +20,7 @@ from pbem.store.people import People
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 SECRETS = (
     "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
-from pbem.match.ahead import DEFAULT
 from pbem.match.clock import Clock
-from pbem.match.life import Form, Match, Signed, Step, Submission, here
 from pbem.match.papers import Opening, Receipt
-from pbem.match.retrace import retrace
+from pbem.match.replay import retrace
+from pbem.match.signed import Form, Signed, here
+from pbem.match.state import Match, Submission
+from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, statement, voucher
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.snapshots import Snapshots
     from pbem.match.keys import KeyChange
-    from pbem.match.retrace import Proving
+    from pbem.match.replay import Proving
+    from pbem.match.step import Step
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
 

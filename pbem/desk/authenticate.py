@@ -17,7 +17,7 @@ from pbem.desk.out import Out
 from pbem.desk.seats import seat_at
 from pbem.identity import Verdict
 from pbem.mail.commands import COMMANDS, masked
-from pbem.match import pace
+from pbem.match.events import missed
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
@@ -165,7 +165,7 @@ def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: date
     for match in {command.match for command in told if command.match and COMMANDS[command.name].signed}:
         with suppress(KeyError):
             seated = seat_at(desk, int(match.removeprefix("m")), player.name)
-            received = pace.came(seated.match, seated.seat, received, now)
+            received = missed.came(seated.match, seated.seat, received, now)
     return received
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.match.life import Signed
+from pbem.match.signed import Signed
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:

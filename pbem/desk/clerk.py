@@ -23,7 +23,7 @@ from pbem.games import GAMES
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import ENGLISH, asked_for
-from pbem.match import ahead
+from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.letter import Letter
-    from pbem.match.life import Ended, Match, Notice, Submission
+    from pbem.match.state import Ended, Match, Submission
+    from pbem.match.step import Notice
     from pbem.store.held import Held
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
@@ -352,8 +353,10 @@ class Clerk:
             facts["who"] = facts["seat"]
             # What is stored, and whether it is legal, is for its own player alone.
             own = notice.kind == "missed" and facts["who"] == seat and match.terms.miss == "default"
-            facts["default"] = ahead.default(match, seat) if own else None
-            facts["faults"] = [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if own else []
+            facts["default"] = stored_orders.default(match, seat) if own else None
+            facts["faults"] = (
+                [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if own else []
+            )
         if notice.kind in _BRING_DEADLINES:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)

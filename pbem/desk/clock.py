@@ -17,8 +17,8 @@ from pbem.desk import courier, keys, postmaster
 from pbem.desk.decisions import decide
 from pbem.desk.out import Out
 from pbem.desk.seats import commit
-from pbem.match import pace
-from pbem.match.life import Step
+from pbem.match import progress
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import StoreError, moment, stamp
 
@@ -119,7 +119,7 @@ def _advance(desk: Desk, number: int, now: datetime) -> None:
     match, row = loaded
     heard = desk.database.stands_on(desk.inbox.heard_until)
     step = Step(match, replace(desk.world(now), heard=heard))
-    pace.tick(step)
+    progress.tick(step)
     commit(desk, match, row, step)
     if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
         desk.archive.matches.look_at(number, stamp(now + _UNHEARD))

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.seats import commit
-from pbem.match import pace
-from pbem.match.life import Notice, Step
+from pbem.match.events import halted, moved
+from pbem.match.step import Notice, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,10 +59,10 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     step = Step(match, desk.world(now))
     if found.settled is None:
         desk.outbox.delayed(found)
-        pace.delay(step, found.seat, found.asked, found.created)
+        halted.delay(step, found.seat, found.asked, found.created)
     else:
         desk.outbox.unwatch(found)
-        if pace.arrive(step, found.seat, found.asked, found.created, found.settled):
+        if moved.arrive(step, found.seat, found.asked, found.created, found.settled):
             step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
         commit(desk, match, row, step)

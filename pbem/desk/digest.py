@@ -21,7 +21,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 __all__ = ["CAN_WAIT", "MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk.clerk import Out, duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
+from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
-from pbem.match.life import RUNNING, Step
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.identity import Verdict
     from pbem.mail.commands import Reading
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.keychanges import WaitingKey
     from pbem.store.matches import MatchRow
     from pbem.store.players import KeyRow, PlayerRow
@@ -199,7 +201,7 @@ def enter(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime) -> No
     """Enter a change in the transcript of each running match, and tell the opponents there."""
     for match, row, seat in _running(desk, player):
         step = Step(match, desk.world(now))
-        step.keys(seat, change)
+        keys_changed.change(step, seat, change)
         commit(desk, match, row, step)
 
 

@@ -17,7 +17,10 @@ from pbem.desk.decisions import decide
 from pbem.desk.out import Out
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
-from pbem.match.life import PHASES, Step
+from pbem.match import progress
+from pbem.match.events import operator
+from pbem.match.state import PHASES
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import StoreError
 from pbem.store.operator import Generation
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.wiring import Desk
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.store.operator import Instruction
 
@@ -102,12 +105,12 @@ def _do(desk: Desk, instruction: Instruction, now: datetime) -> str:
         return _withdraw(desk, number, now)
     step = Step(match, desk.world(now))
     if instruction.what == "pause":
-        step.pause(reason)
+        operator.pause(step, reason)
     elif instruction.what == "resume":
-        step.resume(reason)
-        step.advance()
+        operator.resume(step, reason)
+        progress.advance(step)
     else:
-        step.stop(reason)
+        operator.stop(step, reason)
     return _commit(desk, match, row, step)
 
 
@@ -139,7 +142,7 @@ def _restored(desk: Desk, now: datetime) -> str:
         loaded = desk.archive.load(number)
         assert loaded is not None
         step = Step(loaded[0], desk.world(now))
-        step.restored(generation)
+        operator.restored(step, generation)
         _commit(desk, *loaded, step)
     return f"generation {generation}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
-from pbem.match.life import RUNNING, at_reply_address
+from pbem.match.signed import at_reply_address
+from pbem.match.state import RUNNING
 from pbem.proof.signed_letters import form
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.mail.commands import Command
-    from pbem.match.life import Form, Match
+    from pbem.match.signed import Form
+    from pbem.match.state import Match
 
 __all__ = ["missing", "next_rev", "placed", "sentence"]
 

@@ -14,9 +14,10 @@ import structlog
 
 from pbem.desk.out import Out
 from pbem.mail import bounces
-from pbem.match import pace
 from pbem.match.clock import written
-from pbem.match.life import RUNNING, Step
+from pbem.match.events import halted, moved
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import moment, stamp
 
@@ -140,9 +141,9 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
         step, seat = Step(match, desk.world(now)), match.seat_of(player.name)
         assert seat is not None
         if since is None:
-            pace.find(step, seat)
+            moved.find(step, seat)
         else:
-            pace.lose(step, seat, since)
+            halted.lose(step, seat, since)
         if step.entries:
             desk.archive.save(number, match, step)
             desk.archive.remember(number, match, step)
@@ -164,6 +165,6 @@ def _write(  # noqa: PLR0913 - a letter
                 continue
             out = desk.clerk.thread(match, row, seat, subject)
             m = desk.clerk.facts(match, row, seat, match)
-            until = written(now + pace.long_enough(match.terms), desk.time.zone(reader.name))
+            until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
             out.text = desk.clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
             desk.clerk.send(reader.address, out, now)

@@ -18,7 +18,7 @@ from pbem.games import GAMES, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
-from pbem.match.life import RUNNING
+from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
@@ -28,7 +28,7 @@ from pbem.store.people import People
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.database import Database
     from pbem.store.matches import PressRow
     from pbem.store.people import Standing

@@ -14,7 +14,7 @@ from openskill.models import PlackettLuce
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.store.people import Standing
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
-from pbem.match import pace
-from pbem.match.life import Player, Step
+from pbem.match import progress
+from pbem.match.events import moved
+from pbem.match.keys import Player
 from pbem.match.papers import NamedMailbox
+from pbem.match.step import Step
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.mail.compose import Attachment
-    from pbem.match.life import Match, Submission
+    from pbem.match.state import Match, Submission
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
 
@@ -58,7 +60,7 @@ class SeatContext:
     def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
         """Write what this seat handed in, or withdrew, for what is due or for a later turn; and what it led to."""
         self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
-        step.advance()
+        progress.advance(step)
         self.commit(step)
 
     def facts(self) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:
     except KeyError:
         raise Refused(Fault(command.name, name, Phrase("you have no such match; `list mine` shows yours"))) from None
     step = seated.step(caller.now)
-    pace.catch_up(step)
+    moved.catch_up(step)
     if step.entries:
         seated.commit(step)
     return seated

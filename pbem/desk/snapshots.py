@@ -30,7 +30,7 @@ from pbem.store.vault import Sealed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.snapshots import SnapshotRows
 
 __all__ = ["Snapshot", "Snapshots", "fingerprint"]

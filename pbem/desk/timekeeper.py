@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.clock import VACATION, Calendar, Stop, zone_named
-from pbem.match.pace import OUTAGE
+from pbem.match.events.moved import OUTAGE
 from pbem.store.database import moment, stamp
 from pbem.store.outages import Outages
 

@@ -21,7 +21,7 @@ from pbem.desk.mailbox import Mailboxes
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
-from pbem.match.life import World
+from pbem.match.step import World
 from pbem.points import passing
 from pbem.store.daily import Daily
 from pbem.store.held import Held

@@ -30,7 +30,7 @@ __all__ = [
     "days_of_year",
     "on_a_day",
     "on_the_wall",
-    "vacation",
+    "vacation_stop",
     "written",
     "zone_named",
 ]
@@ -310,7 +310,7 @@ def on_a_day(time: datetime, zone: str) -> date:
     return time.astimezone(_zone(zone)).date()
 
 
-def vacation(first: date, last: date, zone: str, now: datetime) -> Stop:
+def vacation_stop(first: date, last: date, zone: str, now: datetime) -> Stop:
     """The stop of a vacation: from the first day's beginning, or from now, to the last day's end."""
     began = max(on_the_wall(_midnight(first), zone), now)
     return Stop(began, on_the_wall(_midnight(last + timedelta(days=1)), zone), VACATION)

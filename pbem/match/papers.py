@@ -295,3 +295,18 @@ def _values(kind: str, text: str) -> dict[str, Any]:
     if kind != "evidence" and "received" in values and not is_time(values["received"]):
         raise NotAPaper("received is no time")
     return values
+
+
+def salt_in(paper: bytes) -> str:
+    """The salt in a paper, which is not parsed: it is compared with the one that is made with this salt."""
+    if paper.startswith(b"{"):
+        return paper.rpartition(b'"salt":"')[2].partition(b'"')[0].decode()
+    return paper.partition(b"\nsalt ")[2].partition(b"\n")[0].decode()
+
+
+def level_in_words(level: str, key: str) -> str:
+    """A level, and at `mailbox` whose word stands for it."""
+    if level != "mailbox":
+        return level
+    by_server = key.startswith("server:")
+    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"

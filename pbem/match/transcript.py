@@ -22,11 +22,13 @@ __all__ = [
     "BEFORE",
     "BrokenChain",
     "Entry",
+    "Untrue",
     "canonical",
     "digest",
     "follow",
     "is_time",
     "statement",
+    "utc",
     "voucher",
     "written",
 ]
@@ -44,6 +46,16 @@ class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
     def __init__(self, seq: int, reason: str) -> None:
         super().__init__(f"entry {seq}: {reason}")
         self.seq = seq
+        self.reason = reason
+
+
+class Untrue(Exception):  # noqa: N818 - what it says of the bundle
+    """A transcript that does not prove what it says: the entry, the file if one is to blame, and the reason."""
+
+    def __init__(self, seq: int, path: str | None, reason: str) -> None:
+        super().__init__(f"entry {seq}: {path + ': ' if path else ''}{reason}")
+        self.seq = seq
+        self.path = path
         self.reason = reason
 
 
@@ -143,6 +155,14 @@ def _refuse_other_kinds(value: object) -> None:
 def written(time: datetime) -> str:
     """A time as entries and papers write it: UTC to the second."""
     return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def utc(text: str) -> datetime:
+    """The time that an entry or a paper writes; raises ValueError.
+
+    One that is written in another way is not what is made again.
+    """
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def is_time(text: str) -> bool:

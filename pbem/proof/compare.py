@@ -22,7 +22,8 @@ from pbem.proof.fates import Fates
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pbem.match.life import Match, Notice
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 

@@ -15,8 +15,8 @@ from pbem.match.transcript import digest
 
 if TYPE_CHECKING:
     from pbem.mail.letter import Letter
-    from pbem.match.life import Match
     from pbem.match.papers import Evidence
+    from pbem.match.state import Match
 
 __all__ = ["place", "shown_tokens", "vouched"]
 

@@ -19,10 +19,11 @@ from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.letter import Unreadable, read
-from pbem.match.ahead import DEFAULT
-from pbem.match.life import Form, Step, World, at_reply_address
 from pbem.match.papers import Evidence, Opening, Receipt, Withdrawal, mailbox_before
-from pbem.match.retrace import Sentence, UnvouchedError
+from pbem.match.replay import Sentence, UnvouchedError
+from pbem.match.signed import Form, at_reply_address
+from pbem.match.step import Step, World
+from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
     from pbem.match.keys import KeyChange
-    from pbem.match.life import Match
-    from pbem.match.retrace import Proving
+    from pbem.match.replay import Proving
+    from pbem.match.state import Match
 
 __all__ = ["VOCABULARY", "Heard", "Letters", "form", "heard", "misdated", "said", "setup_revision", "words"]
 

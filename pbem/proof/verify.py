@@ -7,47 +7,24 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pbem.identity import ed25519_points
-from pbem.match.keys import KeyChange
-from pbem.match.papers import Evidence, Opening, Receipt
-from pbem.match.retrace import Source, Untrue, begin, retrace
-from pbem.match.transcript import BrokenChain, Entry, digest, follow, is_time, statement
-from pbem.proof import bodies, bundle
+from pbem.match import events
+from pbem.match.events.turn import Ordered, ordered
+from pbem.match.papers import Opening, Receipt
+from pbem.match.replay import Source, begin, retrace
+from pbem.match.transcript import BrokenChain, Entry, Untrue, digest, follow, is_time, statement
+from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.life import Match, Notice
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
-
-
-BETWEEN: Mapping[str, str] = {
-    **dict.fromkeys(("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation"), ""),
-    "extended": "extend",
-    "draw": "draw",
-    "annul": "annul",
-    "substitute": "substitute",
-    "substituted": "substituted",
-}
-"""What may stand between the turns of a game that is not revealed yet, and the name of the letter that it names."""
-
-_SAID = {
-    "missed": "seat {seat} missed turn {turn} of game {game}: pace and grace were over",
-    "moved": "deadlines of seats {seats} moved: {reason} (the server's word)",
-    "halted": "the clock of seat {seat} stands: {reason} (the server's word)",
-    "vacation": "a vacation of seat {seat} (the server's word)",
-    "extended": "a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
-    "draw": "seat {seat}, of a draw: {word}, signed",
-    "annul": "seat {seat}, of annulling the match: {word}, signed",
-    "claimed": "seat {seat} claimed from the silent seats {against}, signed",
-    "substitute": "seat {seat} wants {name} in seat {for}, signed",
-    "forfeited": "seats {seats} lost game {game} by their silence",
-}
-"""What each of the entries of the clock says, once it was found true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +38,6 @@ class Check:
     path: str | None = None
     orders: tuple[Ordered, ...] = ()
     """Of an entry `turn`: who gave the orders, and how that is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
-
-    seat: int
-    player: str
-    rev: int
-    level: str
-    key: str
-    by_default: bool = False
-    """Whether they are the default orders, for a turn that the seat missed."""
 
 
 @dataclass(slots=True)
@@ -145,7 +109,7 @@ def _formal(entries: Sequence[Entry]) -> None:
     before = ""
     seats = len(entries[0].body.get("players", ()))
     for entry in entries:
-        bodies.check(entry, seats)
+        events.check(entry, seats)
         if not is_time(entry.time) or entry.time < before:
             raise Untrue(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
@@ -222,7 +186,7 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     for entry in found.entries[until + 1 :]:
         if entry.type == "keys":
             named.update(_named(entry))
-    following = [entry for entry in found.entries[until + 1 :] if entry.type not in BETWEEN]
+    following = [entry for entry in found.entries[until + 1 :] if not _between(entry)]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
@@ -241,35 +205,22 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
 
 
-def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+def _named(entry: Entry) -> Sequence[tuple[str, str]]:
     """The papers of a running game that an entry names, each path with its hash."""
-    body = entry.body
     try:
-        if entry.type == "keys":
-            for who, value in body["letters"].items():
-                yield KeyChange.path(entry.seq, body["seat"], who), value
-            return
-        if entry.type == "commitments":
-            for seat, value in body["commitments"].items():
-                yield f"openings/game-{body['game']}-seat-{seat}.txt", value
-            if "trace" in body:
-                yield f"traces/game-{body['game']}-setup.txt", body["trace"]
-            return
-        name = f"game-{body['game']}-turn-{body['turn']}"
-        yield f"reports/{name}.json", body["reports"]
-        if "trace" in body:
-            yield f"traces/{name}.txt", body["trace"]
-        for seat, value in body["orders"].items():
-            yield f"receipts/{name}-seat-{seat}.txt", value
-        for seat, value in body["shown"].items():
-            yield f"reports/{name}-seat-{seat}.json", value
+        return list(events.TYPES[entry.type].papers(entry))
     except (KeyError, AttributeError) as error:
         raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
 
 
+def _between(entry: Entry) -> bool:
+    """Whether an entry may stand between the turns of a game that is not revealed yet."""
+    return entry.type in events.TYPES and events.TYPES[entry.type].between
+
+
 def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
     """The letter of a player that an entry between the turns names."""
-    if entry.type in BETWEEN and (what := BETWEEN[entry.type]):
+    if _between(entry) and (what := events.TYPES[entry.type].letter):
         name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
         yield f"letters/{name}.eml", str(entry.body.get("mail"))
         if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):
@@ -298,83 +249,9 @@ def _letter(found: Bundle, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
-    orders = tuple(_orders(entry, papers)) if entry.type == "turn" else ()
-    return Check(True, f"entry {entry.seq}", _said(entry, orders, papers), entry.seq, orders=orders)
-
-
-def _said(entry: Entry, orders: tuple[Ordered, ...], papers: Mapping[str, bytes]) -> str:
-    body = entry.body
-    if entry.type == "agreed":
-        players = ", ".join(player["name"] for player in body["players"].values())
-        began = (
-            "" if "bundle" in body else "; bundle 1: nobody signed the terms, and what was withdrawn left no trace"
-        )
-        return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...{began}"
-    game = f"game {body.get('game')}"
-    if entry.type == "commitments":
-        setups = "".join(_mailboxes(entry, papers))
-        return f"{game}: the commitments open; the setups are signed{setups} and legal"
-    if entry.type == "turn":
-        levels = ", ".join(
-            f"{one.player}: {_level(one.level, one.key)}{', by default' if one.by_default else ''}" for one in orders
-        )
-        return f"{game}, turn {body['turn']}: orders signed ({levels}) and legal; the reports follow"
-    if entry.type == "ended":
-        return f"{game} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
-    if entry.type == "revealed":
-        return f"{game}: the record replays"
-    if said := _SAID.get(entry.type):
-        return said.format(**{"seat": None, "seats": None, "reason": None, **body})
-    if entry.type == "restored":
-        return f"the server was restored from a backup (generation {body['generation']}); paused"
-    if entry.type in ("paused", "resumed", "stopped"):
-        return f"{entry.type} by the operator: {body['reason']}"
-    if entry.type == "resigned":
-        evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
-        level = f" ({_level('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
-        return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
-    if entry.type == "keys":
-        return _keys(body)
-    if entry.type == "substituted":
-        player = body["player"]
-        keys = ", ".join(key["fingerprint"] for key in player["keys"]) or "the mailbox"
-        return f"{player['name']} takes seat {body['seat']}, as all agreed, signed; from here on counts: {keys}"
-    return f"the match is closed: winner {body.get('winner')}, scores {body.get('scores')}"
-
-
-def _keys(body: Mapping[str, Any]) -> str:
-    """Whose keys changed, how, and which letters prove it."""
-    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
-    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
-    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
-    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
-
-
-def _orders(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
-    """Who gave the orders of this turn, as the receipts say."""
-    for seat in entry.body["orders"]:
-        path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
-        receipt = Receipt.read(papers[path].decode())
-        yield Ordered(
-            receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key, by_default=receipt.by_default
-        )
-
-
-def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
-    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
-    for seat in entry.body["commitments"]:
-        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
-        if paper is not None:
-            evidence = Evidence.read(paper.decode())
-            yield f" ({evidence.player}: {_level('mailbox', evidence.key)})"
-
-
-def _level(level: str, key: str) -> str:
-    """A level, and at `mailbox` whose word stands for it."""
-    if level != "mailbox":
-        return level
-    by_server = key.startswith("server:")
-    return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
+    orders = tuple(ordered(entry, papers)) if entry.type == "turn" else ()
+    says = events.TYPES[entry.type].sentence(entry, papers)
+    return Check(True, f"entry {entry.seq}", says, entry.seq, orders=orders)
 
 
 def _result(match: Match) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from referee import Mailbox
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")

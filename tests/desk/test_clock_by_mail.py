@@ -527,7 +527,7 @@ class TestCrashes:
     ) -> None:
         _ann, bob = begun(referee)
         before = len(bob.letters)
-        tick = "pbem.match.pace.tick"
+        tick = "pbem.match.progress.tick"
 
         def stumble(_step: object) -> None:
             raise ZeroDivisionError

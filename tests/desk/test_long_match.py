@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from referee import Mailbox
 
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 DAY = timedelta(days=1)
 CELLS = ["".join(cell) for cell in product("ROYGB", "vwxyz", "12345")]

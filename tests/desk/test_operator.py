@@ -134,7 +134,7 @@ def test_a_proposal_can_be_ended(referee: Referee) -> None:
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     assert order(referee, "pause", 7) == ("refused", "there is no match m7")
     ann, _ = referee.begun()
-    monkeypatch.setattr("pbem.desk.operator.Step.pause", lambda *_: 1 // 0)
+    monkeypatch.setattr("pbem.match.events.operator.pause", lambda *_: 1 // 0)
     state, answer = order(referee, "pause")
     assert state == "refused"
     assert "under the reference" in answer

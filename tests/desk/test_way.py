@@ -16,7 +16,7 @@ from pbem.desk.commands import HANDLERS
 from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
 from pbem.mail.letter import Letter
-from pbem.match.life import Step
+from pbem.match.step import Step
 from tests.referee import SERVER
 
 if TYPE_CHECKING:

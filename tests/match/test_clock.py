@@ -17,7 +17,7 @@ from pbem.match.clock import (
     days_of_year,
     on_a_day,
     on_the_wall,
-    vacation,
+    vacation_stop,
     written,
     zone_named,
 )
@@ -118,7 +118,7 @@ class TestWeekends:
 
 
 def holiday(first: str, last: str, now: str = "2026-01-01 00:00", zone: str = BERLIN) -> Stop:
-    return vacation(date.fromisoformat(first), date.fromisoformat(last), zone, at(now))
+    return vacation_stop(date.fromisoformat(first), date.fromisoformat(last), zone, at(now))
 
 
 class TestVacations:

@@ -14,8 +14,7 @@ from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 
 from pbem.desk.commands import proposals
 from pbem.games import Refused
-from pbem.match import ahead
-from pbem.match.life import Form, Signed, Step, Submission
+from pbem.match import advance_orders, submissions
 from pbem.match.papers import Evidence, Receipt, Withdrawal
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, digest
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
+    from pbem.match.signed import Form, Signed
+    from pbem.match.state import Submission
+    from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -162,7 +164,7 @@ class TestServerWithItsKey:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The withdrawal that the trace names came days before the time was over."""
-        honest = ahead.withdraw
+        honest = advance_orders.withdraw
 
         def lying(step: Step, seat: int, turn: int, form: Form, signed: Signed) -> Submission:
             stood = step.match.stored[seat, turn]
@@ -172,7 +174,7 @@ class TestServerWithItsKey:
             step.match = replace(step.match, stored=stored)
             return submission
 
-        monkeypatch.setattr(ahead, "withdraw", lying)
+        monkeypatch.setattr(advance_orders, "withdraw", lying)
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         referee.send(ann, "clear m1 default\n")
@@ -189,20 +191,20 @@ class TestServerWithItsKey:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Orders that cite the head of their own turn did not come in advance, and are nothing `unused`."""
-        honest = Step.order
+        honest = submissions.order
 
         def lying(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
                 match, before = step.match, step.match.orders[seat]
-                found = step.receipted(seat, match.turn, form, signed, form.text, before)
+                found = submissions.receipted(step, seat, match.turn, form, signed, form.text, before)
                 unused = SetAside(found.paper, found.letter, found.evidence)
                 gone = replace(found, standing=False, aside=(*before.aside, unused))
                 step.match = replace(match, orders={**match.orders, seat: gone})
                 return gone
 
-        monkeypatch.setattr(Step, "order", lying)
+        monkeypatch.setattr(submissions, "order", lying)
         ann, bob = referee.begun(f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d", SETUPS)
         referee.send(ann, ann.filled("orders", "Rv1"))
         receipt = ann.last
@@ -219,18 +221,18 @@ class TestServerWithItsKey:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What no position can make good was never stored: it is nothing `unused`, and excuses no claim."""
-        honest = ahead.store
+        honest = advance_orders.store
 
         def lying(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
                 match, before = step.match, step.match.stored[seat, 0]
-                found = step.receipted(seat, 0, form, signed, form.text, before)
+                found = submissions.receipted(step, seat, 0, form, signed, form.text, before)
                 step.match = replace(match, stored={**match.stored, (seat, 0): found})
                 return found
 
-        monkeypatch.setattr(ahead, "store", lying)
+        monkeypatch.setattr(advance_orders, "store", lying)
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         receipt = ann.last

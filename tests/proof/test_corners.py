@@ -17,7 +17,7 @@ from referee import Mailbox, Referee, form_in
 from pbem.desk import dispatch
 from pbem.games import Fault
 from pbem.identity import parse_key, ssh
-from pbem.match import ahead
+from pbem.match import advance_orders, stored_orders
 from pbem.match.traces import SetAside
 from pbem.match.transcript import Entry
 from pbem.pages.replay import revealed
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from pbem.match.life import Match, Submission
+    from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
 
 FAULT = Fault("orders", None, Phrase("nothing of yours stands"))
@@ -93,11 +93,11 @@ class TestWhatIsNotUsed:
     def test_legal_orders_are_not_set_aside(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
 
-        def refusing(_match: Match, _seat: int, stored: Submission) -> ahead.TakenUp:
+        def refusing(_match: Match, _seat: int, stored: Submission) -> stored_orders.TakenUp:
             unused = SetAside(stored.paper, stored.letter, stored.evidence)
-            return ahead.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
+            return stored_orders.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
 
-        monkeypatch.setattr(ahead, "_taken_up", refusing)
+        monkeypatch.setattr(advance_orders, "taken_up", refusing)
         referee.send(ann, ann.filled("orders", "Rv3").replace("turn 1", "turn 2", 1))
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, ann.filled("orders", "final\nBz5", rev=2))

@@ -1,6 +1,6 @@
 """Orders that come before their turn is due, and default orders: stored, withdrawn, and shown to their player alone.
 
-What becomes of them is decided in `pbem.match.ahead`. Implements protocol.md, "Commands" (`orders`, `clear`,
+What becomes of them is decided in `pbem.match.advance_orders`. Implements protocol.md, "Commands" (`orders`, `clear`,
 `status`).
 """
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk.clerk import escaped
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
-from pbem.match import ahead
+from pbem.match import advance_orders, stored_orders
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.games import Fault
     from pbem.mail.commands import Command
-    from pbem.match.life import Match
+    from pbem.match.state import Match
 
 __all__ = ["store", "stored", "withdraw"]
 
@@ -28,9 +28,9 @@ def store(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     turn, due = _turn(command), seated.match.turn
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
-    submission = ahead.store(step, seated.seat, said, caller.signed)
+    submission = advance_orders.store(step, seated.seat, said, caller.signed)
     seated.submit(step, submission, turn)
-    what = f"turn-{turn}" if turn != ahead.DEFAULT else "default"
+    what = f"turn-{turn}" if turn != stored_orders.DEFAULT else "default"
     match = seated.match
     name = f"{match.id}-game-{match.game}-{what}-rev-{submission.rev}.receipt.txt"
     receipt, attachments = seated.receipt(submission, name)
@@ -44,7 +44,7 @@ def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     turn = _turn(command)
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
-    submission = ahead.withdraw(step, seated.seat, turn, said, caller.signed)
+    submission = advance_orders.withdraw(step, seated.seat, turn, said, caller.signed)
     withdrawn = step.match.stored[seated.seat, turn]
     seated.submit(step, withdrawn, turn)
     facts, attachments = seated.withdrawn(withdrawn)
@@ -63,8 +63,12 @@ def stored(match: Match, seat: int) -> list[dict[str, Any]]:
 
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
     """Why default orders could not be played now."""
-    return [escaped(fault) for fault in ahead.faults_of_default(match, seat)] if turn == ahead.DEFAULT else []
+    return (
+        [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)]
+        if turn == stored_orders.DEFAULT
+        else []
+    )
 
 
 def _turn(command: Command) -> int:
-    return ahead.DEFAULT if command.arguments.get("default") else command.arguments["turn"]
+    return stored_orders.DEFAULT if command.arguments.get("default") else command.arguments["turn"]

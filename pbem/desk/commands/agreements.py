@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
-from pbem.match import agreements
+from pbem.match.events import agreements
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller

@@ -18,8 +18,9 @@ from pbem.desk.reply import NOT_REGISTERED, Reply
 from pbem.desk.seats import seat_at, seated_at
 from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.match import events
 from pbem.match.clock import zone_named
-from pbem.match.life import RUNNING, standing
+from pbem.match.state import RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
 from pbem.store.database import moment
@@ -37,9 +38,6 @@ __all__ = ["diary", "report", "sheet", "status", "transcript"]
 
 _SHOWN = frozenset({"open", "proposed", *RUNNING})
 """The phases of matches that `status` lists one by one; the others are counted."""
-
-_SILENT = frozenset({"revealed"})
-"""Entries that say nothing to people that the one before them did not."""
 
 
 def status(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -110,7 +108,7 @@ def _lines(desk: Desk, seated: SeatContext) -> Iterator[dict[str, Any]]:
         entry = Entry.read(row.entry)
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
-        if entry.type not in _SILENT:
+        if not events.TYPES[entry.type].silent:
             yield {"time": _moment(entry.time), "kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]

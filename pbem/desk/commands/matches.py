@@ -11,7 +11,8 @@ from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused
-from pbem.match.life import PHASES, RUNNING
+from pbem.match.events import resigned
+from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
 from pbem.store.database import stamp
 
@@ -53,7 +54,7 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
-    step.resign(seated.seat, said, caller.signed, whole_match=whole)
+    resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)

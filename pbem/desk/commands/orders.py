@@ -13,6 +13,7 @@ from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused
+from pbem.match import submissions
 from pbem.match.papers import Opening
 from pbem.match.transcript import digest
 from pbem.phrase import Phrase
@@ -29,7 +30,9 @@ def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
-    submission = step.setup(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    submission = submissions.setup(
+        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+    )
     opening = Opening.read(submission.paper)
     name = f"{opening.match}-game-{opening.game}-seat-{opening.seat}.opening.txt"
     facts = {
@@ -52,7 +55,9 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("default") or command.arguments["turn"] > turn:
         return advance_orders.store(seated, command, caller)
     step = seated.step(caller.now)
-    submission = step.order(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    submission = submissions.order(
+        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+    )
     name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
     receipt, attachments = seated.receipt(submission, name)
     facts = {"orders": submission.text, "turn": turn, "final": submission.final}
@@ -69,7 +74,9 @@ def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
     if given is not None and given != seated.match.turn:
         raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
     step = seated.step(caller.now)
-    submission = step.clear(seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    submission = submissions.clear(
+        step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed
+    )
     where = step.match.setups if step.match.phase == "setup" else step.match.orders
     withdrawn = where[seated.seat]
     seated.submit(step, withdrawn)

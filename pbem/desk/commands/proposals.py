@@ -16,7 +16,9 @@ from pbem.desk.clerk import Out, named
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.match.life import PHASES, Step
+from pbem.match.events import agreed
+from pbem.match.state import PHASES
+from pbem.match.step import Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase, either
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
-    from pbem.match.life import Match
+    from pbem.match.state import Match
     from pbem.store.players import PlayerRow
 
 __all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
@@ -293,7 +295,7 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
             desk.archive.matches.ask_again(number, seat)
         _propose(desk, seat_at(desk, number, match.name(seated.seat)), now, seated.seat)
         return
-    step.agree(tuple(players), list(consents.values()) if len(consents) == len(players) else ())
+    agreed.agree(step, tuple(players), list(consents.values()) if len(consents) == len(players) else ())
     seated.commit(step)
 
 

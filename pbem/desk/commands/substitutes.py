@@ -15,8 +15,9 @@ from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
 from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
-from pbem.match import substitutes
-from pbem.match.life import Step
+from pbem.match import progress, state
+from pbem.match.events import nominated, substituted
+from pbem.match.step import Step
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def substitute(desk: Desk, caller: Caller, command: Command) -> Reply:
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
         for seat, nomination in match.nominated.items():
-            if nomination.name == name and substitutes.agreed(match, seat, caller.now):
+            if nomination.name == name and nominated.agreed(match, seat, caller.now):
                 return _newcomer(desk, SeatContext(desk, match, row, seat), caller, command)
     return _word(desk, seated_at(desk, caller, command), caller, command)
 
@@ -57,18 +58,18 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
         raise Refused(
             Fault("substitute", given["leaver"], Phrase("{name} has no seat in this match", name=given["leaver"]))
         )
-    if name != substitutes.NOBODY:
+    if name != nominated.NOBODY:
         _judge(desk, seated, name)
     facts: dict[str, Any] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
-    before = substitutes.agreed(match, seat, caller.now) and match.nominated[seat].name == name
+    before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
     said = placed(caller, command, match, seated.seat)
-    substitutes.nominate(step, seated.seat, seat, name, said, caller.signed)
+    nominated.nominate(step, seated.seat, seat, name, said, caller.signed)
     seated.commit(step)
-    asked = not before and substitutes.agreed(seated.match, seat, caller.now)
+    asked = not before and nominated.agreed(seated.match, seat, caller.now)
     if asked:
         _ask(desk, seated, seat, name, caller.now)
-    facts["state"] = "nobody" if name == substitutes.NOBODY else "asked" if asked else "named"
+    facts["state"] = "nobody" if name == nominated.NOBODY else "asked" if asked else "named"
     return Reply("substitute", facts | seated.facts(), at=seated)
 
 
@@ -120,7 +121,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     match, seat, name, now = seated.match, seated.seat, caller.player.name, caller.now
     given, left = command.arguments, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
-    if (given["name"], given["leaver"]) == (substitutes.NOBODY, left):
+    if (given["name"], given["leaver"]) == (nominated.NOBODY, left):
         for row in seated.row.seats:
             if row.player != left or not desk.players.unreachable(left):
                 seated.write_to(row.seat, "seat_declined", Phrase("{name} does not come", name=name), now, **facts)
@@ -150,9 +151,9 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     willing = seat in match.nominated[seat].willing
     step = Step(match, desk.world(now))
     newcomer = pinned(desk, name, match, seat, step.world.salt())
-    said = placed(caller, command, substitutes.seated(match, seat, newcomer), seat)
-    substitutes.take_over(step, seat, newcomer, said, caller.signed)
-    step.advance()
+    said = placed(caller, command, state.seated(match, seat, newcomer), seat)
+    substituted.take_over(step, seat, newcomer, said, caller.signed)
+    progress.advance(step)
     _seat_taken(desk, seated, step, name)
     desk.people.speak(caller.address)
     if not willing:

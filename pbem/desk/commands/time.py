@@ -13,9 +13,10 @@ from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seat_at, seated_at
 from pbem.games import Fault, Refused
-from pbem.match import clock, pace
-from pbem.match.clock import days_of_year, on_a_day, written
-from pbem.match.life import RUNNING
+from pbem.match.clock import days_of_year, on_a_day, vacation_stop, written
+from pbem.match.events import claimed, extended, moved
+from pbem.match.events.vacation import announce
+from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import stamp
 from pbem.store.players import VacationRow
@@ -44,17 +45,17 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
         desk.players.call_off(player, stamp(now), today.isoformat())
     else:
         said = _days(desk, player, command, today)
-        stop = clock.vacation(*said, zone, now)
+        stop = vacation_stop(*said, zone, now)
         assert stop.ended is not None
         row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
         desk.players.take_vacation(player, row)
     for number in desk.archive.matches.of_player(player, RUNNING):
         seated = seat_at(desk, number, player)
         step = seated.step(now)
-        pace.catch_up(step)
+        moved.catch_up(step)
         runs = step.match.clocks.get(seated.seat)
         stops = desk.time.calendar(player, runs.since if runs else now).vacations
-        pace.vacation(step, seated.seat, stops, said)
+        announce(step, seated.seat, stops, said)
         seated.commit(step)
     rows = desk.players.vacations(player, stamp(now))
     deadlines = _deadlines(desk, player)
@@ -135,7 +136,7 @@ def extend(desk: Desk, caller: Caller, command: Command) -> Reply:
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
     said = placed(caller, command, seated.match, seated.seat)
-    to = pace.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
+    to = extended.extend(step, seated.seat, command.arguments["time"], said, caller.signed)
     seated.commit(step)
     facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.arguments["time"])}
     return Reply("extend", facts | seated.facts(), at=seated)
@@ -145,6 +146,6 @@ def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`claim`: the game, or the end of the match, against the silent."""
     seated = seated_at(desk, caller, command)
     step = seated.step(caller.now)
-    pace.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
+    claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)

@@ -13,7 +13,12 @@ import structlog
 from referee import Die, Referee, attachment
 
 from pbem.games import Refused
-from pbem.match.life import Form, Match, Player, Signed, Step, World, here
+from pbem.match import progress, submissions
+from pbem.match.events import agreed, resigned
+from pbem.match.keys import Player
+from pbem.match.signed import Form, Signed, here
+from pbem.match.state import Match
+from pbem.match.step import Step, World
 from pbem.match.terms import Terms
 from pbem.match.transcript import digest, follow
 from pbem.proof.signed_letters import Letters
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
 
     from referee import Mailbox
 
-    from pbem.match.life import Submission
+    from pbem.match.state import Submission
     from pbem.match.transcript import Entry
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -65,14 +70,14 @@ class Table:
         return Step(self.match, World(self.now, self.die, "pbem 0", "00" * 32))
 
     def done(self, step: Step) -> None:
-        step.advance()
+        progress.advance(step)
         self.match = step.match
         self.entries += step.entries
         self.kinds = [(notice.kind, notice.seat) for notice in step.notices]
 
     def agree(self) -> Table:
         step = self.step()
-        step.agree((Player("ann", ()), Player("bob", ())), [signed(b"new"), signed(b"accept")])
+        agreed.agree(step, (Player("ann", ()), Player("bob", ())), [signed(b"new"), signed(b"accept")])
         self.done(step)
         return self
 
@@ -83,13 +88,13 @@ class Table:
 
     def setup(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
-        submission = step.setup(seat, self.form(seat, text, **changes), signed(text.encode()))
+        submission = submissions.setup(step, seat, self.form(seat, text, **changes), signed(text.encode()))
         self.done(step)
         return submission
 
     def order(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
-        submission = step.order(seat, self.form(seat, text, **changes), signed(text.encode()))
+        submission = submissions.order(step, seat, self.form(seat, text, **changes), signed(text.encode()))
         self.done(step)
         return submission
 
@@ -97,14 +102,14 @@ class Table:
         step = self.step()
         sent = (self.match.setups if self.match.phase == "setup" else self.match.orders).get(seat)
         rev = sent.rev + 1 if sent else 1
-        submission = step.clear(seat, here(self.match, seat, rev), signed(b"clear"))
+        submission = submissions.clear(step, seat, here(self.match, seat, rev), signed(b"clear"))
         self.done(step)
         return submission
 
     def resign(self, seat: int, *, match: bool = False) -> None:
         step = self.step()
         rev = self.match.said.get((seat, "resign"), 0) + 1
-        step.resign(seat, here(self.match, seat, rev), signed(b"resign"), whole_match=match)
+        resigned.resign(step, seat, here(self.match, seat, rev), signed(b"resign"), whole_match=match)
         self.done(step)
 
     def begin(self, ann: str = ANN, bob: str = BOB) -> Table:
@@ -157,7 +162,7 @@ class TestPhases:
     def test_events_out_of_phase_are_refused(self) -> None:
         table = Table()
         form = here(table.match, 1, 1)
-        assert refused(table.step().resign, 1, form, signed(b""), whole_match=True) == ["resign"]
+        assert refused(resigned.resign, table.step(), 1, form, signed(b""), whole_match=True) == ["resign"]
         assert refused(table.clear, 1) == ["clear"]
         assert refused(table.setup, 1, ANN) == ["setup"]
         assert refused(table.order, 1, "") == ["orders"]
@@ -519,10 +524,10 @@ def test_a_desk_that_remembers_nothing_makes_the_same_match(tmp_path: Path, seed
 def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     table = Table(keys="demanded").agree()
     mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
-    assert refused(table.step().setup, 1, table.form(1, ANN), mailbox) == ["keys"]
+    assert refused(submissions.setup, table.step(), 1, table.form(1, ANN), mailbox) == ["keys"]
     table.begin()
-    assert refused(table.step().order, 1, table.form(1, ""), mailbox) == ["keys"]
-    assert refused(table.step().resign, 1, here(table.match, 1, 1), mailbox, whole_match=True) == ["keys"]
+    assert refused(submissions.order, table.step(), 1, table.form(1, ""), mailbox) == ["keys"]
+    assert refused(resigned.resign, table.step(), 1, here(table.match, 1, 1), mailbox, whole_match=True) == ["keys"]
     assert table.match.orders == {}
 
 
@@ -531,14 +536,14 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
     for seat, setup, letter in ((1, ANN, signed(b"a")), (2, BOB, mailbox)):
         step = table.step()
-        step.setup(seat, table.form(seat, setup), letter)
+        submissions.setup(step, seat, table.form(seat, setup), letter)
         table.done(step)
     assert [paper.path for paper in step.papers if paper.content == b"evidence"] == [
         "evidence/game-1-setup-seat-2.txt"
     ]
     step = table.step()
-    assert step.order(2, table.form(2, ""), mailbox).level == "mailbox"
-    step.resign(2, here(table.match, 2, 1), mailbox, whole_match=False)
+    assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
+    resigned.resign(step, 2, here(table.match, 2, 1), mailbox, whole_match=False)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == digest(b"evidence")
     assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]

@@ -6,17 +6,23 @@ transcript; both are known to everybody at once. Implements protocol.md, "A matc
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
-from pbem.match.life import RUNNING, Notice
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.ended import abandon, end_game
+from pbem.match.forms import one_of, said, seat_number
+from pbem.match.state import RUNNING
+from pbem.match.step import Notice
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.match.life import Form, Match, Signed, Step
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.state import Match
+    from pbem.match.step import Step
 
-__all__ = ["DRAW", "WORDS", "agree"]
 
 DRAW = "draw"
 ANNUL = "annul"
@@ -28,8 +34,8 @@ def agree(step: Step, what: str, seat: int, word: str, form: Form, signed: Signe
     match = step.match
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
-    said = step.sentence(what, seat, form, signed)
-    step.enter(what, {"seat": seat, "word": word, **said})
+    sentence = step.sentence(what, seat, form, signed)
+    step.enter(what, {"seat": seat, "word": word, **sentence})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
     for other in match.seats:
@@ -40,9 +46,9 @@ def agree(step: Step, what: str, seat: int, word: str, form: Form, signed: Signe
         return False
     if what == DRAW:
         assert match.position is not None
-        step.end_game(Result(0, match.position.scores, "agreement"), goes_on=True)
+        end_game(step, Result(0, match.position.scores, "agreement"), goes_on=True)
         return True
-    step.abandon("annulled", by="annulled")
+    abandon(step, "annulled", by="annulled")
     return True
 
 
@@ -69,3 +75,28 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
         )
     if word != "decline" and seat in wanted:
         raise Refused(Fault(what, word, Phrase("your own offer stands already; the others have yet to answer")))
+
+
+def remake(replay: Replay) -> Step:
+    """The offer, or the answer to one, again."""
+    what, word = replay.entry.type, str(replay.entry.body["word"])
+    seat, form, signed = replay.sentence(what, f"{what} {word}")
+    step = replay.at_work()
+    agree(step, what, seat, word, form, signed)
+    return step
+
+
+_BODY = said(seat=seat_number, word=one_of(*WORDS))
+
+ENTRY = EntryType(
+    DRAW, _BODY, remake=remake, says="seat {seat}, of a draw: {word}, signed", between=True, letter=DRAW
+)
+
+ANNULMENT = EntryType(
+    ANNUL,
+    _BODY,
+    remake=remake,
+    says="seat {seat}, of annulling the match: {word}, signed",
+    between=True,
+    letter=ANNUL,
+)

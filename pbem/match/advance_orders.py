@@ -1,0 +1,90 @@
+"""Orders before they are asked for: in advance for a later turn, and default orders for whichever turn is missed.
+
+Nothing of it enters the transcript before its turn is resolved, so that nobody else learns what is stored. Implements
+protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.step import again
+from pbem.match.stored_orders import DEFAULT, TakenUp, taken_up
+from pbem.match.submissions import receipted, submit, withdrawn
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.match.signed import Form, Signed
+    from pbem.match.state import Submission
+    from pbem.match.step import Step
+
+__all__ = ["store", "take_up", "withdraw"]
+
+
+FARTHEST = 30
+"""So many turns ahead orders may be sent."""
+
+
+_NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are played where it is `miss: default`")
+
+
+def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+    """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
+    match = step.match
+    if match.phase != "playing" or match.position is None:
+        raise Refused(Fault("orders", None, Phrase("no turn is being played")))
+    step.demand_key(signed)
+    turn = form.turn or DEFAULT
+    before = match.stored.get((seat, turn))
+    faults = step.misplaced(form, seat, before, in_advance=True, turn=turn)
+    if turn > match.turn + FARTHEST:
+        faults.append(
+            Fault("turn", f"turn {turn}", Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST))
+        )
+    if turn == DEFAULT and match.terms.miss != "default":
+        agreed = _NOT_AGREED.given(miss=match.terms.miss)
+        faults.append(Fault("default", None, agreed))
+    if seat not in match.position.remaining:
+        faults.append(Fault("orders", None, Phrase("you are out of this game, and order nothing any more")))
+    faults.extend(match.rules.ahead(match.position, seat, turn, form.text))
+    if faults:
+        raise Refused(*faults)
+    if same := again(before, form, form.text):
+        return same
+    submission = receipted(step, seat, turn, form, signed, form.text, before)
+    step.match = replace(match, stored={**match.stored, (seat, turn): submission})
+    return submission
+
+
+def withdraw(step: Step, seat: int, turn: int, form: Form, signed: Signed) -> Submission:
+    """Withdraw what is stored for a later turn, or the default orders; what it was. Raises `Refused`."""
+    match = step.match
+    submission = match.stored.get((seat, turn))
+    if submission is None or not submission.standing:
+        message = Phrase("nothing of yours is stored as default orders")
+        if turn != DEFAULT:
+            message = Phrase("nothing of yours is stored for turn {turn}", turn=turn)
+        raise Refused(Fault("clear", None, message))
+    given_up = withdrawn(step, seat, turn, form, signed, submission)
+    step.match = replace(match, stored={**match.stored, (seat, turn): given_up})
+    return submission
+
+
+def take_up(step: Step) -> dict[int, TakenUp]:
+    """A turn has come: what was sent for it in advance stands as if just sent, by seat, or is not used."""
+    match = step.match
+    if match.position is None or match.position.result is not None:
+        return {}
+    here = {seat: stored for (seat, turn), stored in sorted(match.stored.items()) if turn == match.turn}
+    later = {place: stored for place, stored in match.stored.items() if place[1] == DEFAULT or place[1] > match.turn}
+    step.match = replace(match, stored=later)
+    taken = {}
+    for seat, stored in here.items():
+        if stored.standing:
+            taken[seat] = taken_up(match, seat, stored)
+            submit(step, seat, taken[seat].submission)
+        else:  # withdrawn: known for its revision alone
+            step.match = replace(step.match, orders={**step.match.orders, seat: stored})
+    return taken

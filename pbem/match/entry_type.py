@@ -1,0 +1,50 @@
+"""What a type of entry is: the form of its body, how it is made again, and how it reads once it is found true.
+
+Implements protocol.md, "Transcript"; docs/bundle.md, "Entries".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pbem.match.forms import Form
+    from pbem.match.replay import Replay
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+__all__ = ["EntryType"]
+
+
+def _none(_entry: Entry) -> Iterator[tuple[str, str]]:
+    yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryType:
+    """One type of entry; each stands with its event in a module of `events`."""
+
+    name: str
+    form: Form
+    """Of its body, in bundles of version 2."""
+    says: str | Callable[[Entry, Mapping[str, bytes]], str]
+    """What `pbem verify` says of one that it found true: words with parts of the body, or made with the papers."""
+    remake: Callable[[Replay], Step] | None = None
+    """The step that it tells of, made again; None for one that only follows from another one."""
+    papers: Callable[[Entry], Iterator[tuple[str, str]]] = _none
+    """The papers of a running game that it names, each path with its hash."""
+    between: bool = False
+    """Whether it may stand between the turns of a game."""
+    letter: str = ""
+    """How the file of the player's letter is called on which it rests, before its number and seat."""
+    silent: bool = False
+    """Whether it says nothing to people that the one before it did not."""
+
+    def sentence(self, entry: Entry, papers: Mapping[str, bytes]) -> str:
+        """What is said of an entry of this type that was found true."""
+        if isinstance(self.says, str):
+            return self.says.format(**{"seat": None, "seats": None, "reason": None, **entry.body})
+        return self.says(entry, papers)

@@ -1,0 +1,92 @@
+"""What can happen to a match: one module an event, with how its entry is made, made again, checked and worded.
+
+Each event takes a `Step` and leads it on; it raises `Refused`, with all faults, when the player may not do this, and
+then nothing changed. Here is the registry of all types of entry. Implements protocol.md, "A match" and "Transcript".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.events import (
+    agreed,
+    agreements,
+    claimed,
+    closed,
+    commitments,
+    ended,
+    extended,
+    forfeited,
+    halted,
+    keys,
+    missed,
+    moved,
+    nominated,
+    operator,
+    resigned,
+    substituted,
+    turn,
+    vacation,
+)
+from pbem.match.transcript import Untrue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.entry_type import EntryType
+    from pbem.match.transcript import Entry
+
+__all__ = ["TYPES", "check"]
+
+TYPES: Mapping[str, EntryType] = {
+    one.name: one
+    for one in (
+        agreed.ENTRY,
+        commitments.ENTRY,
+        turn.ENTRY,
+        missed.ENTRY,
+        forfeited.ENTRY,
+        extended.ENTRY,
+        claimed.ENTRY,
+        agreements.ENTRY,
+        agreements.ANNULMENT,
+        resigned.ENTRY,
+        nominated.ENTRY,
+        substituted.ENTRY,
+        keys.ENTRY,
+        moved.ENTRY,
+        halted.ENTRY,
+        vacation.ENTRY,
+        operator.PAUSED,
+        operator.RESUMED,
+        operator.STOPPED,
+        operator.RESTORED_ENTRY,
+        ended.ENTRY,
+        ended.REVEALED,
+        closed.ENTRY,
+    )
+}
+"""By name."""
+
+_BY_SEAT = ("letters", "players", "commitments", "orders", "shown")
+"""The parts of bodies that are objects by seat."""
+
+_OF_SEATS = ("seats", "to", "against", "default")
+"""The parts of bodies that are lists of seats; the `to` of a vacation is a day, or none."""
+
+
+def check(entry: Entry, seats: int) -> None:
+    """Raises `Untrue` unless the entry is of a known type, and its body, of so many seats, has just what such has."""
+    kind = TYPES.get(entry.type)
+    if kind is None:
+        raise Untrue(entry.seq, None, f"`{entry.type}` is no type of entry")
+    if not kind.form(entry.body):
+        raise Untrue(entry.seq, None, f"{entry.type}: its body has not the form of one")
+    named = {part: [entry.body.get(part, 0)] for part in ("seat", "for")}
+    if entry.type != "vacation":
+        named |= {part: entry.body.get(part, []) for part in _OF_SEATS}
+    if entry.type != "keys":
+        named |= {part: [*map(int, entry.body.get(part, ()))] for part in _BY_SEAT}
+    for part, found in named.items():
+        if any(seat > seats for seat in found):
+            raise Untrue(entry.seq, None, f"{entry.type}: `{part}` names a seat that there is not")

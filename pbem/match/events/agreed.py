@@ -1,0 +1,119 @@
+"""All players agreed, each by a letter: the transcript begins with the terms and the keys that are pinned.
+
+Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.asking import ask_for_setups
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import anything, by_seat, hash_, letter, mapping, number, text
+from pbem.match.forms import player as player_form
+from pbem.match.keys import Player
+from pbem.match.state import BUNDLE, PHASES
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Signed
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = ()) -> None:
+    """All players accepted, by these letters: the transcript begins, and setups are asked for.
+
+    Without letters, as of a proposal that was made before they were kept, the bundle is one of version 1.
+    """
+    match = step.match
+    if match.phase != "proposed":
+        raise Refused(
+            Fault(
+                "accept",
+                match.id,
+                Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
+            )
+        )
+    step.match = replace(match, players=players, bundle=BUNDLE if consents else 1)
+    letters = {}
+    for seat, (player, signed) in enumerate(zip(players, consents, strict=False), start=1):
+        step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
+        letters[str(seat)] = step.named(signed)
+        step.file_mailbox(seat, player)
+    step.enter(
+        "agreed",
+        {
+            **({"bundle": BUNDLE, "letters": letters} if consents else {}),
+            "version": step.world.version,
+            "server": match.server,
+            "server_key": step.world.server_key,
+            "match": match.id,
+            "terms": match.terms.document(),
+            "rules": match.rules_hash,
+            "players": {str(seat): player.document() for seat, player in enumerate(players, start=1)},
+        },
+    )
+    ask_for_setups(step, match.terms.first_options())
+
+
+def remake(replay: Replay) -> Step:
+    """The agreement again, from the letters by which the terms were proposed and accepted."""
+    body = replay.entry.body
+    players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
+    if tuple(player.name for player in players) != replay.match.terms.players:
+        raise replay.untrue(None, "the players are not those of the terms")
+    if "bundle" not in body:
+        step = replay.at_work()
+        agree(step, tuple(players))
+        return step
+    replay.match = replace(replay.match, bundle=BUNDLE)
+    players = [replay.pinned(seat, player) for seat, player in enumerate(players, start=1)]
+    at_first = replay.match
+    replay.match = replace(replay.match, players=tuple(players))
+    consents = [_consent(replay, seat) for seat in replay.match.seats]
+    replay.match = at_first
+    step = replay.at_work()
+    agree(step, tuple(players), consents)
+    return step
+
+
+def _consent(replay: Replay, seat: int) -> Signed:
+    """The letter by which a seat proposed or accepted the terms."""
+    path = f"letters/agreed-seat-{seat}.eml"
+    named = replay.entry.body["letters"][str(seat)]
+    signed = replay.named(path, named)
+    replay.form("agreed", seat, path, signed, None)
+    return signed
+
+
+def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
+    body = entry.body
+    players = ", ".join(player["name"] for player in body["players"].values())
+    began = "" if "bundle" in body else "; bundle 1: nobody signed the terms, and what was withdrawn left no trace"
+    return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}...{began}"
+
+
+ENTRY = EntryType(
+    "agreed",
+    mapping(
+        {
+            "bundle": number,
+            "letters": by_seat(letter),
+            "version": text,
+            "server": text,
+            "server_key": hash_,
+            "match": text,
+            "terms": anything,
+            "rules": hash_,
+            "players": by_seat(player_form),
+        }
+    ),
+    remake=remake,
+    says=_says,
+)

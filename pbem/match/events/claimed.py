@@ -1,0 +1,83 @@
+"""A player claims what those lost who missed their time, or whom no letter reaches.
+
+Implements protocol.md, "Commands" (`claim`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.entry_type import EntryType
+from pbem.match.events.ended import abandon
+from pbem.match.events.forfeited import lose
+from pbem.match.events.halted import out_of_reach
+from pbem.match.forms import said, seat_number, seats
+from pbem.match.state import RUNNING, standing
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.step import Step
+
+
+def claim(step: Step, seat: int, form: Form, signed: Signed) -> None:
+    """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
+
+    From those whom no letter has reached for long nothing is won: the match ends, abandoned.
+    """
+    match = step.match
+    if match.phase not in RUNNING:
+        raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
+    submissions = match.setups if match.phase == "setup" else match.orders
+    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    silent = sorted(match.missed - answered - {seat})
+    lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
+    if match.terms.claimable and silent and not match.asked(seat):
+        grant(step, seat, silent, form, signed)
+    elif lost:
+        grant(step, seat, lost, form, signed)
+    elif not match.terms.claimable:
+        raise Refused(
+            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
+        )
+    elif match.asked(seat):
+        raise Refused(
+            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
+        )
+    else:
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
+
+
+def grant(step: Step, seat: int, against: Sequence[int], form: Form, signed: Signed) -> None:
+    """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
+    match = step.match
+    silent = match.terms.claimable and set(against) <= match.missed
+    lost = all(out_of_reach(match, other, step.world.now) for other in against)
+    if seat in against or not against or not (silent or lost):
+        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
+    sentence = step.sentence("claim", seat, form, signed)
+    step.enter("claimed", {"seat": seat, "against": list(against), **sentence})
+    if silent:
+        lose(step, against)
+    else:
+        abandon(step)
+
+
+def remake(replay: Replay) -> Step:
+    """The claim again."""
+    seat, form, signed = replay.sentence("claim", "claim")
+    step = replay.at_work()
+    grant(step, seat, replay.entry.body["against"], form, signed)
+    return step
+
+
+ENTRY = EntryType(
+    "claimed",
+    said(seat=seat_number, against=seats),
+    remake=remake,
+    says="seat {seat} claimed from the silent seats {against}, signed",
+)

@@ -1,0 +1,43 @@
+"""The match is over.
+
+Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import hash_, list_of, mapping, number, text, whole
+from pbem.match.set_aside import file_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def close(step: Step, winner: int, reason: str) -> None:
+    """The match is over."""
+    outcome = {"winner": winner, "scores": list(step.match.totals), "reason": reason}
+    over: dict[str, Any] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
+    trace = {}
+    if step.match.phase == "setup":
+        trace = file_trace(step, "end", step.match.game - 1)
+        over |= {"setups": {}, "resolve_at": None}
+    step.enter("closed", {**outcome, **trace})
+    step.match = replace(step.match, phase="closed", **over)
+    step.tell("closed")
+
+
+def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
+    return f"the match is closed: winner {entry.body.get('winner')}, scores {entry.body.get('scores')}"
+
+
+ENTRY = EntryType(
+    "closed",
+    mapping({"winner": number, "scores": list_of(whole), "reason": text}, {"trace": hash_}),
+    says=_says,
+)

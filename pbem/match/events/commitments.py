@@ -1,0 +1,106 @@
+"""All setups are in: their commitments are published, and the game begins.
+
+Implements protocol.md, "Commitments".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.match.asking import ask_for_orders
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.turn import play_on
+from pbem.match.forms import anything, by_seat, hash_, mapping, number
+from pbem.match.papers import Evidence, Opening, level_in_words
+from pbem.match.set_aside import file_trace
+from pbem.match.step import Paper
+from pbem.match.submissions import setup
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.match.replay import Replay
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def begin(step: Step) -> None:
+    """Publish the commitments to the setups, and play."""
+    match = step.match
+    assert match.options is not None
+    for seat, submission in sorted(match.setups.items()):
+        opening = f"openings/game-{match.game}-seat-{seat}.txt"
+        step.papers.append(Paper(opening, submission.paper.encode(), match.game, seat))
+        letter = f"game-{match.game}-setup-seat-{seat}"
+        step.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
+    trace = file_trace(step, "setup", match.game)
+    step.enter(
+        "commitments",
+        {
+            **trace,
+            "game": match.game,
+            "options": dict(match.options.changed),
+            "commitments": {
+                str(seat): digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
+            },
+        },
+    )
+    setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
+    position = match.rules.begin(match.options, setups)
+    head = step.match.head
+    begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
+    step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, silent={}, said={})
+    ask_for_orders(step, position)
+    step.tell("begin")
+    play_on(step)
+
+
+def remake(replay: Replay) -> Step:
+    """The beginning of a game again, from the openings of its setups."""
+    step = replay.at_work()
+    aside = replay.set_aside(replay.match, "setup")
+    for seat in replay.match.seats:
+        path = f"openings/game-{replay.match.game}-seat-{seat}.txt"
+        content = replay.file(path)
+        if digest(content) != replay.entry.body["commitments"][str(seat)]:
+            raise replay.untrue(path, "does not open the commitment")
+        opening = replay.read(path, Opening.read, content)
+        letter = f"letters/game-{replay.match.game}-setup-seat-{seat}.eml"
+        replay.was_not_withdrawn(path, opening, aside)
+        form, signed = replay.signed("setup", seat, letter, opening)
+        replay.judged(letter, partial(setup, step), seat, form, signed)
+    replay.advance(step)
+    return step
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    for seat, value in entry.body["commitments"].items():
+        yield f"openings/game-{entry.body['game']}-seat-{seat}.txt", value
+    if "trace" in entry.body:
+        yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
+
+
+def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
+    setups = "".join(_mailboxes(entry, papers))
+    return f"game {entry.body['game']}: the commitments open; the setups are signed{setups} and legal"
+
+
+def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
+    """The setups of a game that came at level `mailbox`, and whose word stands for them."""
+    for seat in entry.body["commitments"]:
+        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
+        if paper is not None:
+            evidence = Evidence.read(paper.decode())
+            yield f" ({evidence.player}: {level_in_words('mailbox', evidence.key)})"
+
+
+ENTRY = EntryType(
+    "commitments",
+    mapping({"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)}),
+    remake=remake,
+    says=_says,
+    papers=_named,
+)

@@ -1,0 +1,65 @@
+"""A player gives the others more time.
+
+Implements protocol.md, "Commands" (`extend`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import number, said, seat_number, seats
+from pbem.match.step import Notice
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.step import Step
+
+
+GIFT = (3600, 30 * 86400)
+"""The least and the greatest gift of time, in seconds."""
+
+
+def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> list[int]:
+    """A gift of time from this seat to the others that are asked; which they are. Raises `Refused`."""
+    match = step.match
+    to = sorted(other for other in match.clocks if other != seat)
+    if not to:
+        raise Refused(Fault("extend", match.id, Phrase("no deadline of your opponent runs")))
+    if not GIFT[0] <= seconds <= GIFT[1]:
+        raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
+    sentence = step.sentence("extend", seat, form, signed)
+    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
+    clocks = {other: match.clocks[other].given(seconds, step.now) for other in to}
+    missed = match.missed & set(to)
+    step.match = replace(
+        step.match,
+        clocks={**match.clocks, **clocks},
+        missed=match.missed - missed,
+        silent={other: times - (other in missed) for other, times in match.silent.items()},
+    )
+    step.notices.extend(Notice("extended", other, step.match, {"by": seat, "seconds": seconds}) for other in to)
+    return to
+
+
+def remake(replay: Replay) -> Step:
+    """The gift of time again."""
+    seconds = replay.entry.body["seconds"]
+    seat, form, signed = replay.sentence("extend", f"extend {seconds}")
+    step = replay.at_work()
+    extend(step, seat, seconds, form, signed)
+    return step
+
+
+ENTRY = EntryType(
+    "extended",
+    said(seat=seat_number, to=seats, seconds=number),
+    remake=remake,
+    says="a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
+    between=True,
+    letter="extend",
+)

@@ -1,0 +1,87 @@
+"""A clock stands, by the word of the server: a letter is not delivered yet, or no letter reaches the player.
+
+Implements protocol.md, "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import mapping, one_of, seat_number
+from pbem.match.state import RUNNING, UNREACHABLE
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.match.replay import Replay
+    from pbem.match.state import Match
+    from pbem.match.step import Step
+    from pbem.match.terms import Terms
+
+
+DELIVERY = "delivery"
+
+WEEK = timedelta(days=7)
+MONTH = timedelta(days=30)
+
+
+def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
+    """The letter that asked a seat then is not delivered yet: the clock stands from its sending on."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or clock.since != asked or seat in step.match.missed:
+        return
+    step.set_clock(seat, clock.halted(DELIVERY, since))
+    step.enter("halted", {"seat": seat, "reason": DELIVERY})
+
+
+def lose(step: Step, seat: int, since: datetime) -> None:
+    """No letter reaches a seat's player, the first one since then: the clock stands until `find`."""
+    match = step.match
+    if match.phase not in RUNNING or seat in match.unreachable:
+        return
+    clock = match.clocks.get(seat)
+    if clock is not None and seat not in match.missed:
+        step.set_clock(seat, clock.halted(UNREACHABLE, max(since, clock.since)))
+    step.enter("halted", {"seat": seat, "reason": UNREACHABLE})
+    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.now})
+
+
+def long_enough(terms: Terms) -> timedelta:
+    """How long anybody must wait for a player whom no letter reaches: pace and grace, a week at the least.
+
+    A month where there are no deadlines.
+    """
+    return max(timedelta(seconds=terms.pace + terms.grace), WEEK) if terms.pace else MONTH
+
+
+def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
+    """Whether no letter has reached the seat's player for so long that nobody must wait any longer."""
+    since = match.unreachable.get(seat)
+    return since is not None and now - since >= long_enough(match.terms)
+
+
+def remake(replay: Replay) -> Step:
+    """What the server noted of the clocks: they are its own, and all that must hold of them is in `missed`."""
+    if replay.match.bundle > 1 and replay.match.phase not in RUNNING:
+        raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")
+    step = replay.at_work()
+    step.enter(replay.entry.type, replay.entry.body)
+    if replay.entry.body.get("reason") == UNREACHABLE:
+        halted = replay.entry.type == "halted"
+        seats = [replay.seat()] if halted else replay.entry.body["seats"]
+        found = {seat: since for seat, since in replay.match.unreachable.items() if seat not in seats}
+        lost = dict.fromkeys(seats, step.world.now) if halted else {}
+        step.match = replace(step.match, unreachable={**found, **lost})
+    return step
+
+
+ENTRY = EntryType(
+    "halted",
+    mapping({"seat": seat_number, "reason": one_of(DELIVERY, UNREACHABLE)}),
+    remake=remake,
+    says="the clock of seat {seat} stands: {reason} (the server's word)",
+    between=True,
+)

@@ -1,0 +1,92 @@
+"""The keys of a seat changed.
+
+Implements protocol.md, "Identity".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import hash_, key, list_of, mapping, one_of, seat_number, text
+from pbem.match.keys import KeyChange
+from pbem.match.state import PHASES, RUNNING
+from pbem.match.step import Notice, Paper
+from pbem.match.transcript import digest
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.match.replay import Replay
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def change(step: Step, seat: int, changed: KeyChange) -> None:
+    """The keys of a seat changed; what waits stays as it is, and so does the head that it cites."""
+    match = step.match
+    if match.phase not in RUNNING:
+        raise Refused(Fault("keys", match.id, Phrase("this match is {phase}", phase=PHASES[match.phase])))
+    player = changed.after(match.players[seat - 1], match.prev)
+    step.papers += [
+        Paper(changed.path(match.seq + 1, seat, who), letter) for who, letter in sorted(changed.letters.items())
+    ]
+    step.enter("keys", changed.body(seat))
+    players = (*match.players[: seat - 1], player, *match.players[seat:])
+    step.match = replace(step.match, players=players)
+    others = (other for other in match.seats if other != seat)
+    step.notices += [
+        Notice("keys", other, step.match, {"by": match.name(seat), "change": changed}) for other in others
+    ]
+
+
+def remake(replay: Replay) -> Step:
+    """The change of keys again, from the letters that prove it."""
+    seat = replay.seat()
+    letters = {}
+    for who, expected in replay.entry.body["letters"].items():
+        path = KeyChange.path(replay.entry.seq, seat, who)
+        letters[who] = replay.file(path)
+        if digest(letters[who]) != expected:
+            raise replay.untrue(path, "is not the letter that the transcript names")
+    changed = KeyChange.read(replay.entry.body, letters)
+    replay.source.keys(replay.match, seat, changed)
+    step = replay.at_work()
+    change(step, seat, changed)
+    return step
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    for who, value in entry.body["letters"].items():
+        yield KeyChange.path(entry.seq, entry.body["seat"], who), value
+
+
+def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
+    """Whose keys changed, how, and which letters prove it."""
+    body = entry.body
+    fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
+    proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
+    word = proof.get(body["change"], "the new key signed; that the old ones gave way is the server's word")
+    return f"seat {body['seat']}, key {body['change']} ({body['how']}): {fingerprints}; {word}"
+
+
+ENTRY = EntryType(
+    "keys",
+    mapping(
+        {
+            "seat": seat_number,
+            "change": one_of("added", "revoked", "replaced"),
+            "how": text,
+            "added": list_of(key),
+            "revoked": list_of(text),
+            "letters": mapping({}, {"old": hash_, "new": hash_}),
+        }
+    ),
+    remake=remake,
+    says=_says,
+    papers=_named,
+    between=True,
+)

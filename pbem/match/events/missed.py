@@ -1,0 +1,97 @@
+"""A seat missed its time: pace and grace are over.
+
+Implements protocol.md, "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pbem.match.asking import start_clocks
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.forms import mapping, number, seat_number
+from pbem.match.forms import time as time_form
+from pbem.match.state import PAUSE
+from pbem.match.transcript import utc, written
+
+if TYPE_CHECKING:
+    from pbem.match.clock import Clock
+    from pbem.match.replay import Replay
+    from pbem.match.state import Match
+    from pbem.match.step import Step
+
+
+def miss(step: Step, seat: int) -> None:
+    """A seat's time and grace are over; what follows was agreed. All players are told."""
+    match = step.match
+    deadline = match.clocks[seat].deadline
+    assert deadline is not None, "who has no deadline cannot miss it"
+    body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
+    entry = step.enter("missed", body)
+    times = match.silent.get(seat, 0) + 1
+    again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
+    silent = {**match.silent, seat: times}
+    step.match = replace(step.match, silent=silent, missed_at={**match.missed_at, seat: entry.time})
+    if again:  # there is no empty setup: it is asked for once more
+        others = {other: clock for other, clock in match.clocks.items() if other != seat}
+        start_clocks(step, [seat])
+        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+    else:
+        step.match = replace(step.match, missed=match.missed | {seat})
+    step.tell("missed", seat=seat, silent=times, again=again)
+
+
+def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
+    """When a letter of this seat that is handled now counts as received; a clock that was set back is not believed.
+
+    What is handled after a miss did not come before it, as all that had come in time was handled by then. What waits
+    with a time that is still to come was here before.
+    """
+    waiting = [match.setups.get(seat), match.orders.get(seat)]
+    waiting += [stored for (other, _), stored in match.stored.items() if other == seat]
+    to_come = (time for submission in waiting if submission for time in submission.received if time > written(now))
+    latest = max((match.missed_at.get(seat, ""), *to_come))
+    return max(received, datetime.fromisoformat(latest)) if latest else received
+
+
+def missed_from(match: Match, seat: int) -> datetime:
+    """From when on what came was too late for what the seat missed: no later than the miss itself."""
+    missed = utc(match.missed_at[seat])
+    return min(match.clocks[seat].patience or missed, missed)
+
+
+def remake(replay: Replay) -> Step:
+    """A miss: no earlier than pace and grace allow, whatever the player's zone, which nobody else knows."""
+    replay.goes_on()
+    step = replay.at_work()
+    seat = replay.seat()
+    clock = replay.match.clocks[seat]
+    deadline = utc(replay.entry.body["deadline"])
+    pauses = tuple(stop for stop in clock.stops if stop.reason == PAUSE)
+    late = replace(clock, since=deadline, time=0, bank=0, stops=pauses, weekends=True)
+    if _before(deadline, late, clock.since, clock.time - clock.bank):
+        raise replay.untrue(None, "the deadline is earlier than what was agreed")
+    if _before(step.world.now, late, deadline, clock.grace):
+        raise replay.untrue(None, "the grace after the deadline was not over")
+    if seat in replay.match.missed:
+        raise replay.untrue(None, "this seat had missed its time before")
+    step.match = replace(step.match, clocks={**replay.match.clocks, seat: late})
+    miss(step, seat)
+    return step
+
+
+def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
+    """Whether the clock had not run so long, in whatever zone, which nobody else knows."""
+    floor = clock.floor(start, seconds)
+    return floor is None or moment < floor
+
+
+ENTRY = EntryType(
+    "missed",
+    mapping({"game": number, "turn": number, "seat": seat_number, "deadline": time_form}),
+    remake=remake,
+    says="seat {seat} missed turn {turn} of game {game}: pace and grace were over",
+    between=True,
+)

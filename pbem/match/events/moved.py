@@ -1,0 +1,73 @@
+"""Deadlines moved, by the word of the server: an outage, a letter that was late, a player who is found again.
+
+Implements protocol.md, "A match", the clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
+from pbem.match.clock import Stop
+from pbem.match.entry_type import EntryType
+from pbem.match.events.halted import DELIVERY, remake
+from pbem.match.forms import mapping, one_of, seats, time
+from pbem.match.state import RUNNING, UNREACHABLE
+from pbem.match.transcript import written
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.match.clock import Clock
+    from pbem.match.step import Step
+
+
+OUTAGE = "outage"
+
+
+def catch_up(step: Step) -> None:
+    """Let the clocks stand for the times in which the server was out of reach."""
+    moved: dict[int, Clock] = {}
+    for seat, clock in sorted(step.match.clocks.items()):
+        outages = [Stop(stop.began, stop.ended, OUTAGE) for stop in step.world.outages(clock.since)]
+        if outages != [stop for stop in clock.stops if stop.reason == OUTAGE]:
+            moved[seat] = clock.with_stops(OUTAGE, outages)
+    if moved:
+        step.match = replace(step.match, clocks={**step.match.clocks, **moved})
+        ends = [
+            stop.ended for clock in moved.values() for stop in clock.stops if stop.reason == OUTAGE and stop.ended
+        ]
+        until = max(ends, default=step.world.now)
+        step.enter("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": written(until)})
+
+
+def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datetime) -> bool:
+    """The letter that asked a seat then was late, and the clock stood so long; whether that matters still."""
+    clock = step.match.clocks.get(seat)
+    if clock is None or clock.since != asked or seat in step.match.missed:
+        return False
+    step.set_clock(seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
+    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
+    return True
+
+
+def find(step: Step, seat: int) -> None:
+    """A seat's player can be reached again: the clock runs on."""
+    match = step.match
+    if seat not in match.unreachable or match.phase not in RUNNING:
+        return
+    if clock := match.clocks.get(seat):
+        step.set_clock(seat, clock.released(UNREACHABLE, step.world.now))
+    step.match = replace(
+        step.match, unreachable={one: when for one, when in match.unreachable.items() if one != seat}
+    )
+    step.enter("moved", {"seats": [seat], "reason": UNREACHABLE, "until": step.world.time})
+
+
+ENTRY = EntryType(
+    "moved",
+    mapping({"seats": seats, "reason": one_of(OUTAGE, DELIVERY, UNREACHABLE), "until": time}),
+    remake=remake,
+    says="deadlines of seats {seats} moved: {reason} (the server's word)",
+    between=True,
+)

@@ -1,0 +1,121 @@
+"""A player wants somebody new in a seat: the one who leaves, and every opponent, say the same sentence.
+
+Who is gone is told by the transcript: a time that was missed, or letters that do not arrive for long. Implements
+protocol.md, "Commands" (`substitute`) and "A match".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.halted import out_of_reach
+from pbem.match.forms import said, seat_number, text
+from pbem.match.state import RUNNING, Nomination, standing
+from pbem.match.step import Notice
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.state import Match
+    from pbem.match.step import Step
+
+
+NOBODY = "none"
+"""In the place of a name: nobody is to take the seat, after all."""
+
+
+def gone(match: Match, seat: int, now: datetime) -> bool:
+    """Whether the player of this seat is gone, so that the others may let somebody else take it.
+
+    Who missed the time, and has sent nothing since; and who cannot be reached for longer than anybody must wait.
+    """
+    submissions = match.setups if match.phase == "setup" else match.orders
+    missed = seat in match.missed or match.silent.get(seat, 0) > 0
+    return (missed and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+
+
+def agreed(match: Match, seat: int, now: datetime) -> bool:
+    """Whether all who are asked agree on who is to take this seat: its player and the others, but who is gone."""
+    nomination = match.nominated.get(seat)
+    if nomination is None:
+        return False
+    return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
+
+
+def nominate(step: Step, by: int, seat: int, name: str, form: Form, signed: Signed) -> None:  # noqa: PLR0913, PLR0917 - a signed word
+    """A player wants this one in that seat, or nobody (`NOBODY`) after all. Raises `Refused`."""
+    match = step.match
+    nomination = match.nominated.get(seat)
+    _judge(step, by, seat, name)
+    sentence = step.sentence("substitute", by, form, signed)
+    step.enter("substitute", {"seat": by, "for": seat, "name": name, **sentence})
+    nominated = {other: found for other, found in match.nominated.items() if other != seat}
+    if name != NOBODY:
+        willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
+        nominated[seat] = Nomination(name, willing | {by})
+    step.match = replace(step.match, nominated=nominated)
+    for other in match.seats:
+        if other != by:
+            facts = {"by": by, "seat": seat, "name": name, "nobody": name == NOBODY}
+            step.notices.append(Notice("substitute", other, step.match, facts))
+
+
+def _judge(step: Step, by: int, seat: int, name: str) -> None:
+    """Refuse what makes no sense now."""
+    match = step.match
+    nomination = match.nominated.get(seat)
+    if match.phase not in RUNNING:
+        raise Refused(Fault("substitute", match.id, Phrase("the match is not being played")))
+    if name == NOBODY:
+        if nomination is None:
+            raise Refused(
+                Fault("substitute", name, Phrase("nobody was named for the seat of {name}", name=match.name(seat)))
+            )
+        return
+    if match.seat_of(name):
+        raise Refused(Fault("substitute", name, Phrase("{name} has a seat in this match already", name=name)))
+    if any(other != seat and found.name == name for other, found in match.nominated.items()):
+        raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
+    leaves = nomination is not None and seat in nomination.willing
+    if by != seat and not leaves and not gone(match, seat, step.world.now):
+        raise Refused(
+            Fault(
+                "substitute",
+                match.name(seat),
+                Phrase(
+                    "{name} plays on: only who hands the seat over, has missed the time or cannot be reached for long"
+                    " may be replaced",
+                    name=match.name(seat),
+                ),
+            )
+        )
+    if nomination and nomination.name == name and by in nomination.willing:
+        raise Refused(Fault("substitute", name, Phrase("you have said so already; others have yet to agree")))
+
+
+def remake(replay: Replay) -> Step:
+    """The nomination again."""
+    body = replay.entry.body
+    seat, name = body["for"], str(body["name"])
+    if type(seat) is not int or seat not in replay.match.seats:
+        raise replay.untrue(None, "no seat of this match")
+    by, form, signed = replay.sentence("substitute", f"substitute {name} for {replay.match.name(seat)}")
+    step = replay.at_work()
+    nominate(step, by, seat, name, form, signed)
+    return step
+
+
+ENTRY = EntryType(
+    "substitute",
+    said(**{"seat": seat_number, "for": seat_number, "name": text}),
+    remake=remake,
+    says="seat {seat} wants {name} in seat {for}, signed",
+    between=True,
+    letter="substitute",
+)

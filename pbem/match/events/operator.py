@@ -1,0 +1,105 @@
+"""What the operator does to a match: whoever reads the transcript sees when, and why.
+
+Implements protocol.md, "A match"; docs/operating.md says when to do it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.ended import abandon
+from pbem.match.forms import mapping, number, one_of, text
+from pbem.match.state import PAUSE, PHASES, RESTORED, RUNNING
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pbem.match.replay import Replay
+    from pbem.match.state import Match
+    from pbem.match.step import Step
+
+
+MOST_STOPS = 1000
+"""So often a match may stand still in one turn: each time is looked at again at the next."""
+
+
+def pause(step: Step, reason: str) -> None:
+    """Let the match stand still: what is sent is kept, and nothing begins or resolves."""
+    _under_way(step.match, "pause", paused=False)
+    _stand_still(step, "paused", reason, {"by": "operator", "reason": reason})
+
+
+def restored(step: Step, generation: int) -> None:
+    """The server was restored from a backup: until somebody looked, nothing may be told a second time."""
+    _under_way(step.match, "restored", paused=None)
+    _stand_still(step, "restored", RESTORED, {"generation": generation})
+
+
+def resume(step: Step, reason: str) -> None:
+    """Let the match go on; what became due meanwhile comes with `advance`."""
+    _under_way(step.match, "resume", paused=True)
+    forgot = step.match.paused == RESTORED
+    step.enter("resumed", {"by": "operator", "reason": reason})
+    clocks = {seat: clock.released(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
+    step.match = replace(step.match, paused="", clocks=clocks)
+    step.tell("resumed", reason=reason, forgot=forgot)
+
+
+def stop(step: Step, reason: str) -> None:
+    """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
+    _under_way(step.match, "end", paused=None)
+    step.enter("stopped", {"by": "operator", "reason": reason})
+    step.match = replace(step.match, paused="")
+    abandon(step, f"operator: {reason}", by="operator")
+
+
+def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
+    """Refuse an event of the operator's where it makes no sense; `paused` None: it always does."""
+    if match.phase not in RUNNING:
+        raise Refused(
+            Fault(event, match.id, Phrase("the match is {phase}, not under way", phase=PHASES[match.phase]))
+        )
+    if paused is not None and bool(match.paused) != paused:
+        message = Phrase("the match is not paused") if paused else Phrase("the match is paused")
+        raise Refused(Fault(event, match.id, message))
+
+
+def _stand_still(step: Step, kind: str, why: str, body: dict[str, Any]) -> None:
+    step.enter(kind, body)
+    clocks = {seat: clock.halted(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
+    step.match = replace(step.match, paused=why or kind, resolve_at=None, clocks=clocks)
+    step.tell(kind, **body)
+
+
+def remake(replay: Replay) -> Step:
+    """What the operator did follows from nothing but the server's word: it need only make sense."""
+    if any(len(clock.stops) > MOST_STOPS for clock in replay.match.clocks.values()):
+        raise replay.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
+    step = replay.at_work()
+    if replay.entry.type == "restored":
+        restored(step, int(replay.entry.body["generation"]))
+        return step
+    event = {"paused": pause, "resumed": resume, "stopped": stop}[replay.entry.type]
+    event(step, str(replay.entry.body["reason"]))
+    return step
+
+
+_BODY = mapping({"by": one_of("operator"), "reason": text})
+
+PAUSED = EntryType("paused", _BODY, remake=remake, says="paused by the operator: {reason}", between=True)
+
+RESUMED = EntryType("resumed", _BODY, remake=remake, says="resumed by the operator: {reason}", between=True)
+
+STOPPED = EntryType("stopped", _BODY, remake=remake, says="stopped by the operator: {reason}")
+
+RESTORED_ENTRY = EntryType(
+    "restored",
+    mapping({"generation": number}),
+    remake=remake,
+    says="the server was restored from a backup (generation {generation}); paused",
+    between=True,
+)

@@ -1,0 +1,73 @@
+"""A player gives up the game, or the whole match.
+
+Implements protocol.md, "Commands" (`resign`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused, Result
+from pbem.match.entry_type import EntryType
+from pbem.match.events.closed import close
+from pbem.match.events.ended import end_game
+from pbem.match.forms import boolean, said, seat_number
+from pbem.match.papers import Evidence, level_in_words
+from pbem.match.state import RUNNING, only_one_without
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def resign(step: Step, seat: int, form: Form, signed: Signed, *, whole_match: bool) -> None:
+    """Give up the game, or the whole match: the position's scores stand.
+
+    Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
+    up, and the others play on.
+    """
+    match = step.match
+    if match.phase not in RUNNING:
+        raise Refused(Fault("resign", None, Phrase("the match is not being played")))
+    if match.phase == "setup" and not whole_match:
+        raise Refused(
+            Fault(
+                "resign",
+                None,
+                Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id),
+            )
+        )
+    in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+    if seat not in in_game:
+        raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
+    winner = only_one_without(in_game, seat)
+    said = step.sentence("resign", seat, form, signed)
+    step.enter("resigned", {"seat": seat, "match": whole_match, **said})
+    if match.position is not None and match.phase == "playing":
+        end_game(step, Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
+    if whole_match and step.match.phase != "closed":
+        close(step, winner if match.terms.kind == "single" else only_one_without(match.seats, seat), "resignation")
+
+
+def remake(replay: Replay) -> Step:
+    """The resignation again."""
+    whole_match = replay.entry.body["match"] is True
+    seat, form, signed = replay.sentence("resign", "resign match" if whole_match else "resign game")
+    step = replay.at_work()
+    resign(step, seat, form, signed, whole_match=whole_match)
+    return step
+
+
+def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
+    body = entry.body
+    evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
+    level = f" ({level_in_words('mailbox', Evidence.read(evidence.decode()).key)})" if evidence else ""
+    return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
+
+
+ENTRY = EntryType("resigned", said(seat=seat_number, match=boolean), remake=remake, says=_says)

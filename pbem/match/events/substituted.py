@@ -1,0 +1,102 @@
+"""Somebody new takes a seat, by a letter with the hash of the agreed rules; from here on that player's keys count.
+
+Implements protocol.md, "Commands" (`substitute`) and "A match".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.asking import start_clocks
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.nominated import agreed
+from pbem.match.forms import player as player_form
+from pbem.match.forms import said, seat_number
+from pbem.match.keys import Player
+from pbem.match.state import RUNNING, seated
+from pbem.match.step import Notice
+from pbem.match.stored_orders import drop
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.replay import Replay
+    from pbem.match.signed import Form, Signed
+    from pbem.match.step import Step
+    from pbem.match.transcript import Entry
+
+
+def take_over(step: Step, seat: int, player: Player, form: Form, signed: Signed) -> None:
+    """The newcomer takes the seat: all that it knows, and a clock that starts anew. Raises `Refused`.
+
+    What the other had sent and was not used yet is given up: it was signed with keys that count no longer.
+    """
+    match = step.match
+    nomination = match.nominated.get(seat)
+    if match.phase not in RUNNING or nomination is None or nomination.name != player.name:
+        raise Refused(
+            Fault("substitute", match.id, Phrase("{name} was not asked to take this seat", name=player.name))
+        )
+    if not agreed(match, seat, step.world.now):
+        raise Refused(Fault("substitute", match.id, Phrase("not everybody agrees to it any more")))
+    sentence = step.sentence("substituted", seat, form, signed, player.name)
+    step.file_mailbox(seat, player)
+    step.enter("substituted", {"seat": seat, "player": player.document(), **sentence})
+    left = match.name(seat)
+    given_up = "setups" if match.phase == "setup" else "orders"
+    submissions = {other: found for other, found in getattr(match, given_up).items() if other != seat}
+    step.match = replace(
+        drop(seated(step.match, seat, player), seat),
+        resolve_at=None,
+        banks={other: bank for other, bank in match.banks.items() if other != seat},
+        missed=match.missed - {seat},
+        silent={other: times for other, times in match.silent.items() if other != seat},
+        unreachable={other: since for other, since in match.unreachable.items() if other != seat},
+        offers={what: willing - {seat} for what, willing in match.offers.items()},
+        nominated={other: found for other, found in match.nominated.items() if other != seat},
+        said={place: rev for place, rev in match.said.items() if place[0] != seat},
+        **{given_up: submissions},
+    )
+    if seat in match.clocks:
+        others = {other: clock for other, clock in match.clocks.items() if other != seat}
+        start_clocks(step, [seat])
+        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+    facts = {"seat": seat, "left": left}
+    for other in match.seats:
+        step.notices.append(Notice("welcome" if other == seat else "substituted", other, step.match, facts))
+    if match.phase == "setup":
+        step.notices.append(Notice("setup", seat, step.match))
+
+
+def remake(replay: Replay) -> Step:
+    """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
+    match, seat = replay.match, replay.seat()
+    player = Player.read(replay.entry.body["player"])
+    if match.bundle > 1:
+        player = replay.pinned(seat, player)
+    replay.match = seated(match, seat, player)
+    kind = f"substitute {player.name} for {match.name(seat)} {match.rules_hash}"
+    _, form, signed = replay.sentence("substituted", kind)
+    replay.match = match
+    step = replay.at_work()
+    take_over(step, seat, player, form, signed)
+    return step
+
+
+def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
+    newcomer = entry.body["player"]
+    keys = ", ".join(key["fingerprint"] for key in newcomer["keys"]) or "the mailbox"
+    return f"{newcomer['name']} takes seat {entry.body['seat']}, as all agreed, signed; from here on counts: {keys}"
+
+
+ENTRY = EntryType(
+    "substituted",
+    said(seat=seat_number, player=player_form),
+    remake=remake,
+    says=_says,
+    between=True,
+    letter="substituted",
+)

@@ -1,0 +1,266 @@
+"""A turn is resolved: orders that stand become known, the rules give reports, and the next orders are asked for.
+
+Implements protocol.md, "A match" and "Transcript".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.match import advance_orders, stored_orders, traces
+from pbem.match.asking import ask_for_orders
+from pbem.match.changed import replace
+from pbem.match.entry_type import EntryType
+from pbem.match.events.ended import end_game
+from pbem.match.events.missed import missed_from
+from pbem.match.forms import by_seat, hash_, mapping, number, seats
+from pbem.match.papers import SALT, Receipt, level_in_words, salt_in
+from pbem.match.set_aside import file_trace
+from pbem.match.state import standing
+from pbem.match.step import Notice, Paper
+from pbem.match.submissions import order
+from pbem.match.transcript import canonical, digest, utc
+from pbem.match.turns import Played, Reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from pbem.games import Report
+    from pbem.match.replay import Replay
+    from pbem.match.state import Submission
+    from pbem.match.step import Step
+    from pbem.match.traces import SetAside
+    from pbem.match.transcript import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
+
+    seat: int
+    player: str
+    rev: int
+    level: str
+    key: str
+    by_default: bool = False
+    """Whether they are the default orders, for a turn that the seat missed."""
+
+
+def resolve(step: Step) -> None:
+    """Play the turn that is due, with what stands."""
+    match = step.match
+    assert match.position is not None
+    due = match.position.due
+    stand_ins = _stand_ins(step)
+    sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
+    given = dict(sorted({**sent, **stand_ins}.items()))
+    texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
+    orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
+    position, reports = match.rules.turn(match.position, orders)
+    name = f"game-{match.game}-turn-{match.turn}"
+    for seat, counts in given.items():
+        step.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
+        step.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
+    told = Reports(reports)
+    files = {seat: _report_file(step, seat, match.show(seat, told)) for seat in match.seats}
+    everything = _report_file(step, None, reports)
+    for seat, content in files.items():
+        step.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
+    step.papers.append(Paper(f"reports/{name}.json", everything, match.game))
+    trace = file_trace(step, f"turn-{match.turn}", match.game)
+    step.enter(
+        "turn",
+        {
+            **trace,
+            "game": match.game,
+            "turn": match.turn,
+            "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
+            "shown": {str(seat): digest(content) for seat, content in files.items()},
+            "reports": digest(everything),
+            **({"default": list(stand_ins)} if stand_ins or match.bundle > 1 else {}),
+        },
+    )
+    step.match = replace(
+        step.match,
+        position=position,
+        turns=match.turns.and_(Played(match.prev, texts, told)),
+        orders={},
+        resolve_at=None,
+        prev=step.match.head,
+        said={},
+        silent={seat: times for seat, times in match.silent.items() if seat not in sent},
+    )
+    ask_for_orders(step, position)
+    taken_up = advance_orders.take_up(step)
+    for seat, content in files.items():
+        facts = {
+            "turn": match.turn,
+            "reports": match.show(seat, told),
+            "file": content,
+            "levels": {number: orders.level for number, orders in given.items()},
+            "by_default": tuple(stand_ins),
+            "stand_in": stand_ins.get(seat),
+            "taken_up": taken_up.get(seat),
+        }
+        step.notices.append(Notice("turn", seat, step.match, facts))
+
+
+def play_on(step: Step) -> None:
+    """Play on while turns ask nobody, and end the game when the rules ended it."""
+    while (position := step.match.position) is not None:
+        if position.result is not None:
+            end_game(step, position.result, goes_on=True)
+            return
+        if any(forced is None for forced in position.due.values()):
+            return
+        resolve(step)
+
+
+def _stand_ins(step: Step) -> dict[int, Submission]:
+    """The default orders that are played in this turn, by seat, each with its receipt for this turn."""
+    match = step.match
+    found = {}
+    for seat in sorted(match.missed):
+        orders = None if standing(match.orders, seat) else stored_orders.default(match, seat)
+        if orders is not None:
+            path = f"receipts/game-{match.game}-turn-{match.turn}-seat-{seat}.txt"
+            receipt = replace(Receipt.read(orders.paper), turn=match.turn, salt=step.world.salt(path))
+            found[seat] = replace(orders, paper=receipt.text())
+            step.submitted.append((match.game, match.turn, seat, found[seat]))
+    return found
+
+
+def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> bytes:
+    """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
+    match = step.match
+    name = f"game-{match.game}-turn-{match.turn}"
+    return canonical(
+        {
+            "pbem": "reports 1",
+            "server": match.server,
+            "match": match.id,
+            "game": match.game,
+            "turn": match.turn,
+            "seat": seat,
+            "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
+            "reports": reports,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _NoOrders:
+    text: str = ""
+
+
+_NONE = _NoOrders()
+
+
+def remake(replay: Replay) -> Step:
+    """The turn again, from the receipts of its orders."""
+    body = replay.entry.body
+    name = f"game-{replay.match.game}-turn-{replay.match.turn}"
+    receipts = {}
+    for seat in replay.match.seats:
+        if str(seat) not in body["orders"]:
+            continue
+        path = f"receipts/{name}-seat-{seat}.txt"
+        content = replay.file(path)
+        if digest(content) != body["orders"][str(seat)]:
+            raise replay.untrue(path, "is not the receipt that the transcript names")
+        receipts[seat] = replay.read(path, Receipt.read, content)
+    sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
+    defaults = {seat: receipt for seat, receipt in receipts.items() if receipt.by_default}
+    _check_reports(replay, name, body)
+    aside = replay.set_aside(replay.match, f"turn-{replay.match.turn}")
+    step = replay.at_work()
+    step.match = replace(step.match, stored={})
+    for seat, receipt in {**sent, **defaults}.items():
+        letter = f"letters/{name}-seat-{seat}.eml"
+        form, signed = replay.signed("orders", seat, letter, receipt)
+        if not receipt.by_default:
+            replay.was_not_withdrawn(letter, receipt, aside)
+            _came_after_a_miss(replay, letter, receipt, aside)
+        elif seat not in replay.match.missed:
+            raise replay.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
+        if receipt.by_default:
+            replay.played.setdefault((receipt.game, seat), []).append((receipt, missed_from(replay.match, seat)))
+        event = partial(advance_orders.store, step) if receipt.by_default else partial(order, step)
+        replay.judged(letter, event, seat, form, signed)
+    step.match = replace(step.match, resolve_at=step.world.now)
+    replay.advance(step)
+    return step
+
+
+def _came_after_a_miss(replay: Replay, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
+    """Where the seat's time counted as missed, nothing of it stood by then."""
+    seat, match = receipt.seat, replay.match
+    if seat not in match.missed or match.bundle == 1:
+        return
+    over = missed_from(match, seat)
+    gone = [traces.read(one.paper).received for other, one in aside if other == seat]
+    if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
+        raise replay.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
+
+
+def _check_reports(replay: Replay, name: str, body: Mapping[str, Any]) -> None:
+    for seat in (*replay.match.seats, None):
+        path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
+        content = replay.file(path)
+        if digest(content) != (body["shown"][str(seat)] if seat else body["reports"]):
+            raise replay.untrue(path, "is not the report that the transcript names")
+        if replay.match.bundle > 1 and not SALT.fullmatch(salt_in(content)):
+            raise replay.untrue(path, "has no salt")
+
+
+def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
+    """Who gave the orders of this turn, as the receipts say."""
+    for seat in entry.body["orders"]:
+        path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
+        receipt = Receipt.read(papers[path].decode())
+        yield Ordered(
+            receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key, by_default=receipt.by_default
+        )
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, str]]:
+    body = entry.body
+    name = f"game-{body['game']}-turn-{body['turn']}"
+    yield f"reports/{name}.json", body["reports"]
+    if "trace" in body:
+        yield f"traces/{name}.txt", body["trace"]
+    for seat, value in body["orders"].items():
+        yield f"receipts/{name}-seat-{seat}.txt", value
+    for seat, value in body["shown"].items():
+        yield f"reports/{name}-seat-{seat}.json", value
+
+
+def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
+    levels = ", ".join(
+        f"{one.player}: {level_in_words(one.level, one.key)}{', by default' if one.by_default else ''}"
+        for one in ordered(entry, papers)
+    )
+    game, turn = entry.body["game"], entry.body["turn"]
+    return f"game {game}, turn {turn}: orders signed ({levels}) and legal; the reports follow"
+
+
+ENTRY = EntryType(
+    "turn",
+    mapping(
+        {
+            "trace": hash_,
+            "game": number,
+            "turn": number,
+            "orders": by_seat(hash_),
+            "shown": by_seat(hash_),
+            "reports": hash_,
+            "default": seats,
+        }
+    ),
+    remake=remake,
+    says=_says,
+    papers=_named,
+)

@@ -1,0 +1,48 @@
+"""A player is away, or called a vacation off: by the word of the server.
+
+Implements protocol.md, "Commands" (`vacation`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.clock import VACATION, Stop
+from pbem.match.entry_type import EntryType
+from pbem.match.events.halted import remake
+from pbem.match.forms import day, either, mapping, nothing, seat_number
+from pbem.match.step import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import date
+
+    from pbem.match.step import Step
+
+
+def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:
+    """A player's vacations as they are now; `said` is the one announced, None when they were called off."""
+    if clock := step.match.clocks.get(seat):
+        step.set_clock(seat, clock.with_stops(VACATION, stops))
+    first, last = said or (None, None)
+    body = {
+        "seat": seat,
+        "from": first.isoformat() if first else None,
+        "to": last.isoformat() if last else None,
+    }
+    step.enter("vacation", body)
+    for other in step.match.seats:
+        if other != seat:
+            step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
+
+
+ENTRY = EntryType(
+    "vacation",
+    either(
+        mapping({"seat": seat_number, "from": day, "to": day}),
+        mapping({"seat": seat_number, "from": nothing, "to": nothing}),
+    ),
+    remake=remake,
+    says="a vacation of seat {seat} (the server's word)",
+    between=True,
+)

@@ -1,0 +1,145 @@
+"""The forms that the body of an entry can have, key by key: nothing may stand in a bundle that nobody checks.
+
+What a body says is proved elsewhere, by making the entry again; a running game's entries, and what is the server's
+bare word, have this alone. It is for bundles of version 2; those of version 1 were never told apart so finely.
+Implements docs/bundle.md, "Entries".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+from pbem.match.transcript import is_time
+
+__all__ = [
+    "Form",
+    "anything",
+    "boolean",
+    "by_seat",
+    "day",
+    "either",
+    "hash_",
+    "key",
+    "letter",
+    "list_of",
+    "mapping",
+    "nothing",
+    "number",
+    "one_of",
+    "player",
+    "said",
+    "seat_number",
+    "seats",
+    "text",
+    "time",
+    "whole",
+]
+
+Form = Callable[[Any], bool]
+"""Whether a value of JSON has this form."""
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SEAT = re.compile(r"[1-9]")
+_LONGEST = 200_000
+"""So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
+
+
+def text(value: Any) -> bool:
+    """Any text that is not too long."""
+    return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def number(value: Any) -> bool:
+    """A whole number, not negative."""
+    return type(value) is int and 0 <= value < 10**9
+
+
+def whole(value: Any) -> bool:
+    """Any whole number."""
+    return type(value) is int and abs(value) < 10**9
+
+
+def seat_number(value: Any) -> bool:
+    """The number of a seat."""
+    return type(value) is int and 1 <= value <= 9
+
+
+def boolean(value: Any) -> bool:
+    """True or false."""
+    return isinstance(value, bool)
+
+
+def nothing(value: Any) -> bool:
+    """Null."""
+    return value is None
+
+
+def anything(value: Any) -> bool:
+    """An object, whatever is in it: it is looked at elsewhere."""
+    return isinstance(value, dict)
+
+
+def hash_(value: Any) -> bool:
+    """A SHA-256 in hex."""
+    return isinstance(value, str) and _HASH.fullmatch(value) is not None
+
+
+def time(value: Any) -> bool:
+    """A time as entries write it."""
+    return isinstance(value, str) and is_time(value)
+
+
+def day(value: Any) -> bool:
+    """A day of the calendar."""
+    try:
+        return isinstance(value, str) and date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def one_of(*values: str) -> Form:
+    """One of these texts."""
+    return lambda value: value in values
+
+
+def either(*forms: Form) -> Form:
+    """Any of these forms."""
+    return lambda value: any(form(value) for form in forms)
+
+
+def list_of(form: Form) -> Form:
+    """A list of such."""
+    return lambda value: isinstance(value, list) and all(map(form, value))
+
+
+def by_seat(form: Form) -> Form:
+    """An object with one such a seat."""
+    return lambda value: (
+        isinstance(value, dict)
+        and all(_SEAT.fullmatch(seat) is not None and form(inner) for seat, inner in value.items())
+    )
+
+
+def mapping(form: Mapping[str, Form], may: Mapping[str, Form] | None = None) -> Form:
+    """An object with these keys, and perhaps those."""
+    allowed = {**form, **(may or {})}
+    return lambda value: (
+        isinstance(value, dict)
+        and form.keys() <= value.keys() <= allowed.keys()
+        and all(allowed[key](inner) for key, inner in value.items())
+    )
+
+
+seats = list_of(seat_number)
+_MAILBOX: Mapping[str, Form] = {"level": one_of("mailbox"), "evidence": hash_}
+letter = mapping({"mail": hash_, "received": time}, _MAILBOX)
+key = mapping({"format": text, "fingerprint": text, "public": text})
+player = mapping({"name": text, "keys": list_of(key)}, {"mailbox": hash_})
+
+
+def said(**form: Form) -> Form:
+    """A sentence of a player's, with its letter."""
+    return mapping({**form, "mail": hash_, "received": time, "rev": number}, _MAILBOX)

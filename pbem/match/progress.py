@@ -1,0 +1,67 @@
+"""What is due by now happens: the clock reminds and notes misses, games begin, turns are resolved.
+
+Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
+from pbem.match.events.commitments import begin
+from pbem.match.events.forfeited import forfeit, lost
+from pbem.match.events.missed import miss
+from pbem.match.events.moved import catch_up
+from pbem.match.events.turn import play_on, resolve
+from pbem.match.state import standing
+from pbem.match.step import Notice
+
+if TYPE_CHECKING:
+    from pbem.match.step import Step
+
+__all__ = ["advance", "tick"]
+
+
+def tick(step: Step) -> None:
+    """Do what is due by now: make up for outages, remind, note who missed the time, and advance the match."""
+    catch_up(step)
+    if step.match.paused:
+        return
+    now = step.world.now
+    for seat, clock in sorted(step.match.clocks.items()):
+        if not step.match.asked(seat) or seat in step.match.missed:
+            continue
+        patience = clock.patience
+        if patience is not None and patience <= now:
+            if step.world.heard is None or patience < step.world.heard:
+                miss(step, seat)
+        elif kind := clock.reminder(now):
+            step.set_clock(seat, clock.reminded_by(now))
+            step.notices.append(Notice("reminder", seat, step.match, {"reminder": kind}))
+    advance(step)
+
+
+def advance(step: Step) -> None:
+    """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
+    match = step.match
+    if match.paused:
+        return
+    if match.phase == "setup":
+        if all(standing(match.setups, seat) for seat in match.seats):
+            begin(step)
+        elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
+            forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
+    elif match.phase == "playing" and match.position:
+        asked = [seat for seat, forced in match.position.due.items() if forced is None]
+        waiting = {seat: standing(match.orders, seat) for seat in asked}
+        if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
+            return
+        settled = match.resolve_at or step.world.now + match.terms.settling
+        if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
+            step.match = replace(match, resolve_at=settled)
+        elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:
+            forfeit(step, gone)
+        else:
+            resolve(step)
+            play_on(step)
+            advance(step)  # the next turn's orders may all be here already

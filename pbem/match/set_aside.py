@@ -1,0 +1,49 @@
+"""The trace of what was set aside, filed with the entry that closes the setups, the turn or the game.
+
+What the documents are is in `traces`. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match import stored_orders
+from pbem.match.step import Paper
+from pbem.match.traces import SetAside, Trace
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from pbem.match.state import Match
+    from pbem.match.step import Step
+
+__all__ = ["file_trace"]
+
+
+def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
+    """What was set aside up to the next entry, kept with the papers of this game, and how the entry names it."""
+    match = step.match
+    if match.bundle == 1:
+        return {}
+    found = step.world.set_aside(match, what)
+    if found is None:
+        found = _set_aside(step.match, at_end=what == "end")
+    path = f"traces/game-{match.game}-{what}.txt"
+    place = (match.server, match.id, match.game, match.turn)
+    trace = Trace.of(place, step.world.salt(path), (aside for _, aside in found)).text().encode()
+    for _, aside in found:
+        step.papers.append(Paper(aside.path, aside.paper.encode(), game))
+        step.file_letter(aside.stem, aside.letter, aside.evidence, game, None)
+    step.papers.append(Paper(path, trace, game))
+    return {"trace": digest(trace)}
+
+
+def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
+    """What was set aside for what is due, by seat; at the end of the game of its default orders, too."""
+    submissions = match.setups if match.phase == "setup" else match.orders
+    found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
+    for seat in match.seats if at_end and match.phase == "playing" else ():
+        if stored := match.stored.get((seat, stored_orders.DEFAULT)):
+            found += [(seat, aside) for aside in stored.aside]
+            if seat in match.missed and stored.standing and stored_orders.default(match, seat) is None:
+                found.append((seat, SetAside(stored.paper, stored.letter, stored.evidence)))
+    return found

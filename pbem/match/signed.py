@@ -1,0 +1,85 @@
+"""What a player signed: the form around the words, its place, and the letter that it came in.
+
+Implements protocol.md, "Commands" and "Identity".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
+from pbem.match.transcript import digest
+
+if TYPE_CHECKING:
+    from pbem.match.state import Match
+
+__all__ = ["Form", "Signed", "at_reply_address", "here"]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The signed form around a setup, orders or a withdrawal: what ties the words to one place and moment."""
+
+    server: str | None
+    player: str | None
+    prev: str | None
+    rev: int | None
+    game: int | None = None
+    turn: int | None = None
+    final: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key.
+
+    At level `mailbox` the evidence stands for the signature, and `key` names what it rests on.
+    """
+
+    raw: bytes
+    level: str
+    key: str
+    evidence: bytes = b""
+    received: str = ""
+    """When it was received, UTC to the second, as papers write it."""
+
+    @property
+    def evidence_hash(self) -> str:
+        """SHA-256 of the evidence; empty where a key signed."""
+        return digest(self.evidence) if self.evidence else ""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the letter as it was received."""
+        return digest(self.raw)
+
+
+def here(match: Match, seat: int, rev: int) -> Form:
+    """The place at which the match stands, as a form of this seat and revision says it."""
+    playing = match.phase == "playing"
+    return Form(
+        match.server,
+        match.name(seat),
+        match.prev,
+        rev,
+        game=None if playing else match.game,
+        turn=match.turn if playing else None,
+    )
+
+
+def at_reply_address(form: Form, match: Match, seat: int) -> Form:
+    """A form of the level `mailbox` with its place filled in: the address that it answers names what it leaves out.
+
+    A revision that it leaves out stays so.
+    """
+    place = here(match, seat, 0)
+    return replace(
+        form,
+        server=form.server or place.server,
+        player=form.player or place.player,
+        prev=form.prev or place.prev,
+        game=form.game or place.game,
+        turn=place.turn if form.turn is None else form.turn,
+    )

@@ -1,0 +1,291 @@
+"""A match as it stands: immutable, the fold of its transcript and of the submissions that wait.
+
+Here live what a match consists of and what follows from that alone. What leads it on is a `Step`; what may happen to
+it is in `events`. Implements protocol.md, "A match".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from pbem.games import Options, Rules, State, Told, rules
+from pbem.match import stored_orders
+from pbem.match.changed import replace
+from pbem.match.transcript import BEFORE
+from pbem.match.turns import Reports, Turns
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from pbem.match.clock import Clock
+    from pbem.match.keys import Player
+    from pbem.match.terms import Terms
+    from pbem.match.traces import SetAside
+
+__all__ = [
+    "BUNDLE",
+    "PAUSE",
+    "PHASES",
+    "RESTORED",
+    "RUNNING",
+    "UNREACHABLE",
+    "Ended",
+    "Match",
+    "Nomination",
+    "Submission",
+    "only_one_without",
+    "seated",
+    "standing",
+]
+
+BUNDLE = 2
+"""The version of the bundles of matches that begin now; those of version 1 are read, and played on, as they began.
+
+Since version 2 the terms are proved by letters, papers say when their letters came, and what was withdrawn or not
+used leaves a trace."""
+
+RUNNING = ("setup", "playing")
+"""The phases in which something is asked of the players."""
+
+PHASES: Mapping[str, Phrase] = {
+    "proposed": Phrase("proposed"),
+    "open": Phrase("open"),
+    "setup": Phrase("setup"),
+    "playing": Phrase("playing"),
+    "closed": Phrase("closed"),
+    "declined": Phrase("declined"),
+    "withdrawn": Phrase("withdrawn"),
+}
+"""How a sentence calls each phase."""
+
+PAUSE = "pause"
+RESTORED = "restored from a backup"
+"""Why all clocks of a match stand while it is paused."""
+
+UNREACHABLE = "unreachable"
+"""Why a seat's clock stands while letters do not reach its player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What stands (or stood, once withdrawn) of one seat: canonical text, revision, and its opening or receipt."""
+
+    rev: int
+    text: str
+    paper: str
+    letter: bytes = field(repr=False)
+    final: bool = False
+    standing: bool = True
+    evidence: bytes = field(default=b"", repr=False)
+    aside: tuple[SetAside, ...] = ()
+    """What was sent for the same before and was set aside; what a higher revision replaced is not among it."""
+
+    @property
+    def level(self) -> str:
+        """The level of its letter: `key` or `mailbox`."""
+        return "mailbox" if self.evidence else "key"
+
+    @property
+    def received(self) -> list[str]:
+        """When its letter came, and those of what was set aside before, as their papers say; not in version 1."""
+        papers = (self.paper, *(aside.paper for aside in self.aside))
+        return list(filter(None, (paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers)))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one game of the match ended."""
+
+    winner: int
+    scores: tuple[int, ...]
+    reason: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nomination:
+    """Who is to take a seat, by name, and the seats that want it so."""
+
+    name: str
+    willing: frozenset[int]
+
+
+@dataclass(frozen=True)  # without slots: see `changed`
+class Match:
+    """A match as it stands. Immutable; `prev` is the head that the last letters printed and orders must cite."""
+
+    id: str
+    server: str
+    terms: Terms
+    phase: str = "proposed"
+    seq: int = 0
+    head: str = BEFORE
+    prev: str = BEFORE
+    players: tuple[Player, ...] = ()
+    game: int = 0
+    options: Options | None = None
+    setups: Mapping[int, Submission] = field(default_factory=dict)
+    orders: Mapping[int, Submission] = field(default_factory=dict)
+    stored: Mapping[tuple[int, int], Submission] = field(default_factory=dict)
+    """By seat and turn: orders for later turns, and default orders at `stored_orders.DEFAULT`; not judged yet."""
+    position: State | None = None
+    turns: Turns = field(default_factory=Turns)
+    """Those of this game."""
+    games: tuple[Ended, ...] = ()
+    previous: str | None = None
+    resolve_at: datetime | None = None
+    clocks: Mapping[int, Clock] = field(default_factory=dict)
+    """Of the seats that are asked, whether their answer is in or not: one seat cannot learn that from another's."""
+    banks: Mapping[int, int] = field(default_factory=dict)
+    """Seconds left in the banks of the seats that have drawn on theirs."""
+    missed: frozenset[int] = frozenset()
+    """The seats whose time and grace are over for what they are asked."""
+    missed_at: Mapping[int, str] = field(default_factory=dict)
+    """The time of the entry by which each seat last missed its time, whoever has it since."""
+    silent: Mapping[int, int] = field(default_factory=dict)
+    """How often in a row a seat missed what it was asked for."""
+    offers: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Who wants what must be agreed on, such as a draw: offers that stand."""
+    unreachable: Mapping[int, datetime] = field(default_factory=dict)
+    """The seats whose players no letter reaches, and since when the transcript says so."""
+    nominated: Mapping[int, Nomination] = field(default_factory=dict)
+    """Who is to take a seat, by seat."""
+    paused: str = ""
+    """Why the match stands still, if it does: the operator's reason, or a restored backup."""
+    outcome: Mapping[str, Any] | None = None
+    bundle: int = 1
+    """The version of its bundles, see `BUNDLE`."""
+    time: str = ""
+    """That of the last entry: times never run backwards."""
+    said: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
+
+    @property
+    def place(self) -> dict[str, int]:
+        """What a sentence names of where the match stands, beside the head: the turn, or the game to begin."""
+        return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the match's game."""
+        return rules(self.terms.game)
+
+    @property
+    def seats(self) -> range:
+        """The seats, from 1."""
+        return range(1, len(self.terms.players) + 1)
+
+    @property
+    def rules_hash(self) -> str:
+        """The hash of the agreed rules."""
+        return self.terms.hash(self.server, self.id)
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """Each seat's scores of the finished games, added up."""
+        return tuple(sum(ended.scores[seat - 1] for ended in self.games) for seat in self.seats)
+
+    @property
+    def turn(self) -> int:
+        """The turn that is due; 0 while setups are."""
+        return self.position.turn if self.position and self.phase == "playing" else 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of those who have the seats now, in seat order."""
+        return tuple(player.name for player in self.players) or self.terms.players
+
+    def name(self, seat: int) -> str:
+        """The player's name."""
+        return self.players[seat - 1].name if self.players else self.terms.players[seat - 1]
+
+    def seat_of(self, player: str) -> int | None:
+        """The player's seat, if any."""
+        return self.names.index(player) + 1 if player in self.names else None
+
+    def asked(self, seat: int) -> bool:
+        """Whether the match waits for something of this seat that is not there yet."""
+        if self.phase == "setup":
+            return not standing(self.setups, seat)
+        if self.phase == "playing" and self.position:
+            return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
+        return False
+
+    def silent_by_now(self, seat: int) -> bool:
+        """Whether the match does not wait for this seat any more: it missed its time, and what follows was agreed."""
+        if self.terms.miss == "default":
+            return seat in self.missed and stored_orders.default(self, seat) is not None
+        return seat in self.missed and self.terms.miss != "wait"
+
+    @property
+    def wakes(self) -> datetime | None:
+        """The next moment at which something is to happen by the clock."""
+        if self.paused:
+            return None
+        times = [
+            clock.following() for seat, clock in self.clocks.items() if self.asked(seat) and seat not in self.missed
+        ]
+        return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
+
+    def printed(self, head: str) -> bool:
+        """Whether letters of this game printed this head: orders in advance may cite an earlier one than `prev`."""
+        return head == self.prev or any(turn.prev == head for turn in reversed(self.turns))
+
+    def shown(self, seat: int | None) -> Sequence[Told]:
+        """The reports of this game's turns as the seat (None: the public) may read them."""
+        return _Shown(self, seat)
+
+    def show(self, seat: int | None, reports: Reports) -> Told:
+        """The reports of a turn as the seat may read them; what the game does not show is not there."""
+        if seat not in reports.shown:
+            rules = self.rules
+            shown = [rules.show(report, seat) for report in reports]
+            reports.shown[seat] = Told([report for report in shown if report is not None])
+        return reports.shown[seat]
+
+    def view(self, seat: int | None) -> dict[str, Any] | None:
+        """All that the seat knows of the position; None before the game begins."""
+        return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
+
+
+class _Shown(Sequence[Told]):
+    """What a seat may read of each turn, cut when it is read: a view begins with the latest."""
+
+    def __init__(self, match: Match, seat: int | None) -> None:
+        self._match = match
+        self._seat = seat
+
+    def __len__(self) -> int:
+        return len(self._match.turns)
+
+    @overload
+    def __getitem__(self, at: int) -> Told: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Told]: ...
+
+    def __getitem__(self, at: int | slice) -> Told | list[Told]:
+        if isinstance(at, slice):
+            return [self._match.show(self._seat, turn.reports) for turn in self._match.turns[at]]
+        return self._match.show(self._seat, self._match.turns[at].reports)
+
+
+def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | None:
+    """What stands of a seat, and was not withdrawn."""
+    submission = submissions.get(seat)
+    return submission if submission and submission.standing else None
+
+
+def only_one_without(seats: Iterable[int], without: int) -> int:
+    """The one seat among these that is left without another; 0 if there are several."""
+    left = [seat for seat in seats if seat != without]
+    return left[0] if len(left) == 1 else 0
+
+
+def seated(match: Match, seat: int, player: Player) -> Match:
+    """The match with this player in that seat, and nothing else changed."""
+    return replace(match, players=(*match.players[: seat - 1], player, *match.players[seat:]))

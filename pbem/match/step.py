@@ -1,0 +1,221 @@
+"""What an event leads to: the next match, entries of the transcript, documents to keep, notices to the seats.
+
+A `Step` begins with a match and the environment of its moment, and is led on by the events of `events` and by what is
+sent (`submissions`). Here lives what all of them have in common: how an entry is appended, a letter filed, a sentence
+held to its place. Implements protocol.md, "Transcript".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.clock import Calendar
+from pbem.match.transcript import Entry, written
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pbem.match.clock import Clock, Stop
+    from pbem.match.keys import Player
+    from pbem.match.signed import Form, Signed
+    from pbem.match.state import Match, Submission
+    from pbem.match.traces import SetAside
+
+__all__ = ["Notice", "Paper", "Step", "World", "again"]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is handed in: the time, the random bytes of the operating system, and who we are."""
+
+    now: datetime
+    random: Callable[[int], bytes]
+    version: str
+    server_key: str
+    calendar: Callable[[str], Calendar] = field(default=lambda _: Calendar())
+    """The wall clock and the vacations of a player, by name."""
+    heard: datetime | None = None
+    """Up to when all letters are handled that were received; None: all are. What came in time is no miss."""
+    outages: Callable[[datetime], Sequence[Stop]] = field(default=lambda _: ())
+    """The times in which the server was out of reach, of those that ended after a moment."""
+
+    @property
+    def time(self) -> str:
+        """The time as entries write it: UTC to the second."""
+        return written(self.now)
+
+    def salt(self, _path: str = "") -> str:
+        """64 hex digits that nobody can guess, for the paper of this path."""
+        return self.random(32).hex()
+
+    def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
+        """What was set aside by then, by seat, where a trace of it exists already."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A file of the match's evidence, by its path in the bundle; `seat` may see it before the reveal, if any."""
+
+    path: str
+    content: bytes = field(repr=False)
+    game: int = 0
+    seat: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a seat is to be told: the kind names the letter's template, the match is as it was then."""
+
+    kind: str
+    seat: int
+    match: Match = field(repr=False)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Step:
+    """The match after an event, and everything that the event leads to, in order."""
+
+    match: Match
+    world: World
+    entries: list[Entry] = field(default_factory=list)
+    papers: list[Paper] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    submitted: list[tuple[int, int, int, Submission]] = field(default_factory=list)
+    """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
+
+    def demand_key(self, signed: Signed) -> None:
+        """Refuse a letter at level `mailbox` where the players agreed that keys are demanded."""
+        if signed.level == "mailbox" and self.match.terms.keys == "demanded":
+            raise Refused(
+                Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
+            )
+
+    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
+        """Keep a player's letter, and what vouches for it where that is no signature."""
+        self.papers.append(Paper(f"letters/{name}.eml", letter, game, seat))
+        if evidence:
+            self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
+
+    def file_mailbox(self, seat: int, player: Player) -> None:
+        """Keep the paper that says whose mailbox the next entry pins, if it pins one."""
+        if player.named is not None:
+            path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
+            self.papers.append(Paper(path, player.named.text().encode(), 0, seat))
+
+    def named(self, signed: Signed) -> dict[str, Any]:
+        """How an entry names the letter that it rests on."""
+        named = {"mail": signed.hash}
+        if signed.evidence:
+            named |= {"level": "mailbox", "evidence": signed.evidence_hash}
+        return named | ({"received": signed.received} if self.match.bundle > 1 else {})
+
+    def sentence(self, what: str, seat: int, form: Form, signed: Signed, player: str = "") -> dict[str, Any]:
+        """Take a sentence that has its effect at once: keep its letter, and say how the next entry names it.
+
+        It must name the place at which the match stands, and is obeyed once. Before a game begins its letter belongs
+        to what is revealed already: nothing of the game to come is in it. Raises `Refused`.
+        """
+        match = self.match
+        self.demand_key(signed)
+        before = 0 if player else match.said.get((seat, what), 0)
+        faults = self.misplaced(form, seat, None, player=player or match.name(seat), **dict[str, Any](match.place))
+        if form.rev is not None and form.rev <= before:
+            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
+        if faults:
+            raise Refused(*faults)
+        game = match.game if match.phase == "playing" else match.game - 1
+        self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
+        if match.bundle == 1:
+            return self.named(signed)
+        self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
+        return self.named(signed) | {"rev": form.rev}
+
+    def misplaced(
+        self,
+        form: Form,
+        seat: int,
+        before: Submission | None,
+        *,
+        again: bool = True,
+        in_advance: bool = False,
+        **place: Any,
+    ) -> list[Fault]:
+        """The faults of the form itself: said at another place, or older than what was said before.
+
+        `again` allows the revision that stands, `in_advance` any head that letters of this game printed.
+        """
+        match = self.match
+        wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev, **place}
+        faults = []
+        for key, value in wanted.items():
+            given = getattr(form, key)
+            if given is None:
+                faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
+            elif given != value and not (key == "prev" and in_advance and match.printed(given)):
+                faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
+        if form.rev is None:
+            faults.append(Fault("rev", None, Phrase("the form does not say its revision, such as `rev 1`")))
+        elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
+            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
+        return faults
+
+    def enter(self, kind: str, body: dict[str, Any]) -> Entry:
+        """The next entry of the transcript: no earlier than the one before, and than any letter that waits came.
+
+        The server's clock may have been set back since.
+        """
+        match = self.match
+        time = self.world.time
+        if match.bundle > 1:
+            time = max(time, match.time, *_received(match, body))
+        entry = Entry(match.seq + 1, match.head, time, kind, body)
+        self.entries.append(entry)
+        self.match = replace(match, seq=entry.seq, head=entry.head, time=time)
+        return entry
+
+    @property
+    def now(self) -> datetime:
+        """From when on counts what an entry led to: now, or the time of the entry, if the clock was set back."""
+        match, now = self.match, self.world.now
+        return max(now, datetime.fromisoformat(match.time)) if match.bundle > 1 and match.time else now
+
+    def set_clock(self, seat: int, clock: Clock) -> None:
+        """Let a seat have this clock."""
+        self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
+
+    def tell(self, kind: str, **facts: Any) -> None:
+        """Tell every seat."""
+        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
+
+
+def again(before: Submission | None, form: Form, text: str) -> Submission | None:
+    """What stands already, when the very same is sent again; raises when one revision has two contents."""
+    if before is None or form.rev != before.rev:
+        return None
+    if before.standing and before.text == text and before.final == form.final:
+        return before
+    raise Refused(
+        Fault(
+            "rev",
+            f"rev {form.rev}",
+            Phrase("rev {rev} was here before with other content; use a higher one", rev=before.rev),
+        )
+    )
+
+
+def _received(match: Match, body: Mapping[str, Any]) -> Iterator[str]:
+    """When the letters came that wait, and those by which a match is agreed."""
+    for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
+        yield from submission.received
+    for letter in body.get("letters", {}).values() if "terms" in body else ():
+        yield letter["received"]
+
+
+_USED_UP = Phrase("rev {rev} was here before; use a higher one")

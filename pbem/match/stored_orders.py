@@ -1,0 +1,78 @@
+"""Orders that are stored for later turns, and default orders: what of them could be played now.
+
+What no position can make good was refused at once; the rest is judged when the turn comes, by the position and the
+keys of that moment. How they are sent and withdrawn is in `advance_orders`. Implements protocol.md, "A match" and
+"Commands" (`orders`), with docs/readings.md, "Orders in advance".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.papers import Receipt
+from pbem.match.traces import SetAside
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from pbem.games import Orders
+    from pbem.match.state import Match, Submission
+
+__all__ = ["DEFAULT", "TakenUp", "default", "drop", "faults_of_default", "judge", "taken_up"]
+
+
+DEFAULT = 0
+"""What stands for the number of the turn in default orders: they are for whichever turn is missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUp:
+    """What became of orders in advance when their turn came: they stand, or are not used for these faults."""
+
+    submission: Submission
+    faults: tuple[Fault, ...] = ()
+
+
+def judge(match: Match, seat: int, submission: Submission) -> Orders:
+    """The orders of a stored text in the position and with the keys of this moment; raises `Refused`."""
+    position, receipt = match.position, Receipt.read(submission.paper)
+    assert position is not None
+    if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
+        message = Phrase("they count no longer: the key that signed them is revoked")
+        if receipt.level == "mailbox":
+            message = Phrase("they count no longer: you have a key now")
+        raise Refused(Fault("keys", None, message))
+    if position.due.get(seat, DEFAULT) is not None:
+        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
+    return match.rules.order(position, seat, submission.text)
+
+
+def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
+    """What becomes of stored orders now: they stand in canonical words, or are not used."""
+    try:
+        return TakenUp(replace(stored, text=judge(match, seat, stored).text))
+    except Refused as refused:
+        unused = SetAside(stored.paper, stored.letter, stored.evidence)
+        return TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), refused.faults)
+
+
+def default(match: Match, seat: int) -> Submission | None:
+    """The default orders that are played now if this seat misses the turn: those that stand and are legal."""
+    stored = match.stored.get((seat, DEFAULT))
+    if match.phase != "playing" or match.terms.miss != "default" or stored is None or not stored.standing:
+        return None
+    taken = taken_up(match, seat, stored)
+    return None if taken.faults else taken.submission
+
+
+def faults_of_default(match: Match, seat: int) -> tuple[Fault, ...]:
+    """Why the default orders that a seat has stored cannot be played now."""
+    stored = match.stored.get((seat, DEFAULT))
+    return taken_up(match, seat, stored).faults if stored and stored.standing and match.phase == "playing" else ()
+
+
+def drop(match: Match, seat: int) -> Match:
+    """The match without anything that is stored for a seat: somebody else sits there now."""
+    return replace(match, stored={place: kept for place, kept in match.stored.items() if place[0] != seat})

@@ -1,0 +1,193 @@
+"""What is sent and waits for the entry that uses it: setups, orders of the turn that is due, and their withdrawal.
+
+Nothing of it enters the transcript before the game begins or the turn is resolved. Orders before they are asked for
+are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.papers import Opening, Receipt, Withdrawal
+from pbem.match.state import RUNNING, Submission, standing
+from pbem.match.step import again
+from pbem.match.stored_orders import DEFAULT
+from pbem.match.traces import SetAside
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.signed import Form, Signed
+    from pbem.match.step import Step
+
+__all__ = ["answered", "clear", "order", "receipted", "setup", "submit", "withdrawn"]
+
+
+def setup(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+    """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
+    match = step.match
+    step.demand_key(signed)
+    before = match.setups.get(seat)
+    faults = step.misplaced(form, seat, before, game=match.game)
+    if match.phase != "setup" or match.options is None:
+        raise Refused(Fault("setup", None, Phrase("no setup is being asked for")))
+    try:
+        setup = match.rules.setup(match.options, seat, form.text)
+    except Refused as refused:
+        faults.extend(refused.faults)
+    if faults:
+        raise Refused(*faults)
+    if same := again(before, form, setup.text):
+        return same
+    opening = Opening(
+        match.server,
+        match.id,
+        match.game,
+        seat,
+        match.name(seat),
+        match.rules_hash,
+        signed.hash,
+        step.world.salt(f"openings/game-{match.game}-seat-{seat}.txt"),
+        setup.text,
+        evidence=signed.evidence_hash,
+        **({"received": signed.received, "rev": form.rev or 1} if match.bundle > 1 else {}),  # type: ignore[arg-type]
+    )
+    submission = Submission(
+        form.rev or 1,
+        setup.text,
+        opening.text(),
+        signed.raw,
+        evidence=signed.evidence,
+        aside=before.aside if before else (),
+    )
+    step.match = replace(match, setups={**match.setups, seat: submission})
+    answered(step, seat, signed)
+    return submission
+
+
+def order(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+    """A seat's whole set of orders of the turn that is due; replaces what stood before."""
+    match = step.match
+    if match.phase != "playing" or match.position is None:
+        raise Refused(Fault("orders", None, Phrase("no turn is being played")))
+    step.demand_key(signed)
+    before = match.orders.get(seat)
+    faults = step.misplaced(form, seat, before, in_advance=True, turn=match.turn)
+    if match.position.due.get(seat, 0) is not None:
+        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
+    try:
+        orders = match.rules.order(match.position, seat, form.text)
+    except Refused as refused:
+        faults.extend(refused.faults)
+    if faults:
+        raise Refused(*faults)
+    if same := again(before, form, orders.text):
+        return same
+    submission = receipted(step, seat, match.turn, form, signed, orders.text, before)
+    step.match = replace(match, orders={**match.orders, seat: submission})
+    answered(step, seat, signed)
+    return submission
+
+
+def receipted(  # noqa: PLR0913, PLR0917 - what a receipt tells
+    step: Step, seat: int, turn: int, form: Form, signed: Signed, text: str, before: Submission | None
+) -> Submission:
+    """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
+    match = step.match
+    receipt = Receipt(
+        match.server,
+        match.id,
+        match.game,
+        turn,
+        seat,
+        match.name(seat),
+        form.rev or 1,
+        signed.level,
+        signed.key,
+        signed.hash,
+        step.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt"),
+        evidence=signed.evidence_hash,
+        orders="" if turn != DEFAULT else "default",
+        received=signed.received if match.bundle > 1 else "",
+    )
+    return Submission(
+        form.rev or 1,
+        text,
+        receipt.text(),
+        signed.raw,
+        final=form.final,
+        evidence=signed.evidence,
+        aside=before.aside if before else (),
+    )
+
+
+def submit(step: Step, seat: int, submission: Submission) -> None:
+    """Let orders stand, or be known as not standing, that were sent before the turn came."""
+    match = step.match
+    step.submitted.append((match.game, match.turn, seat, submission))
+    step.match = replace(match, orders={**match.orders, seat: submission})
+    if submission.standing:
+        _answered_at(step, seat, step.world.now)
+
+
+def clear(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+    """Withdraw what stands: orders of this turn, or the setup while the game has not begun; what it was."""
+    match = step.match
+    if match.phase not in RUNNING:
+        raise Refused(Fault("clear", None, Phrase("nothing is being asked for")))
+    where = "setups" if match.phase == "setup" else "orders"
+    submissions: Mapping[int, Submission] = getattr(match, where)
+    submission = standing(submissions, seat)
+    if submission is None:
+        raise Refused(Fault("clear", None, Phrase("nothing of yours stands")))
+    given_up = withdrawn(step, seat, match.turn, form, signed, submission)
+    step.match = replace(step.match, resolve_at=None, **{where: {**submissions, seat: given_up}})
+    _answered_at(step, seat, None)
+    return submission
+
+
+def withdrawn(  # noqa: PLR0913, PLR0917 - what a withdrawal tells
+    step: Step, seat: int, turn: int, form: Form, signed: Signed, before: Submission
+) -> Submission:
+    """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
+    match = step.match
+    step.demand_key(signed)
+    playing = match.phase == "playing"
+    place: dict[str, Any] = {"turn": turn} if playing else {"game": match.game}
+    if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
+        raise Refused(*faults)
+    paper = Withdrawal(
+        match.server,
+        match.id,
+        match.game,
+        turn,
+        seat,
+        match.name(seat),
+        form.rev or 1,
+        signed.level,
+        signed.key,
+        signed.hash,
+        evidence=signed.evidence_hash,
+        orders="default" if playing and turn == DEFAULT else "",
+        received=signed.received,
+        salt=step.world.salt(),
+    )
+    aside = SetAside(paper.text(), signed.raw, signed.evidence)
+    return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
+
+
+def answered(step: Step, seat: int, signed: Signed) -> None:
+    """Note that a seat's answer came in, when its letter was received, however long the desk took."""
+    received = datetime.fromisoformat(signed.received) if signed.received else step.world.now
+    _answered_at(step, seat, min(received, step.world.now))
+
+
+def _answered_at(step: Step, seat: int, when: datetime | None) -> None:
+    """Reminders whose time went by meanwhile are not made up for."""
+    if clock := step.match.clocks.get(seat):
+        clock = replace(clock, reminded=clock.reminders_by(step.world.now), answered=when)
+        step.match = replace(step.match, clocks={**step.match.clocks, seat: clock})
