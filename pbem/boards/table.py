@@ -1,11 +1,11 @@
 """Boards and their legends as HTML tables, with inline attributes alone, as mail clients keep them.
 
-A square's markup is made once and looked up ever after; so is the head of a grid. A template sees whole tables.
+What was drawn is looked up: squares, the rows of a grid and its head. A template sees whole tables.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
@@ -69,16 +69,19 @@ class Table:
 
 
 def _grid(panel: Panel, caption: Markup) -> str:
-    rows = [
-        f'<tr align="center"><th width="24" height="24" scope="row">{name}</th>{"".join(map(markup, row))}</tr>'
-        for name, row in zip(panel.rows, panel.squares, strict=True)
-    ]
     named = f"{caption} {panel.name}" if panel.name else caption
+    rows = [_row(name, tuple(row)) for name, row in zip(panel.rows, panel.squares, strict=True)]
     return (
         f'<table border="1" cellspacing="0" cellpadding="0" align="left"'
         f' style="{_LINES} 10px 10px 0;{_LETTERS}" summary="{named}">\n'
-        + "\n".join([_head(panel.name, tuple(panel.columns)), *rows, "</table>"])
+        f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
     )
+
+
+@lru_cache(maxsize=4096)
+def _row(name: str, squares: tuple[Square, ...]) -> str:
+    cells = "".join(map(markup, squares))
+    return f'<tr align="center"><th width="24" height="24" scope="row">{name}</th>{cells}</tr>'
 
 
 @cache

@@ -5,7 +5,7 @@ Words are given as phrases, and set when they are in the reader's language. Here
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Protocol
@@ -15,7 +15,7 @@ from pbem.games.squares import Line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pbem.games.squares import Panel
+    from pbem.games.squares import Panel, Square
 
 __all__ = ["Text", "columns", "numbered", "starting"]
 
@@ -74,11 +74,16 @@ def columns(panels: Sequence[Panel], width: int, label: int = 1, apart: int = 1,
         room = width if 2 + label + apart + width * len(panel.columns) <= WIDTH else width - 1
         head = f"  {panel.name:>{label}}{blanks}" + "".join([f"{column:{room}}" for column in panel.columns])
         rows = [
-            f"  {name:>{label}}{blanks}" + "".join([square.text.ljust(room) for square in row])
+            f"  {name:>{label}}{blanks}{_row(tuple(row), room)}"
             for name, row in zip(panel.rows, panel.squares, strict=True)
         ]
         grids.append([head, *rows] if named else rows)
     return "\n".join([between.join(rows).rstrip() for rows in zip(*grids, strict=True)])
+
+
+@lru_cache(maxsize=4096)
+def _row(squares: tuple[Square, ...], width: int) -> str:
+    return "".join([square.text.ljust(width) for square in squares])
 
 
 def numbered(text: str) -> str:

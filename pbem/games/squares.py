@@ -66,16 +66,6 @@ class Board:
     panels: Sequence[Panel]
 
     @property
-    def tints(self) -> set[str]:
-        """The tints that occur, so that a legend names no others."""
-        return {square.tint for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def symbols(self) -> set[str]:
-        """The symbols that occur."""
-        return {square.symbol for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def fresh(self) -> bool:
-        """Whether anything happened here in the last turn."""
-        return any(square.fresh for panel in self.panels for row in panel.squares for square in row)
+    def told(self) -> set[Square]:
+        """The squares that occur, each once, of which there is something to say: what a legend explains."""
+        return {square for panel in self.panels for row in panel.squares for square in row if square is not PLAIN}

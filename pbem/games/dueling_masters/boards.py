@@ -42,7 +42,7 @@ def _board(seat: int, squares: Mapping[str, Square], *, turned: bool) -> Board:
     rows = ROWS if turned else ROWS[::-1]
     return Board(
         seat,
-        [Panel("", COLUMNS, rows, [[squares.get(row + column, PLAIN) for column in COLUMNS] for row in rows])],
+        [Panel("", COLUMNS, rows, [tuple(squares.get(row + column, PLAIN) for column in COLUMNS) for row in rows])],
     )
 
 

@@ -132,11 +132,12 @@ def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name
 
 def _key(board: Board, meanings: Sequence[tuple[Square, Phrase]]) -> list[tuple[Square, Phrase]]:
     """The legend of what occurs."""
-    tints = board.tints
+    found = board.told
+    tints = {square.tint for square in found}
     entries = [(square, meaning) for square, meaning in meanings if square.tint in tints]
-    if any(symbol.endswith("+") for symbol in board.symbols):
+    if any(square.symbol.endswith("+") for square in found):
         entries.append(SEVERAL)
-    return [*entries, FRESH] if board.fresh else entries
+    return [*entries, FRESH] if any(square.fresh for square in found) else entries
 
 
 # Reports.

@@ -79,4 +79,4 @@ def _ship(letter: str, facing: str, *, fresh: bool = False) -> Square:
 
 
 def _panel(name: str, columns: Sequence[str], rows: Sequence[str], squares: Mapping[str, Square]) -> Panel:
-    return Panel(name, columns, rows, [[squares.get(column + row, PLAIN) for column in columns] for row in rows])
+    return Panel(name, columns, rows, [tuple(squares.get(column + row, PLAIN) for column in columns) for row in rows])

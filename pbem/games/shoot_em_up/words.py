@@ -70,7 +70,7 @@ class Position(NamedTuple):
 def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
     """Where things stand."""
     (board,) = boards or boards_of(view)
-    tints = board.tints
+    tints = {square.tint for square in board.told}
     whose = {seat: Phrase("you") if seat == view["seat"] else name for seat, name in names.items()}
     key = [
         (Square(SHIPS[seat * 3 - 3], f"seat {seat}"), name) for seat, name in whose.items() if f"seat {seat}" in tints

@@ -50,15 +50,14 @@ def happened(_reports: Sequence[Report]) -> None:
     """A turn's shots are marked on the boards themselves."""
 
 
+_CELLS: Final = [(colour, [[colour + row + column for column in COLUMNS] for row in ROWS]) for colour in COLOURS]
+
+
 def _board(seat: int, squares: Mapping[str, Square]) -> Board:
+    at = squares.get
     panels = [
-        Panel(
-            colour,
-            COLUMNS,
-            ROWS,
-            [[squares.get(colour + row + column, PLAIN) for column in COLUMNS] for row in ROWS],
-        )
-        for colour in COLOURS
+        Panel(colour, COLUMNS, ROWS, [tuple([at(cell, PLAIN) for cell in row]) for row in rows])
+        for colour, rows in _CELLS
     ]
     return Board(seat, panels)
 

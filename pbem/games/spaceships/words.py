@@ -6,7 +6,6 @@ ruling 34: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
@@ -118,7 +117,7 @@ def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name
     public = Phrase("{name}'s space, as it is known", name=name)
     title = Phrase("{name}'s space, as you know it", name=name) if view["own"] else public
     legend = _legend(board, KNOWN_SIGNS, SHOT_AT)
-    destroyed, unknown = len(known["destroyed"]), _signs(board)["."]
+    destroyed, unknown = len(known["destroyed"]), _plain(board)
     several = Phrase("{count} cells destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
     one = Phrase("{count} cell destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
     count = one if destroyed == 1 else several
@@ -126,16 +125,17 @@ def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name
     return Space(board, title, count, title, caption, *legend, own=(), ships=list(_known_ships(known)))
 
 
-def _signs(board: Board) -> Counter[str]:
-    """How often each sign stands in the text of a board."""
-    return Counter("".join(square.text for panel in board.panels for row in panel.squares for square in row))
+def _plain(board: Board) -> int:
+    """Of how many cells there is nothing to say."""
+    return sum(row.count(PLAIN) for panel in board.panels for row in panel.squares)
 
 
 def _legend(
     board: Board, signs: Mapping[str, Phrase], fresh: Phrase
 ) -> tuple[list[str], list[tuple[Square, Phrase]], list[Phrase]]:
     """What occurs: in a text by its signs, in a table by its tints, and there the types of ships by their letters."""
-    drawn = _signs(board)
+    squares = board.told
+    drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
     types = [
         (letter, letter in drawn, letter.lower() in drawn, NAMES[code])
         for code, letter in LETTERS.items()
@@ -146,12 +146,12 @@ def _legend(
     if any(small for _, _, small, _ in types):
         symbols.append(Phrase("small letter: destroyed"))
     symbols += [_sign(sign, meaning) for sign, meaning in signs.items() if sign in drawn]
-    found = board.tints
+    found = {square.tint for square in squares}
     tints = [(square, meaning) for square, meaning in TINTS if square.tint in found]
     if "empty" in found:
         tints.append((Square("o", "empty"), signs["o"]))
     tints.append((PLAIN, signs["."]))
-    if board.fresh:
+    if any(square.fresh for square in squares):
         tints.append((FRESH, fresh))
     return symbols, tints, [_sign(letter, name) for letter, _, _, name in types]
 
