@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.squares import Board
 
-NAMES: Final[Mapping[str, Phrase]] = {
-    "DS": Phrase("death star"),
-    "KC": Phrase("kill cruiser"),
-    "FS": Phrase("flying saucer"),
-    "PC": Phrase("patrol cruiser"),
-    "MD": Phrase("missile destroyer"),
-    "HS": Phrase("heavy scout"),
-    "LS": Phrase("light scout"),
-    "AG": Phrase("assault gunboat"),
-    "LG": Phrase("light gunboat"),
-}
 TINTS: Final = (
     (Square("K", "own"), Phrase("ship of yours")),
     (Square("M-", "fired"), Phrase("missile, fired")),
@@ -137,7 +126,7 @@ def _legend(
     squares = board.told
     drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
     types = [
-        (letter, letter in drawn, letter.lower() in drawn, NAMES[code])
+        (letter, letter in drawn, letter.lower() in drawn, TYPES[code].title)
         for code, letter in LETTERS.items()
         if letter in drawn or letter.lower() in drawn
     ]
@@ -416,7 +405,7 @@ def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
     more = tuple(options.get("additional_allowed", ())) if additional else ()
     # Where one of the two lists names no type, any can occur.
     codes = (*base, *more) if base and (more or not additional) else tuple(TYPES)
-    types = [(code, NAMES[code], ship.size, ship.cost, SHAPES[code]) for code, ship in TYPES.items() if code in codes]
+    types = [(code, ship.title, ship.size, ship.cost, SHAPES[code]) for code, ship in TYPES.items() if code in codes]
     return Fleet(
         kind == "standard",
         kind.partition(":")[2],
