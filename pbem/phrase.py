@@ -7,7 +7,7 @@ the templates. Every room may use it, the games among them: it knows nothing of 
 from __future__ import annotations
 
 import re
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -68,4 +68,13 @@ def _alone(word: object) -> Phrase:
 
 def fill(template: str, facts: dict[str, object]) -> str:
     """The template with the facts in their places."""
-    return _PLACE.sub(lambda found: str(facts.get(found[1], found[0])), template)
+    pieces = list(_pieces(template))
+    for at in range(1, len(pieces), 2):
+        pieces[at] = str(facts.get(pieces[at], f"{{{pieces[at]}}}"))
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=4096)
+def _pieces(template: str) -> list[str]:
+    """The text before the first place, the name of that place, the text behind it, and so on."""
+    return _PLACE.split(template)

@@ -1,8 +1,8 @@
 """How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
-A game's own module turns a view into boards (`games/squares.py`); `table` writes them as rows of HTML, `picture`
-draws them as PNG, `sheet` as PDF. All of it is fed by `Rules.view` alone, so nothing here can tell more than the view
-does. Here lives no text of letters: what a tint means stands in `templates/<game>/position.html`.
+A game's own modules turn a view into boards and words (`games/squares.py`); `text` sets them as text, `table` as
+HTML, `picture` draws them as PNG, `sheet` as PDF. All of it is fed by `Rules.view` alone, so nothing here can tell
+more than the view does. Here lives no text of letters: what a tint means stands in a game's module `words`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from pbem.games import GAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
     from pbem.games import Report
     from pbem.games.squares import Board
 
-__all__ = ["TINTS", "Drawn", "drawn"]
+__all__ = ["TINTS", "Drawn", "drawn", "words"]
 
 
 class Drawn(Protocol):
@@ -45,6 +46,12 @@ def drawn(game: str) -> Drawn | None:
     except ModuleNotFoundError:  # a game that is one module has no others
         found = None
     return cast("Drawn", import_module(place)) if found else None
+
+
+@cache
+def words(game: str) -> ModuleType:
+    """What a game's templates say beside its boards: its module `words`."""
+    return import_module(f"{GAMES[game]}.words")
 
 
 class Tint(NamedTuple):

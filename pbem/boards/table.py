@@ -1,25 +1,33 @@
-"""Boards as rows of HTML tables, with inline attributes alone, as mail clients keep them.
+"""Boards and their legends as HTML tables, with inline attributes alone, as mail clients keep them.
 
-A square's markup is made once and looked up ever after; a row is joined before a template sees it.
+What was drawn is looked up: squares, the rows of a grid and its head. A template sees whole tables.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
 from pbem.boards import TINTS
 from pbem.games.squares import PLAIN
+from pbem.phrase import fill
 
 if TYPE_CHECKING:
-    from pbem.games.squares import Panel, Square
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["FRESH", "markup", "rows"]
+    from pbem.games.squares import Board, Panel, Square
+    from pbem.phrase import Phrase
+
+__all__ = ["FRESH", "Table", "markup"]
 
 FRESH: Final = "display:block;border:2px solid #facc15;margin:0 1px"
 """How the text of a square stands out in which something happened: within the cell, so that grids keep their size."""
+_LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:13px;line-height:18px;text-align:center"
+_LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
+_END: Final = '<br clear="all" style="clear:both">'
+"""Tables stand side by side where there is room, and what follows beneath them."""
 
 
 @cache
@@ -35,9 +43,58 @@ def markup(square: Square) -> Markup:
     return Markup(f'<td{tinted} style="{style}">{text}</td>')  # noqa: S704 - the symbol is escaped
 
 
-def rows(panel: Panel) -> list[tuple[str, Markup]]:
-    """The rows of a grid: each one's name, and its cells joined."""
-    return [
-        (name, Markup("".join(map(markup, row))))  # noqa: S704 - every symbol was escaped
-        for name, row in zip(panel.rows, panel.squares, strict=True)
-    ]
+class Table:
+    """What templates draw boards with, in one language: `say` gives a phrase's words."""
+
+    def __init__(self, say: Callable[[object], object]) -> None:
+        self.say = say
+
+    def grids(self, board: Board, caption: str) -> Markup:
+        """The grids of a board; the caption, with a grid's name, is for those who do not see it."""
+        name = escape(self.say(caption))
+        return Markup("\n".join([*(_grid(panel, name) for panel in board.panels), _END]))  # noqa: S704 - escaped
+
+    def key(self, entries: Iterable[tuple[Square, str]]) -> Markup:
+        """A legend: squares, each with its meaning."""
+        drawn = "\n".join([_entry(square, str(escape(self.say(meaning)))) for square, meaning in entries])
+        return Markup(f"{drawn}\n{_END}")  # noqa: S704 - every meaning was escaped
+
+    def bold(self, phrase: Phrase, *names: str) -> Markup:
+        """A phrase with its facts of these names in bold."""
+        facts: dict[str, object] = {
+            name: Markup("<b>{}</b>").format(self.say(fact)) if name in names else escape(self.say(fact))
+            for name, fact in phrase.facts.items()
+        }
+        return Markup(fill(str(escape(self.say(phrase.given()))), facts))  # noqa: S704 - escaped, in its parts
+
+
+def _grid(panel: Panel, caption: Markup) -> str:
+    named = f"{caption} {panel.name}" if panel.name else caption
+    rows = [_row(name, tuple(row)) for name, row in zip(panel.rows, panel.squares, strict=True)]
+    return (
+        f'<table border="1" cellspacing="0" cellpadding="0" align="left"'
+        f' style="{_LINES} 10px 10px 0;{_LETTERS}" summary="{named}">\n'
+        f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
+    )
+
+
+@lru_cache(maxsize=4096)
+def _row(name: str, squares: tuple[Square, ...]) -> str:
+    cells = "".join(map(markup, squares))
+    return f'<tr align="center"><th width="24" height="24" scope="row">{name}</th>{cells}</tr>'
+
+
+@cache
+def _head(name: str, columns: Sequence[str]) -> str:
+    cells = "".join(f'<th width="24" scope="col">{column}</th>' for column in columns)
+    return f'<tr><th width="24" height="24" scope="col">{name}</th>{cells}</tr>'
+
+
+def _entry(square: Square, meaning: str) -> str:
+    return (
+        '<table border="0" cellspacing="0" cellpadding="0" align="left" role="presentation"'
+        ' style="margin:0 14px 4px 0"><tr><td>\n'
+        '<table border="1" cellspacing="0" cellpadding="0" width="26" role="presentation"'
+        f' style="{_LINES} 6px 0 0;{_LETTERS}"><tr align="center">{markup(square)}</tr></table>\n'
+        f'</td><td style="font-size:12px">{meaning}</td></tr></table>'
+    )

@@ -1,8 +1,9 @@
 """What a game's boards are made of: squares with a symbol and a tint, in panels with names for rows and columns.
 
 A game that has boards turns its view into them in its module `boards`: `boards(view)`, the reader's own first;
-`blank()`, for a record sheet; and `happened(reports)`, a board of the turn itself or None. How they are drawn is for
-the room `boards`; a game without such a module is played by text alone.
+`blank()`, for a record sheet; and `happened(reports)`, a board of the turn itself or None. What is said beside them
+is in its module `words`: phrases and rows, no layout. How both are set is for the room `boards`; a game without
+boards is played by text alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PLAIN", "Board", "Panel", "Square"]
+__all__ = ["PLAIN", "Board", "Line", "Panel", "Square"]
 
 
 class Square(NamedTuple):
@@ -22,6 +23,13 @@ class Square(NamedTuple):
     symbol: str
     tint: str = ""
     fresh: bool = False
+    brief: str = ""
+    """What stands for all of that in a text, in two characters; empty: the symbol."""
+
+    @property
+    def text(self) -> str:
+        """What stands in the square in a text."""
+        return self.brief or self.symbol
 
 
 PLAIN: Final = Square(".")
@@ -38,6 +46,18 @@ class Panel:
     squares: Sequence[Sequence[Square]]
 
 
+class Line(NamedTuple):
+    """One line of a list: what it is about, and the parts of what is said of that."""
+
+    label: str
+    parts: Sequence[str]
+
+    @property
+    def labels(self) -> tuple[str]:
+        """What it is about, as events have it that are labelled by more."""
+        return (self.label,)
+
+
 @dataclass(frozen=True, slots=True)
 class Board:
     """What is known of one seat's side (0: a board that all share), in one grid or, as layers, in several."""
@@ -46,16 +66,6 @@ class Board:
     panels: Sequence[Panel]
 
     @property
-    def tints(self) -> set[str]:
-        """The tints that occur, so that a legend names no others."""
-        return {square.tint for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def symbols(self) -> set[str]:
-        """The symbols that occur."""
-        return {square.symbol for panel in self.panels for row in panel.squares for square in row}
-
-    @property
-    def fresh(self) -> bool:
-        """Whether anything happened here in the last turn."""
-        return any(square.fresh for panel in self.panels for row in panel.squares for square in row)
+    def told(self) -> set[Square]:
+        """The squares that occur, each once, of which there is something to say: what a legend explains."""
+        return {square for panel in self.panels for row in panel.squares for square in row if square is not PLAIN}

@@ -23,8 +23,9 @@ from urllib.parse import quote as percent
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pbem.boards import table
-from pbem.games.squares import Square
+from pbem.boards import words
+from pbem.boards.table import Table
+from pbem.boards.text import Text, columns, numbered, starting
 from pbem.mail.language import ENGLISH, phrases, say
 
 if TYPE_CHECKING:
@@ -99,9 +100,15 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
-    # What the HTML parts draw boards with.
-    environment.filters |= {"rows": table.rows, "cell": table.markup, "say": in_words}
-    environment.globals |= {"square": Square}
+    # What boards, and the words beside them, are set with.
+    text, table = Text(in_words), Table(in_words)
+    setters = (
+        *(columns, numbered, starting, text.wrap),
+        *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
+        *(table.bold, table.grids, table.key),
+    )
+    environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
+    environment.globals |= {"words": words}
     return environment
 
 

@@ -48,6 +48,8 @@ def say(text: object, known: Mapping[str, str]) -> object:
     """A phrase in the words of a catalogue, its facts too; everything else as it is."""
     if not isinstance(text, Phrase):
         return text
+    if not known:  # a phrase is its own English
+        return str(text)
     facts = {name: say(fact, known) for name, fact in text.facts.items()}
     return fill(known.get(text.template, text.template), facts)
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import jinja2
 import pytest
 import random_players
 
 from pbem.games import rules
+from pbem.mail.compose import Templates
 from pbem.match import record
 
 ROOT = Path(__file__).parents[2]
@@ -25,13 +25,7 @@ CASES = ROOT / "tests" / "games" / "dueling_masters" / "cases"
 NAMES = {1: "Ann", 2: "Bob"}
 JUDGE = rules("dueling-masters")
 
-ENV = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(ROOT / "templates"),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+ENV = Templates().environment
 
 
 def call(template: str, macro: str, *args: Any) -> str:

@@ -33,6 +33,7 @@ WORDLESS = {
     "letters/time.html",
     "letters/together.html",
     *(f"{game}/example_setup.txt" for game in GAMES),
+    *(f"{game}/{name}.{kind}" for game in GAMES for name in ("events", "position") for kind in ("txt", "html")),
 }
 """Templates in which nothing is said."""
 

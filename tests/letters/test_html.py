@@ -13,6 +13,7 @@ import pytest
 from random_players import PLAYERS, Game, play, sensible_orders
 
 from pbem.boards import TINTS, Drawn, drawn
+from pbem.boards.text import columns
 from pbem.games import GAMES, rules
 from pbem.mail.compose import Templates
 
@@ -287,16 +288,13 @@ def test_the_letter_says_what_the_text_says(game: str, language: str) -> None:
 def test_the_grids_of_spaceships_are_those_of_the_text() -> None:
     game = played("spaceships")
     for turn in range(len(game.orders) + 1):
-        given = facts(game, 1, turn)
-        text = TEMPLATES.environment.get_template("spaceships/position.txt").module
-        for board, cells in zip(
-            given["boards"],
-            (text.own_cells(given["view"]["own"]), text.known_cells(given["view"]["known"]["2"])),  # type: ignore[attr-defined]
-            strict=True,
-        ):
-            drawn = [square for panel in board.panels for row in panel.squares for square in row]
-            assert [square.symbol[0] for square in drawn] == list(cells[::2])
-            assert [square.fresh for square in drawn] == [mark == "!" for mark in cells[1::2]]
+        for board in facts(game, 1, turn)["boards"]:
+            squares = [square for panel in board.panels for row in panel.squares for square in row]
+            assert [square.symbol[0] for square in squares] == [square.text[0] for square in squares]
+            assert [square.fresh for square in squares] == [square.text[1:] == "!" for square in squares]
+            lines = columns(board.panels, 2).split("\n")
+            drawn = [line.ljust(75)[at + 4 : at + 14] for at in range(0, 75, 15) for line in lines[1:]]
+            assert "".join(drawn) == "".join(square.text.ljust(2) for square in squares)
 
 
 def test_this_turns_shots_are_marked() -> None:

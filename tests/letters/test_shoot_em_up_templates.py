@@ -11,24 +11,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import jinja2
 import pytest
 import random_players
 
 from pbem.games import rules
+from pbem.mail.compose import Templates
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "shoot-em-up"
 NAMES = {1: "Ann", 2: "Bob", 3: "Cem", 4: "Dee"}
 FACES = {"^": "N", ">": "E", "v": "S", "<": "W"}
 
-ENV = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(ROOT / "templates"),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+ENV = Templates().environment
 
 
 def hit(action: int, ship: str, where: str, by: str, shields: int = 0, *, destroyed: bool = False) -> dict[str, Any]:

@@ -11,21 +11,16 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
+
+from pbem.mail.compose import Templates
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "spaceships"
 NAMES = {1: "Ann", 2: "Bob"}
 CELLS = [c + r + n for c in "ROYGB" for r in "vwxyz" for n in "12345"]
 
-ENV = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(ROOT / "templates"),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-)
+ENV = Templates().environment
 
 REPORTS: list[dict[str, Any]] = [
     {"seat": 1, "kind": "beam", "cell": "Gx1", "result": "hit"},

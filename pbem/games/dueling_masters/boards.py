@@ -42,13 +42,17 @@ def _board(seat: int, squares: Mapping[str, Square], *, turned: bool) -> Board:
     rows = ROWS if turned else ROWS[::-1]
     return Board(
         seat,
-        [Panel("", COLUMNS, rows, [[squares.get(row + column, PLAIN) for column in COLUMNS] for row in rows])],
+        [Panel("", COLUMNS, rows, [tuple(squares.get(row + column, PLAIN) for column in COLUMNS) for row in rows])],
     )
 
 
 def _own(own: Mapping[str, Any], last: int) -> dict[str, Square]:
     squares = {square: Square("o", "empty", found == last) for square, found in own["explored"].items()}
-    squares |= {square: Square("x", "lost") for square in own["asteroids_destroyed"]}
+    # A text names the own asteroids that are lost beneath the boards, and not on them.
+    squares |= {
+        square: Square("x", "lost", brief="o" if square in own["explored"] else ".")
+        for square in own["asteroids_destroyed"]
+    }
     squares |= {square: Square("*", "rock") for square in own["asteroids"]}
     placed = [(piece["square"], piece["piece"], piece["from"] is not None) for piece in own["pieces"]]
     return squares | _pieces(placed, "own", "fired", ())
@@ -71,7 +75,8 @@ def _pieces(
     for square, piece, transit in placed:
         if square in squares:
             first = squares[square]
-            squares[square] = first._replace(symbol=first.symbol.rstrip("+") + "+")
+            symbol = first.symbol.rstrip("+") + "+"
+            squares[square] = first._replace(symbol=symbol, brief=symbol[0] + "+")
         else:
             symbol = piece.lower() if transit else piece
             squares[square] = Square(symbol, moving if transit else resting, square in fresh)

@@ -1,6 +1,7 @@
 """The boards of Shoot 'em up Spaceships: the one that all share, and the states after each action of a turn.
 
-North is at the top. A ship is its letter and an arrow, in the tint of its seat. Implements the docstring of
+North is at the top. A ship is its letter and an arrow, in the tint of its seat; a text shows no shields beside them,
+and of what was hit only what was destroyed on a square of its own. Implements the docstring of
 `pbem.games.shoot_em_up.knowledge.view`.
 """
 
@@ -23,7 +24,7 @@ COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
 def boards(view: Mapping[str, Any]) -> list[Board]:
     """The whole board, with what was destroyed in the last turn marked."""
     lost = [ship["where"] for ship in view["destroyed"] if view["last"] and ship["turn"] == view["last"]["turn"]]
-    squares = {square: Square("*", "hit", fresh=True) for where in lost for square in where.split("/")[:1]}
+    squares = {where.split("/")[0]: Square("*", "hit", fresh=True, brief=".") for where in lost}
     for ship in view["ships"]:
         squares[ship["square"]] = _ship(ship["ship"], ship["facing"])
     columns = COLUMNS[: view["board"]["columns"]]
@@ -36,6 +37,12 @@ def blank() -> list[Board]:
     return [Board(0, [_panel("", COLUMNS[:9], [str(row) for row in range(9, 0, -1)], {})])]
 
 
+def marked(size: tuple[int, int], marks: Mapping[str, str]) -> Board:
+    """A board of so many columns and rows with nothing on it but these marks by squares."""
+    rows = [str(row) for row in range(size[1], 0, -1)]
+    return Board(0, [_panel("", COLUMNS[: size[0]], rows, {where: Square(mark) for where, mark in marks.items()})])
+
+
 def happened(reports: Sequence[Report]) -> Board:
     """The part of the board in which there was anything in a turn: a panel for each action, named by its number."""
     used = [square for report in reports for square in _squares(report)]
@@ -45,12 +52,18 @@ def happened(reports: Sequence[Report]) -> Board:
     panels = []
     for state in (report for report in reports if report["kind"] == "state"):
         struck = [report for report in reports if report["kind"] == "hit" and report["action"] == state["action"]]
-        squares = {where: Square("*", "hit", fresh=True) for report in struck for where in report["where"].split("/")}
+        gone = {report["where"] for report in struck if report["destroyed"]}
+        squares = {
+            where: Square("*", "hit", fresh=True, brief="*" if where in gone else ".")
+            for report in struck
+            for where in report["where"].split("/")
+        }
         hit = {report["ship"] for report in struck}
         for letter, text in state["ships"].items():
             square, facing, shields = text.split(" ")
             ship = _ship(letter, facing, fresh=letter in hit)
-            squares[square] = ship._replace(symbol=ship.symbol + (shields if shields != "0" else ""))
+            shielded = ship.symbol + (shields if shields != "0" else "")
+            squares[square] = ship._replace(symbol=shielded, brief=ship.symbol)
         panels.append(_panel(str(state["action"]), COLUMNS[min(columns) : max(columns) + 1], rows, squares))
     return Board(0, panels)
 
@@ -66,4 +79,4 @@ def _ship(letter: str, facing: str, *, fresh: bool = False) -> Square:
 
 
 def _panel(name: str, columns: Sequence[str], rows: Sequence[str], squares: Mapping[str, Square]) -> Panel:
-    return Panel(name, columns, rows, [[squares.get(column + row, PLAIN) for column in columns] for row in rows])
+    return Panel(name, columns, rows, [tuple(squares.get(column + row, PLAIN) for column in columns) for row in rows])

@@ -34,7 +34,7 @@ _USUAL: Final = {
     for three in map("".join, product("LRFMS", repeat=3))
 }
 """By a line as most write it: the ship's place in the alphabet and its three actions."""
-_HOMES: Final = (Phrase("south"), Phrase("north"), Phrase("west"), Phrase("east"))
+EDGES: Final = (Phrase("south edge"), Phrase("north edge"), Phrase("west edge"), Phrase("east edge"))
 
 
 class Setup(NamedTuple):
@@ -138,10 +138,8 @@ def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, 
     if square not in board.squares:
         size = f"{board.columns}x{board.rows}"
         return "1", line, Phrase("there is no {square} on a board of {size}", square=square, size=size)
-    edge = _HOMES[seat - 1]
-    message = Phrase(
-        "{square} is not in your home zone, the {edge} edge without its corners", square=square, edge=edge
-    )
+    edge = EDGES[seat - 1]
+    message = Phrase("{square} is not in your home zone, the {edge} without its corners", square=square, edge=edge)
     return "2", line, message
 
 

@@ -1,7 +1,7 @@
 """The boards of Spaceships: five layers of five by five for each space, from a view of the game.
 
-The symbols are those of the text: a ship's letter, small where it is destroyed, with its number when there are
-several of the type. Implements docs/attachments.md, "`view` of Spaceships".
+A ship's symbol is its letter, small where it is destroyed, with its number when there are several of the type; a text
+has room for the letter and one mark. Implements docs/attachments.md, "`view` of Spaceships".
 """
 
 from __future__ import annotations
@@ -50,15 +50,14 @@ def happened(_reports: Sequence[Report]) -> None:
     """A turn's shots are marked on the boards themselves."""
 
 
+_CELLS: Final = [(colour, [[colour + row + column for column in COLUMNS] for row in ROWS]) for colour in COLOURS]
+
+
 def _board(seat: int, squares: Mapping[str, Square]) -> Board:
+    at = squares.get
     panels = [
-        Panel(
-            colour,
-            COLUMNS,
-            ROWS,
-            [[squares.get(colour + row + column, PLAIN) for column in COLUMNS] for row in ROWS],
-        )
-        for colour in COLOURS
+        Panel(colour, COLUMNS, ROWS, [tuple([at(cell, PLAIN) for cell in row]) for row in rows])
+        for colour, rows in _CELLS
     ]
     return Board(seat, panels)
 
@@ -67,17 +66,23 @@ def _symbol(ship: str) -> str:
     return LETTERS[ship[:2]] + ship[2:]
 
 
+def _square(symbol: str, tint: str, fresh: bool) -> Square:
+    """A square whose brief is a letter and one mark: `!` for what is fresh, else `-` for what is fired."""
+    mark = "!" if fresh else "-" if tint == "fired" else ""
+    return Square(symbol, tint, fresh, symbol[0] + mark)
+
+
 def _own(own: Mapping[str, Any]) -> dict[str, Square]:
     fresh = set(own["fresh"])
-    squares = {cell: Square("o", "empty", cell in fresh) for cell in own["misses"]}
+    squares = {cell: _square("o", "empty", cell in fresh) for cell in own["misses"]}
     for ship in own["ships"]:
         symbol = _symbol(ship["ship"])
         for cell in ship["cells"]:
-            squares[cell] = Square(symbol, "own", cell in fresh)
+            squares[cell] = _square(symbol, "own", cell in fresh)
         for cell in ship["fired"]:
-            squares[cell] = Square(symbol + "-", "fired", cell in fresh)
+            squares[cell] = _square(symbol + "-", "fired", cell in fresh)
         for cell in ship["destroyed"]:
-            squares[cell] = Square(symbol.lower(), "lost", cell in fresh)
+            squares[cell] = _square(symbol.lower(), "lost", cell in fresh)
     return squares
 
 
@@ -86,9 +91,9 @@ def _known(known: Mapping[str, Any]) -> dict[str, Square]:
     names = dict(known["named"])
     for ship in known["ships"]:
         names.update(dict.fromkeys(ship["cells"], ship["ship"]))
-    squares = {cell: Square("o", "empty", cell in fresh) for cell in known["empty"]}
+    squares = {cell: _square("o", "empty", cell in fresh) for cell in known["empty"]}
     for cell in known["ship"]:
-        squares[cell] = Square(_symbol(names[cell]) if cell in names else "#", "seen", cell in fresh)
+        squares[cell] = _square(_symbol(names[cell]) if cell in names else "#", "seen", cell in fresh)
     for cell in known["destroyed"]:
-        squares[cell] = Square(_symbol(names[cell]).lower() if cell in names else "X", "sunk", cell in fresh)
+        squares[cell] = _square(_symbol(names[cell]).lower() if cell in names else "X", "sunk", cell in fresh)
     return squares

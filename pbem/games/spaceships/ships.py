@@ -12,13 +12,14 @@ from itertools import combinations, permutations, product
 from typing import Final, NamedTuple
 
 from pbem.games.spaceships.space import ADJACENT, EVERYWHERE, SIDE, cells, directions, extents, stride
+from pbem.phrase import Phrase
 
 
 class Type(NamedTuple):
     """A type of ship as the rule book lists it."""
 
     code: str
-    title: str
+    title: Phrase
     size: int
     cost: int
     box: tuple[int, ...] | None
@@ -30,15 +31,15 @@ class Type(NamedTuple):
 TYPES: Final = {
     kind.code: kind
     for kind in (
-        Type("DS", "death star", 8, 8, None),
-        Type("KC", "kill cruiser", 6, 6, (1, 2, 3)),
-        Type("FS", "flying saucer", 4, 4, (1, 2, 2)),
-        Type("PC", "patrol cruiser", 4, 4, (1, 1, 4)),
-        Type("MD", "missile destroyer", 3, 3, (1, 1, 3), missiles=True),
-        Type("HS", "heavy scout", 2, 3, (1, 1, 2), scanner=True),
-        Type("LS", "light scout", 1, 3, (1, 1, 1), scanner=True),
-        Type("AG", "assault gunboat", 2, 2, (1, 1, 2), missiles=True),
-        Type("LG", "light gunboat", 1, 1, (1, 1, 1), missiles=True),
+        Type("DS", Phrase("death star"), 8, 8, None),
+        Type("KC", Phrase("kill cruiser"), 6, 6, (1, 2, 3)),
+        Type("FS", Phrase("flying saucer"), 4, 4, (1, 2, 2)),
+        Type("PC", Phrase("patrol cruiser"), 4, 4, (1, 1, 4)),
+        Type("MD", Phrase("missile destroyer"), 3, 3, (1, 1, 3), missiles=True),
+        Type("HS", Phrase("heavy scout"), 2, 3, (1, 1, 2), scanner=True),
+        Type("LS", Phrase("light scout"), 1, 3, (1, 1, 1), scanner=True),
+        Type("AG", Phrase("assault gunboat"), 2, 2, (1, 1, 2), missiles=True),
+        Type("LG", Phrase("light gunboat"), 1, 1, (1, 1, 1), missiles=True),
     )
 }
 """By code, in fleet order."""

@@ -1,0 +1,183 @@
+"""Boards and what is said beside them as text: grids, legends and lists in columns, no line longer than its page.
+
+Words are given as phrases, and set when they are in the reader's language. Here lives no rule, and nothing to read.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from itertools import zip_longest
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final, Protocol
+
+from pbem.games.squares import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pbem.games.squares import Panel, Square
+
+__all__ = ["Text", "columns", "numbered", "starting"]
+
+WIDTH: Final = 76
+TITLE: Final = 74
+_NO_BREAK: Final = "\xa0"
+
+
+class Labelled(Protocol):
+    """Something with labels, and what is said of it in parts."""
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """What it is about."""
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """What is said of it."""
+
+
+class Event(Protocol):
+    """Something that happened: its labels, and what came of it, each in pieces that make one sentence."""
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """What was done, and where."""
+
+    @property
+    def outcomes(self) -> Iterable[Sequence[str] | Line]:
+        """What came of it."""
+
+
+def wrapped(text: str, width: int, indent: int, *, words: bool = True) -> str:
+    """A text in lines of so many characters, all but the first indented; `words`: longer ones are broken."""
+    if len(text) <= width and "\n" not in text:
+        return text
+    broken = (
+        line
+        for part in text.splitlines()
+        for line in wrap(
+            part, width, expand_tabs=False, replace_whitespace=False, break_long_words=words, break_on_hyphens=False
+        )
+        or [""]
+    )
+    return ("\n" + " " * indent).join(broken)
+
+
+def columns(panels: Sequence[Panel], width: int, label: int = 1, apart: int = 1, *, named: bool = True) -> str:
+    """Grids side by side, the names of rows `label` wide with `apart` blanks behind them, the columns `width`.
+
+    Columns are narrower where the page has no room for them; they have names if the grids are `named`.
+    """
+    blanks, between = " " * apart, " " * (2 * apart - 1)
+    grids = []
+    for panel in panels:
+        room = width if 2 + label + apart + width * len(panel.columns) <= WIDTH else width - 1
+        head = f"  {panel.name:>{label}}{blanks}" + "".join([f"{column:{room}}" for column in panel.columns])
+        rows = [
+            f"  {name:>{label}}{blanks}{_row(tuple(row), room)}"
+            for name, row in zip(panel.rows, panel.squares, strict=True)
+        ]
+        grids.append([head, *rows] if named else rows)
+    return "\n".join([between.join(rows).rstrip() for rows in zip(*grids, strict=True)])
+
+
+@lru_cache(maxsize=4096)
+def _row(squares: tuple[Square, ...], width: int) -> str:
+    return "".join([square.text.ljust(width) for square in squares])
+
+
+def numbered(text: str) -> str:
+    """Numbered paragraphs, `1. ...` with the lines after the first indented, set anew beneath each other."""
+    each = (paragraph.split(". ", 1) for paragraph in text.replace("\n ", " ").splitlines())
+    return "".join(f"{number:>3}. {wrapped(' '.join(words.split()), 71, 5, words=False)}\n" for number, words in each)
+
+
+def starting(text: str, starts: Sequence[str]) -> str:
+    """Those lines of a text that begin with one of these."""
+    return "\n".join(line for line in text.splitlines() if line.startswith(tuple(starts)))
+
+
+class Text:
+    """What templates set words with, in one language: `say` gives a phrase's words."""
+
+    def __init__(self, say: Callable[[object], object]) -> None:
+        self.say: Callable[[object], str] = lambda words: str(say(words))
+
+    def wrap(self, words: str, width: int = TITLE, indent: int = 0) -> str:
+        """Words in lines of so many characters, all but the first indented."""
+        return wrapped(self.say(words), width, indent)
+
+    def heading(self, title: str, count: str) -> str:
+        """A title at the left, a count at the right: beneath it, where both are too long for a line."""
+        left, right = self.say(title), self.say(count)
+        if len(left) + len(right) < TITLE:
+            return left + right.rjust(TITLE - len(left))
+        return self.wrap(left, WIDTH) + "\n" + right.rjust(TITLE)
+
+    def legend(self, entries: Iterable[str]) -> str:
+        """A legend, three entries to a line."""
+        each = iter([self.say(entry) for entry in entries])
+        lines = zip_longest(each, each, each, fillvalue="")
+        return "\n".join([f"  {one:24}{two:24}{three}".rstrip() for one, two, three in lines])
+
+    def joined(self, parts: Iterable[str], between: str = "; ") -> str:
+        """Parts one after another."""
+        return between.join([self.say(part) for part in parts])
+
+    def sentence(self, line: Line, between: str = ", ") -> str:
+        """A line as running words."""
+        return f"{self.say(line.label)}: {self.joined(line.parts, between)}"
+
+    def lines(self, found: Iterable[Labelled], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
+        """Lines of a list: the labels by a pattern of `str.format`, then the parts; no word is broken."""
+        indent = _indent(pattern)
+        return "\n".join(
+            [
+                (
+                    pattern.format(*map(self.say, one.labels))
+                    + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
+                ).rstrip()
+                for one in found
+            ]
+        )
+
+    def pieces(self, found: Iterable[Labelled], pattern: str, page: int = WIDTH) -> str:
+        """Lines of a list, none of which ends within a part; what has no parts is left out."""
+        indent = _indent(pattern)
+        return "\n".join(
+            [
+                pattern.format(*map(self.say, one.labels)) + self._whole(one.parts, page - indent, indent)
+                for one in found
+                if one.parts
+            ]
+        )
+
+    def _whole(self, parts: Iterable[str], width: int, indent: int, before: str = "") -> str:
+        words = before + ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
+        return wrapped(words, width, indent).replace(_NO_BREAK, " ")
+
+    def events(self, found: Iterable[Event], pattern: str, nothing: str) -> str:
+        """What happened: labels by a pattern, then each thing that came of it on lines of its own."""
+        indent = _indent(pattern)
+        between, width = "\n" + " " * indent, WIDTH - indent
+        told = [
+            pattern.format(*map(self.say, event.labels))
+            + between.join([self._outcome(outcome, width, indent) for outcome in event.outcomes])
+            for event in found
+        ]
+        return "\n".join(told) or "  " + self.say(nothing)
+
+    def _outcome(self, outcome: Sequence[str] | Line, width: int, indent: int) -> str:
+        if isinstance(outcome, Line):
+            return self._whole(outcome.parts, width, indent, self.say(outcome.label) + ": ")
+        return wrapped(self.joined(outcome, ""), width, indent, words=False)
+
+    def table(self, rows: Iterable[Sequence[object]], pattern: str) -> str:
+        """Rows by a pattern of `str.format`, a place for each of their cells."""
+        return "\n".join([pattern.format(*map(self.say, row)).rstrip() for row in rows])
+
+
+@cache
+def _indent(pattern: str) -> int:
+    """Where stands what comes after the labels."""
+    return len(pattern.format(*("",) * pattern.count("{")))

@@ -1,0 +1,274 @@
+"""What letters say of Dueling Masters beside its boards: of the pieces, of a turn's reports, of what may be ordered.
+
+Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
+ruling 33: nothing is told that the view does not hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pbem.games.dueling_masters.board import ASTEROID, HOME, pieces
+from pbem.games.dueling_masters.boards import boards as boards_of
+from pbem.games.squares import Line, Square
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.squares import Board, Panel
+
+OWN: Final = (
+    (Square("Z1", "own"), Phrase("your piece, resting")),
+    (Square("z1", "fired"), Phrase("in transit to there")),
+    (Square("*", "rock"), Phrase("asteroid")),
+    (Square("x", "lost"), Phrase("asteroid, destroyed")),
+    (Square("o", "empty"), Phrase("found empty by the other side")),
+)
+KNOWN: Final = (
+    (Square("Z1", "seen"), Phrase("rests there")),
+    (Square("z1", "rock"), Phrase("in transit from there")),
+    (Square("x", "sunk"), Phrase("asteroid, destroyed")),
+    (Square("o", "empty"), Phrase("found empty")),
+)
+SEVERAL: Final = (Square("W+"), Phrase("more than one, the strongest named"))
+FRESH: Final = (Square("", "empty", fresh=True), Phrase("last turn"))
+RESTING: Final = Phrase("resting")
+IN_TRANSIT: Final = Phrase("in transit")
+DESTROYED: Final = Phrase("destroyed")
+
+
+class Pieces(NamedTuple):
+    """One side's pieces: its board and legend, its titles (`heading`: beside its own board), and the pieces."""
+
+    board: Board
+    title: Phrase
+    heading: Phrase
+    key: Sequence[tuple[Square, Phrase]]
+    lines: Sequence[Line]
+
+
+class Position(NamedTuple):
+    """Both sides, what is said above and beneath their boards in a text, and the home planets that are left."""
+
+    title: Phrase
+    panels: Sequence[Panel]
+    signs: Sequence[Phrase]
+    sides: Sequence[Pieces]
+    homes: Line
+
+
+OWN_SIGNS: Final = (
+    Phrase("Z1 stands there, z1 in transit: yours to there, the other's from there"),
+    Phrase("W+ more pieces there, W the strongest   * asteroid   x one destroyed"),
+    Phrase("o  found empty, left by the other side, right by you   .  nothing known"),
+)
+PUBLIC_SIGNS: Final = (
+    Phrase("Z1 rests there   z1 in transit from there   W+ more pieces there"),
+    Phrase("x  asteroid destroyed   o  found empty   .  nothing known"),
+)
+
+
+def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
+    """Where things stand, the reader's own side first."""
+    drawn = boards or boards_of(view)
+    sides = [
+        _known(view, view["known"][str(board.seat)], board, names[board.seat])
+        if str(board.seat) in view["known"]
+        else _own(view["own"], board)
+        for board in drawn
+    ]
+    left, right = (names[board.seat] for board in drawn)
+    both = Phrase("Left {left}'s pieces, right {right}'s, as both know them", left=left, right=right)
+    title = Phrase("Left your pieces, right {name}'s as you know them", name=right) if view["own"] else both
+    scores = [
+        Phrase("{name} {score}", name=names[seat], score=score) for seat, score in enumerate(view["scores"], start=1)
+    ]
+    signs = OWN_SIGNS if view["own"] else PUBLIC_SIGNS
+    panels = [panel for board in drawn for panel in board.panels]
+    return Position(title, panels, signs, sides, Line(Phrase("Home planets left"), scores))
+
+
+def _own(own: Mapping[str, Any], board: Board) -> Pieces:
+    resting = [f"{one['piece']} {one['square']}" for one in own["pieces"] if one["from"] is None]
+    moving = [f"{one['piece']} {one['from']}-{one['square']}" for one in own["pieces"] if one["from"] is not None]
+    lost = [*own["destroyed"], *(f"{ASTEROID} {square}" for square in own["asteroids_destroyed"])]
+    lines = [
+        Line(RESTING, resting),
+        Line(IN_TRANSIT, moving),
+        Line(Phrase("asteroids"), [" ".join(own["asteroids"])] if own["asteroids"] else []),
+        Line(DESTROYED, lost),
+    ]
+    title = Phrase("Your pieces")
+    return Pieces(board, title, title, _key(board, OWN), lines)
+
+
+def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name: str) -> Pieces:
+    heard: dict[str, list[str]] = {"resting": [], "in transit": [], "destroyed": []}
+    for one in known["pieces"]:
+        piece, square, turn = one["piece"], one["square"], one["turn"]
+        left = Phrase("{piece} left {square} (turn {turn})", piece=piece, square=square, turn=turn)
+        there = Phrase("{piece} {square} (turn {turn})", piece=piece, square=square, turn=turn)
+        heard[one["state"]].append(left if one["state"] == "in transit" else there)
+    heard["destroyed"] += [
+        Phrase("{piece} {square} (turn {turn})", piece=ASTEROID, square=square, turn=turn)
+        for square, turn in known["asteroids_destroyed"].items()
+    ]
+    named = {one["piece"] for one in known["pieces"]}
+    unheard = [piece for piece in pieces(view["options"]["homes"]) if piece not in named]
+    if known["asteroids"]:
+        unheard.append(f"{known['asteroids']} {ASTEROID}")
+    lines = [
+        Line(RESTING, heard["resting"]),
+        Line(IN_TRANSIT, heard["in transit"]),
+        Line(Phrase("not heard of"), unheard),
+        Line(DESTROYED, heard["destroyed"]),
+    ]
+    both = Phrase("{name}'s pieces, as both know them", name=name)
+    heading = Phrase("{name}'s pieces, as you know them", name=name) if view["own"] else both
+    return Pieces(board, Phrase("{name}'s pieces", name=name), heading, _key(board, KNOWN), lines)
+
+
+def _key(board: Board, meanings: Sequence[tuple[Square, Phrase]]) -> list[tuple[Square, Phrase]]:
+    """The legend of what occurs."""
+    found = board.told
+    tints = {square.tint for square in found}
+    entries = [(square, meaning) for square, meaning in meanings if square.tint in tints]
+    if any(square.symbol.endswith("+") for square in found):
+        entries.append(SEVERAL)
+    return [*entries, FRESH] if any(square.fresh for square in found) else entries
+
+
+# Reports.
+
+NOTHING: Final = Phrase("nothing")
+
+
+class Event(NamedTuple):
+    """A report: its label, what is said of it beside that, and the same as a sentence of its own."""
+
+    kind: str
+    label: Phrase
+    words: Phrase
+    sentence: Phrase
+
+    @property
+    def labels(self) -> tuple[Phrase]:
+        """What happened."""
+        return (self.label,)
+
+    @property
+    def parts(self) -> tuple[Phrase]:
+        """To what, and where."""
+        return (self.words,)
+
+
+def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Event]:
+    """What happened in a turn."""
+    for report in reports:
+        kind = report["kind"]
+        if kind == "check":
+            words = _check(report, seat, names)
+            yield Event(kind, Phrase("check"), words, Phrase("check of {words}", words=words))
+        elif kind == "collision":
+            words = _collision(report, seat, names)
+            label = Phrase("collision")
+            yield Event(kind, label, words, Phrase("{label} {words}", label=label, words=words))
+        elif kind == "departure":
+            piece = _piece(report["seat"], report["piece"], seat, names)
+            words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
+            yield Event(kind, Phrase("departure"), words, words)
+        elif report["seat"] == seat:
+            told = Phrase("you have no legal move, and pass")
+            yield Event(kind, Phrase("pass"), Phrase("you have no legal move"), told)
+        else:
+            name = names[report["seat"]]
+            told = Phrase("{name} has no legal move, and passes", name=name)
+            yield Event(kind, Phrase("pass"), Phrase("{name} has no legal move", name=name), told)
+
+
+def _piece(owner: int, piece: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
+    what = Phrase("asteroid") if piece == ASTEROID else piece
+    return (
+        Phrase("your {what}", what=what) if owner == seat else Phrase("{name}'s {what}", name=names[owner], what=what)
+    )
+
+
+def _check(report: Report, seat: int | None, names: Mapping[int, str]) -> Phrase:
+    piece, start = _piece(report["seat"], report["piece"], seat, names), report["from"]
+    if "to" in report:
+        return Phrase("{piece}, in transit {start} to {end}", piece=piece, start=start, end=report["to"])
+    return Phrase("{piece}, in transit from {start}", piece=piece, start=start)
+
+
+def _collision(report: Report, seat: int | None, names: Mapping[int, str]) -> Phrase:
+    one, two = (_piece(owner, report["pieces"][str(owner)], seat, names) for owner in (1, 2))
+    square = report["square"]
+    if all(report["destroyed"].values()):
+        return Phrase("{square}, {one} and {two}: both are destroyed", square=square, one=one, two=two)
+    lost = one if report["destroyed"]["1"] else two
+    return Phrase("{square}, {one} and {two}: {lost} is destroyed", square=square, one=one, two=two, lost=lost)
+
+
+# Orders.
+
+
+class Move(NamedTuple):
+    """A piece that may be ordered, and to where, by moving or by ramming."""
+
+    piece: str
+    square: str
+    to: str
+    rams: str
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The piece, and where it is."""
+        return self.piece, self.square
+
+    @property
+    def parts(self) -> list[str]:
+        """To where."""
+        return [*([self.to] if self.to else []), *([Phrase("ram {squares}", squares=self.rams)] if self.rams else [])]
+
+
+class Entitled(NamedTuple):
+    """The pieces that may be ordered, and an example."""
+
+    moves: Sequence[Move]
+    example: str
+
+
+def entitled(view: Mapping[str, Any]) -> Entitled:
+    """What the reader may order in the coming turn."""
+    able = view["entitled"] or []
+    moves = [Move(one["piece"], one["square"], " ".join(one["to"]), " ".join(one["rams"])) for one in able]
+    written = [f"{one['piece']} {one['square']}-{[*one['to'], *one['rams']][0]}" for one in able[:1]]
+    return Entitled(moves, "".join(written))
+
+
+# Record sheets, and what is asked for before a game.
+
+ROWS: Final = 8
+COLUMNS: Final = 5
+
+
+def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
+    """Moves in columns, of a long game the last ones, and room for five more."""
+    moves = [lines[0].replace(" ", "  ") for lines in mine if lines[0]]
+    shown = moves[max(0, len(moves) - ROWS * COLUMNS + 5) :]
+    shown += ["____ ____________"] * (ROWS * COLUMNS - len(shown))
+    return ["\t".join(shown[row::ROWS]) for row in range(ROWS)]
+
+
+def example(options: Mapping[str, Any], seat: int, caller: Callable[[], str]) -> str:
+    """The example of seat 1 that `caller` holds, for a seat under these options: mirrored, with more home planets."""
+    rows = "ABCDE" if seat == 1 else "JIHGF"
+    lines = [line.split() for line in caller().splitlines()]
+    if options.get("homes") == 3:
+        lines = [[*line, "A2", "A3"] if line[0] == HOME else line for line in lines]
+    return "\n".join(
+        " ".join([kind, *(rows["ABCDE".index(square[0])] + square[1:] for square in squares)])
+        for kind, *squares in lines
+    )

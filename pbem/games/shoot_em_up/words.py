@@ -1,0 +1,258 @@
+"""What letters say of Shoot 'em up beside its boards: of the ships, of a turn's hits, of what may be ordered.
+
+Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
+ruling 6: every reader is told the same but for what is theirs to order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pbem.games.shoot_em_up.boards import COLUMNS, SHIPS, happened, marked
+from pbem.games.shoot_em_up.boards import boards as boards_of
+from pbem.games.shoot_em_up.notation import EDGES
+from pbem.games.squares import Line, Square
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.squares import Board, Panel
+
+FACINGS: Final = {"N": Phrase("north"), "E": Phrase("east"), "S": Phrase("south"), "W": Phrase("west")}
+ARROWS: Final = Phrase("A^ faces north, A> east, Av south, A< west")
+HEADS: Final = (Phrase("whose"), Phrase("ship"), Phrase("where"))
+THE_BOARD: Final = Phrase("The board")
+
+
+class Ship(NamedTuple):
+    """A ship that is left: where it is, how it faces with which shields, and what it was ordered last."""
+
+    ship: str
+    square: str
+    state: Phrase
+    ordered: str
+    turn: str
+
+
+class Lost(NamedTuple):
+    """A ship that was destroyed: how, and what it was ordered last."""
+
+    ship: str
+    end: Phrase
+    ordered: str
+    line: Phrase
+
+
+class Side(NamedTuple):
+    """A seat: whose it is, beside a text and in it; how many ships are left, and all of them."""
+
+    title: str
+    whose: str
+    left: Phrase
+    ships: Sequence[Ship]
+    lost: Sequence[Lost]
+
+
+class Position(NamedTuple):
+    """The board with its legend, the seats, what the column of the last orders is called, and the ships left."""
+
+    board: Board
+    key: Sequence[tuple[Square, str]]
+    sides: Sequence[Side]
+    ordered: Phrase
+    left: Line
+
+
+def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
+    """Where things stand."""
+    (board,) = boards or boards_of(view)
+    tints = {square.tint for square in board.told}
+    whose = {seat: Phrase("you") if seat == view["seat"] else name for seat, name in names.items()}
+    key = [
+        (Square(SHIPS[seat * 3 - 3], f"seat {seat}"), name) for seat, name in whose.items() if f"seat {seat}" in tints
+    ]
+    if "hit" in tints:
+        key.append((Square("*", "hit"), Phrase("destroyed there last turn")))
+    last = view["last"]
+    ordered = Phrase("ordered in turn {turn}", turn=last["turn"]) if last else Phrase("ordered")
+    left = [Phrase("{name} {score}", name=name, score=view["scores"][seat - 1]) for seat, name in whose.items()]
+    sides = [_side(view, seat, name, whose[seat]) for seat, name in names.items()]
+    return Position(board, key, sides, ordered, Line(Phrase("Ships left"), left))
+
+
+def _side(view: Mapping[str, Any], seat: int, name: str, whose: str) -> Side:
+    title = Phrase("You") if seat == view["seat"] else name
+    count = view["scores"][seat - 1]
+    left = Phrase("{count} ship left", count=count) if count == 1 else Phrase("{count} ships left", count=count)
+    ships = [_ship(view, ship) for ship in view["ships"] if ship["seat"] == seat]
+    return Side(title, whose, left, ships, [_lost(view, ship) for ship in view["destroyed"] if ship["seat"] == seat])
+
+
+def _ship(view: Mapping[str, Any], ship: Mapping[str, Any]) -> Ship:
+    facing = FACINGS[ship["facing"]]
+    state = (
+        Phrase("{facing}, {shields}", facing=facing, shields=_shields(ship["shields"])) if ship["shields"] else facing
+    )
+    ordered = _ordered(view, ship["ship"])
+    turn = Phrase("turn {turn}: {actions}", turn=view["last"]["turn"], actions=ordered) if ordered else ""
+    return Ship(ship["ship"], ship["square"], state, ordered, turn)
+
+
+def _lost(view: Mapping[str, Any], ship: Mapping[str, Any]) -> Lost:
+    end = Phrase(
+        "destroyed at {where} in turn {turn}, action {action}, by {by}",
+        where=ship["where"],
+        turn=ship["turn"],
+        action=ship["action"],
+        by=" ".join(ship["by"]),
+    )
+    ordered = _ordered(view, ship["ship"])
+    return Lost(
+        ship["ship"], end, ordered, Phrase("{end}, ordered {actions}", end=end, actions=ordered) if ordered else end
+    )
+
+
+def _ordered(view: Mapping[str, Any], ship: str) -> str:
+    return str(view["last"]["orders"].get(ship, "")) if view["last"] else ""
+
+
+def _shields(count: int) -> Phrase:
+    return Phrase("{count} shield", count=count) if count == 1 else Phrase("{count} shields", count=count)
+
+
+# Reports.
+
+NOBODY: Final = Phrase("nobody was hit")
+AFTER: Final = Phrase("After action")
+SIGNS: Final = Phrase(
+    "At the corner of a board: after which action. A number after the arrow: shields. A star: hit there."
+)
+
+
+class Hit(NamedTuple):
+    """A hit: where, and whose ship was hit by whose."""
+
+    where: str
+    words: Phrase
+    destroyed: bool
+
+    @property
+    def labels(self) -> tuple[str]:
+        """Where it was."""
+        return (self.where,)
+
+    @property
+    def parts(self) -> tuple[Phrase]:
+        """What is said of it."""
+        return (self.words,)
+
+
+class Action(NamedTuple):
+    """One of a turn's actions: its title, the hits, the board after it, and the shields there."""
+
+    title: Phrase
+    hits: Sequence[Hit]
+    board: Panel
+    shields: Line
+
+
+def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Action]:
+    """What happened in each action of a turn."""
+    states = [report for report in reports if report["kind"] == "state"]
+    for state, board in zip(states, happened(reports).panels, strict=True):
+        hits = [
+            _hit(report, seat, names)
+            for report in reports
+            if report["kind"] == "hit" and report["action"] == state["action"]
+        ]
+        counts = {letter: text.rpartition(" ")[2] for letter, text in state["ships"].items()}
+        shields = [f"{letter} {count}" for letter, count in counts.items() if count != "0"]
+        title = Phrase("Action {action}", action=state["action"])
+        yield Action(title, hits, replace(board, name=""), Line(Phrase("Shields"), shields))
+
+
+def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:
+    left = Phrase("{shields} left", shields=_shields(report["shields"]))
+    fate = Phrase("destroyed") if report["destroyed"] else left
+    by = _and(_named(letter, seat, names) for letter in report["by"])
+    words = Phrase("{ship}, hit by {by}: {fate}", ship=_named(report["ship"], seat, names), by=by, fate=fate)
+    return Hit(report["where"], words, report["destroyed"])
+
+
+def _and(words: Iterable[str]) -> str:
+    return reduce(lambda first, last: Phrase("{first} and {last}", first=first, last=last), words)
+
+
+def _named(letter: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
+    owner = SHIPS.index(letter) // 3 + 1
+    return (
+        Phrase("your {what}", what=letter)
+        if owner == seat
+        else Phrase("{name}'s {what}", name=names[owner], what=letter)
+    )
+
+
+# Orders.
+
+
+class Entitled(NamedTuple):
+    """The ships that want orders, and an example."""
+
+    ships: str
+    several: bool
+    examples: str
+
+
+def entitled(view: Mapping[str, Any]) -> Entitled | None:
+    """What the reader is to order in the coming turn; None if that is nothing."""
+    if not view["entitled"]:
+        return None
+    *ships, last = view["entitled"]
+    named = Phrase("{first} and {last}", first=", ".join(ships), last=last) if ships else last
+    examples = zip(view["entitled"], ("FMS", "LRF", "MMS"), strict=False)
+    return Entitled(named, bool(ships), "\n".join(f"{letter}: {ordered}" for letter, ordered in examples))
+
+
+# Record sheets, and what is asked for before a game.
+
+ROWS: Final = 24
+"""The turns for which a record sheet has room."""
+
+
+def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
+    """A sheet's turns with the own orders, of a long game the last ones, and room for six more."""
+    first = max(0, len(mine) - ROWS + 6)
+    return [_sheet_row(row + 1, mine[row] if row < len(mine) else ()) for row in range(first, first + ROWS)]
+
+
+def _sheet_row(turn: int, given: Sequence[str]) -> str:
+    ordered = {line[0]: line[3:] for line in given if line}
+    return "\t".join([f"{turn:2}", *(f"{ship} {ordered.get(ship, '_____')}" for ship in SHIPS)])
+
+
+class Zone(NamedTuple):
+    """A seat's ships, its home zone, marked on the board, and a legal setup."""
+
+    ships: str
+    edge: Phrase
+    board: Board
+    examples: str
+
+
+def zone(options: Mapping[str, Any], seat: int) -> Zone:
+    """What these options, those that differ from default, ask of a seat's setup."""
+    size = options.get("board", "9x9").split("x")
+    columns, rows = int(size[0]), int(size[1])
+    if seat in {1, 2}:
+        squares = [f"{column}{1 if seat == 1 else rows}" for column in COLUMNS[1 : columns - 1]]
+    else:
+        squares = [f"{'a' if seat == 3 else COLUMNS[columns - 1]}{row}" for row in range(2, rows)]
+    ships = SHIPS[seat * 3 - 3 : seat * 3]
+    lines = [f"{ship} {square} {'NSEW'[seat - 1]}" for ship, square in zip(ships, squares, strict=False)]
+    named = Phrase("{first} and {last}", first=", ".join(ships[:2]), last=ships[2])
+    board = marked((columns, rows), dict.fromkeys(squares, "#"))
+    return Zone(named, EDGES[seat - 1], board, "\n".join(lines))

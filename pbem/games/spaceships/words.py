@@ -1,0 +1,423 @@
+"""What letters say of Spaceships beside its boards: of a space, of a turn's reports, of what may be ordered.
+
+Here live phrases and rows, from views and reports alone; no layout, and no language but by the catalogue. Implements
+ruling 34: nothing is told that the view does not hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pbem.games.spaceships.boards import LETTERS
+from pbem.games.spaceships.boards import boards as boards_of
+from pbem.games.spaceships.ships import TYPES
+from pbem.games.squares import PLAIN, Line, Square
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pbem.games import Report
+    from pbem.games.squares import Board
+
+TINTS: Final = (
+    (Square("K", "own"), Phrase("ship of yours")),
+    (Square("M-", "fired"), Phrase("missile, fired")),
+    (Square("k", "lost"), Phrase("destroyed")),
+    (Square("#", "seen"), Phrase("ship, undamaged")),
+    (Square("x", "sunk"), Phrase("{what}, destroyed cell", what=Phrase("ship"))),
+)
+FRESH: Final = Square("", "empty", fresh=True)
+STRUCK: Final = Phrase("{what} last turn", what=Phrase("struck"))
+SHOT_AT: Final = Phrase("{what} last turn", what=Phrase("shot at"))
+"""In full, for a legend that has room: the signs of a text stand three to a line."""
+SMALL: Final = Phrase("small letters: destroyed")
+HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("destroyed"))
+NO_SHIP: Final = Phrase("no ship")
+OWN_SIGNS: Final = {
+    "-": Phrase("after it: fired"),
+    "o": Phrase("looked at in vain"),
+    ".": NO_SHIP,
+    "!": Phrase("struck last turn"),
+}
+KNOWN_SIGNS: Final = {
+    "#": Phrase("ship, undamaged"),
+    "X": Phrase("ship, destroyed cell"),
+    "o": NO_SHIP,
+    ".": Phrase("not looked at"),
+    "!": Phrase("shot at last turn"),
+}
+
+
+class OwnShip(NamedTuple):
+    """A ship of the reader's: how much of it is left, and its cells with what became of them."""
+
+    ship: str
+    left: Phrase
+    standing: Sequence[str]
+    lost: str
+    line: Line
+
+
+class Space(NamedTuple):
+    """A space: its board, its titles, its legend in symbols and in tints, and what is known of its ships."""
+
+    board: Board
+    title: Phrase
+    cells: Phrase
+    heading: Phrase
+    caption: Phrase
+    symbols: Sequence[str]
+    tints: Sequence[tuple[Square, Phrase]]
+    types: Sequence[Phrase]
+    own: Sequence[OwnShip]
+    ships: Sequence[Line]
+
+
+def spaces(
+    view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None
+) -> Iterator[Space]:
+    """Each space that a view tells of, the reader's own first."""
+    for board in boards or boards_of(view):
+        known = view["known"].get(str(board.seat))
+        yield _own(view["own"], board) if known is None else _known(view, known, board, names[board.seat])
+
+
+def _own(own: Mapping[str, Any], board: Board) -> Space:
+    title, score = Phrase("Your space"), own["score"]
+    several = Phrase("{count} undamaged cells", count=score)
+    count = Phrase("{count} undamaged cell", count=score) if score == 1 else several
+    heading = Phrase("{title}: {count}", title=title, count=count)
+    ships = [_own_ship(ship) for ship in own["ships"]]
+    lines = [ship.line for ship in ships]
+    return Space(
+        board,
+        title,
+        count,
+        heading,
+        Phrase("Your space, layer"),
+        *_legend(board, OWN_SIGNS, STRUCK),
+        own=ships,
+        ships=lines,
+    )
+
+
+def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name: str) -> Space:
+    public = Phrase("{name}'s space, as it is known", name=name)
+    title = Phrase("{name}'s space, as you know it", name=name) if view["own"] else public
+    legend = _legend(board, KNOWN_SIGNS, SHOT_AT)
+    destroyed, unknown = len(known["destroyed"]), _plain(board)
+    several = Phrase("{count} cells destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
+    one = Phrase("{count} cell destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
+    count = one if destroyed == 1 else several
+    caption = Phrase("{name}'s space, layer", name=name)
+    return Space(board, title, count, title, caption, *legend, own=(), ships=list(_known_ships(known)))
+
+
+def _plain(board: Board) -> int:
+    """Of how many cells there is nothing to say."""
+    return sum(row.count(PLAIN) for panel in board.panels for row in panel.squares)
+
+
+def _legend(
+    board: Board, signs: Mapping[str, Phrase], fresh: Phrase
+) -> tuple[list[str], list[tuple[Square, Phrase]], list[Phrase]]:
+    """What occurs: in a text by its signs, in a table by its tints, and there the types of ships by their letters."""
+    squares = board.told
+    drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
+    types = [
+        (letter, letter in drawn, letter.lower() in drawn, TYPES[code].title)
+        for code, letter in LETTERS.items()
+        if letter in drawn or letter.lower() in drawn
+    ]
+    named = [(letter if large else letter.lower(), name) for letter, large, _, name in types]
+    symbols: list[str] = [_sign(*one) for one in named]
+    if any(small for _, _, small, _ in types):
+        symbols.append(Phrase("small letter: destroyed"))
+    symbols += [_sign(sign, meaning) for sign, meaning in signs.items() if sign in drawn]
+    found = {square.tint for square in squares}
+    tints = [(square, meaning) for square, meaning in TINTS if square.tint in found]
+    if "empty" in found:
+        tints.append((Square("o", "empty"), signs["o"]))
+    tints.append((PLAIN, signs["."]))
+    if any(square.fresh for square in squares):
+        tints.append((FRESH, fresh))
+    return symbols, tints, [_sign(letter, name) for letter, _, _, name in types]
+
+
+def _sign(sign: str, meaning: Phrase) -> Phrase:
+    return Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
+
+
+def _own_ship(ship: Mapping[str, Any]) -> OwnShip:
+    left = [cell for cell in ship["cells"] if cell not in ship["destroyed"]]
+    fired = [cell for cell in ship["fired"] if cell not in ship["destroyed"]]
+    lost = " ".join(ship["destroyed"])
+    count = Phrase("{left} of {size}", left=len(left), size=len(ship["cells"]))
+    standing = [" ".join(left)] if left else []
+    more: list[str] = [Phrase("fired {cells}", cells=" ".join(fired))] if fired else []
+    if left and ship["burnt_out"]:
+        more.append(Phrase("beam burnt out"))
+    if left:
+        first = Phrase("{count}  {cells}", count=count, cells=standing[0])
+        parts = [first, *([Phrase("lost {cells}", cells=lost)] if lost else []), *more]
+    else:
+        parts = [Phrase("{count}  destroyed: {cells}", count=count, cells=" ".join(ship["cells"]))]
+    return OwnShip(ship["ship"], count, [*standing, *more], lost, Line(ship["ship"], parts))
+
+
+def _known_ships(known: Mapping[str, Any]) -> Iterator[Line]:
+    """The ships of which a cell is named, then the cells of others, then those that are sunk."""
+    named = known["named"]
+    sunk = {cell for ship in known["ships"] for cell in ship["cells"]}
+    hit = set(known["destroyed"])
+    standing = [cell for cell in known["ship"] if cell not in hit]
+    for ship in dict.fromkeys(ship for cell, ship in named.items() if cell not in sunk):
+        of_it = [[cell for cell in cells if named.get(cell) == ship] for cells in (standing, known["destroyed"])]
+        yield _wounded(ship, TYPES[ship[:2]].size, *of_it)
+    others = [
+        [cell for cell in cells if cell not in named and cell not in sunk] for cells in (standing, known["destroyed"])
+    ]
+    if any(others):
+        yield _wounded("?", 0, *others)
+    for ship in known["ships"]:
+        yield Line(ship["ship"], [Phrase("all destroyed: {cells}", cells=" ".join(ship["cells"]))])
+
+
+def _wounded(label: str, size: int, standing: Sequence[str], destroyed: Sequence[str]) -> Line:
+    """The cells of one ship not yet sunk, or (size 0) of ships whose type is not known."""
+    missing = size - len(standing) - len(destroyed)
+    parts = []
+    if standing:
+        parts.append(Phrase("standing {cells}", cells=" ".join(standing)))
+    if destroyed:
+        parts.append(Phrase("destroyed {cells}", cells=" ".join(destroyed)))
+    if missing > 0:
+        parts.append(Phrase("{missing} of {size} cells to be found", missing=missing, size=size))
+    return Line(label, parts)
+
+
+# Reports.
+
+NOTHING: Final = Phrase("nothing")
+LABELS: Final = {
+    "beam": Phrase("beam"),
+    "strike": Phrase("strike"),
+    "scan": Phrase("scan"),
+    "kamikaze death": Phrase("kamikaze"),
+}
+SCANNED: Final = {"none": NO_SHIP, "ship": Phrase("ship"), "destroyed": Phrase("ship, that cell destroyed")}
+RESULTS: Final = {"miss": Phrase("miss"), "hit": Phrase("hit"), "duplicate hit": Phrase("duplicate hit")}
+
+
+class Shot(NamedTuple):
+    """A report: what was done, where, what came of it, and beneath that what was lost and what flashcubes showed."""
+
+    label: Phrase
+    cell: str
+    result: str
+    hit: bool
+    exploded: str
+    sunk: str
+    flashcube: Line | None
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What was done, and where."""
+        return self.label, self.cell
+
+    @property
+    def outcomes(self) -> Iterator[Sequence[str] | Line]:
+        """What came of it: each thing for itself."""
+        yield self.result, self.exploded
+        if self.sunk:
+            yield (self.sunk,)
+        if self.flashcube:
+            yield self.flashcube
+
+
+def actions(
+    reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
+) -> Iterator[tuple[str, list[Shot]]]:
+    """What each side did, in the order in which they report; whoever did nothing comes last."""
+    for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
+        shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
+        yield Phrase("You") if actor == seat else names[actor], shots
+
+
+def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
+    kind = report["kind"]
+    if kind == "kamikaze death":
+        result = Phrase("launched from here, cell destroyed")
+    else:
+        result = (SCANNED if kind == "scan" else RESULTS)[report["result"]]
+    exploded = Phrase(", exploded in {cells}", cells=" ".join(report["explosions"])) if "explosions" in report else ""
+    return Shot(
+        LABELS[kind],
+        report["cell"],
+        result,
+        kind not in {"scan", "kamikaze death"} and report["result"] != "miss",
+        exploded,
+        _sunk(report, seat) if "destroyed" in report else "",
+        _flashcube(report, seat, names) if "flashcube" in report else None,
+    )
+
+
+def _sunk(report: Report, seat: int | None) -> Phrase:
+    """A kamikaze destroys the actor's own ship, a strike the other's."""
+    lost = report["destroyed"]
+    ship, cells = lost["ship"], " ".join(lost["cells"])
+    if seat is not None and (report["kind"] == "kamikaze death") == (report["seat"] == seat):
+        return Phrase("destroyed your {ship} ({cells})", ship=ship, cells=cells)
+    return Phrase("destroyed {ship} ({cells})", ship=ship, cells=cells)
+
+
+def _flashcube(report: Report, seat: int | None, names: Mapping[int, str]) -> Line:
+    """It is given by the one who did not lose the ship, of the same cells in that one's own space."""
+    owner = 3 - report["seat"] if report["kind"] == "kamikaze death" else report["seat"]
+    whose = Phrase("flashcube, {name}'s space", name=names[owner])
+    label = Phrase("flashcube, your space") if owner == seat else whose
+    return Line(label, [_answer(part) for part in report["flashcube"]])
+
+
+def _answer(part: Mapping[str, Any]) -> Phrase:
+    if not part["ship"]:
+        return Phrase("{cell} empty", cell=part["cell"])
+    if part["destroyed"]:
+        return Phrase("{cell} {ship} destroyed", cell=part["cell"], ship=part["ship"])
+    return Phrase("{cell} {ship}", cell=part["cell"], ship=part["ship"])
+
+
+# Orders.
+
+
+class Due(NamedTuple):
+    """So many of one kind may be ordered: from where, and an example of how it is written."""
+
+    number: int
+    what: Phrase
+    parts: Sequence[str]
+    example: str
+
+    @property
+    def labels(self) -> tuple[int, Phrase]:
+        """How many of what."""
+        return self.number, self.what
+
+
+class Entitled(NamedTuple):
+    """What may be ordered, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
+
+    kinds: Sequence[Due]
+    ends: bool
+    unless: bool
+
+    @property
+    def examples(self) -> str:
+        """How all of it is written."""
+        return "   ".join(kind.example for kind in self.kinds)
+
+
+def entitled(view: Mapping[str, Any]) -> Entitled | None:
+    """What the reader may order in the coming turn; None for the public, and once the game is over."""
+    due = view["entitled"]
+    if not due:
+        return None
+    able = [one for one in due["conventional"] if one["strikes"]]
+    strikes = sum(one["strikes"] for one in able)
+    kinds = []
+    if strikes:
+        what = Phrase("conventional strike") if strikes == 1 else Phrase("conventional strikes")
+        kinds.append(Due(strikes, what, [", ".join(f"{one['ship']} {one['strikes']}" for one in able)], "Gx3"))
+    if beams := due["beams"]:
+        named = f" ({beams[0]['ship']})" if len(beams) > 1 else ""
+        what = Phrase("beam") if len(beams) == 1 else Phrase("beams")
+        where = [
+            Phrase("{ship} in {count} of 13 directions", ship=one["ship"], count=one["directions"]) for one in beams
+        ]
+        kinds.append(Due(len(beams), what, where, f"bGx1Gx3{named}"))
+    if missiles := due["missiles"]:
+        what = Phrase("missile strike") if len(missiles) == 1 else Phrase("missile strikes")
+        kinds.append(Due(len(missiles), what, _from_cells(missiles), f"m{missiles[0]['cells'][0]} Gx3"))
+    if kamikazes := due["kamikazes"]:
+        what = Phrase("kamikaze strike") if len(kamikazes) == 1 else Phrase("kamikaze strikes")
+        kinds.append(Due(len(kamikazes), what, _from_cells(kamikazes), f"k{kamikazes[0]['cells'][0]} Gx3"))
+    if scans := due["scans"]:
+        kinds.append(Due(scans, Phrase("scan") if scans == 1 else Phrase("scans"), (), "sGx3"))
+    ends = not strikes and not missiles
+    return Entitled(kinds, ends and not kamikazes, ends and bool(kamikazes))
+
+
+def _from_cells(ships: Iterable[Mapping[str, Any]]) -> list[Phrase]:
+    return [Phrase("{ship} from {cells}", ship=one["ship"], cells=_either(one["cells"])) for one in ships]
+
+
+def _either(cells: Sequence[str]) -> str:
+    *several, last = cells
+    return Phrase("{first} or {last}", first=", ".join(several), last=last) if several else last
+
+
+# Record sheets, and what is asked for before a game.
+
+ROWS: Final = 30
+"""The turns for which a record sheet has room."""
+
+
+def sheet_rows(mine: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """The numbers of a sheet's turns with one's orders, of a long game the last ones, and room for six more."""
+    first = max(0, len(mine) - ROWS + 6)
+    for row in range(first, first + ROWS):
+        orders = " ".join(mine[row]) if row < len(mine) else "_" * 88
+        cut = orders[:97] + "..." if len(orders) > 105 else orders
+        yield f"{row + 1:2}", cut or NOTHING
+
+
+SHAPES: Final[Mapping[str, Phrase]] = {
+    "DS": Phrase("2x2x2, or as said below"),
+    "KC": Phrase("rectangle 3x2x1"),
+    "FS": Phrase("square 2x2x1"),
+    "PC": Phrase("line of four"),
+    "MD": Phrase("line of three"),
+    "HS": Phrase("two adjacent cells"),
+    "LS": Phrase("one cell"),
+    "AG": Phrase("two adjacent cells"),
+    "LG": Phrase("one cell"),
+}
+STANDARD: Final = ("DS", "KC", "FS", "PC", "MD", "HS", "LS")
+
+
+class Fleet(NamedTuple):
+    """What a fleet must be: standard or of a cost, with additional ships; and the types that can occur."""
+
+    standard: bool
+    cost: str
+    allowed: str | None
+    additional: int
+    additional_allowed: str | None
+    codes: Sequence[str]
+    types: Sequence[tuple[object, ...]]
+
+
+def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
+    """What these options, those that differ from default, ask of a seat's setup."""
+    kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
+    base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
+    more = tuple(options.get("additional_allowed", ())) if additional else ()
+    # Where one of the two lists names no type, any can occur.
+    codes = (*base, *more) if base and (more or not additional) else tuple(TYPES)
+    types = [(code, ship.title, ship.size, ship.cost, SHAPES[code]) for code, ship in TYPES.items() if code in codes]
+    return Fleet(
+        kind == "standard",
+        kind.partition(":")[2],
+        _at_most(options, "allowed"),
+        additional,
+        _at_most(options, "additional_allowed"),
+        codes,
+        types,
+    )
+
+
+def _at_most(options: Mapping[str, Any], name: str) -> str | None:
+    if name not in options:
+        return None
+    return ", ".join(f"{count} {code}" for code, count in options[name].items()) or Phrase("none at all")

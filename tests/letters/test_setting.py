@@ -1,0 +1,56 @@
+"""How boards and the words beside them are set: what fits, where lines end, and what stands out."""
+
+from __future__ import annotations
+
+from pbem.boards.table import Table
+from pbem.boards.text import Text, columns, numbered, starting
+from pbem.games.squares import PLAIN, Line, Panel, Square
+from pbem.mail.compose import Templates
+from pbem.phrase import Phrase
+
+ENGLISH, GERMAN = Templates(), Templates(language="de")
+TEXT = Text(GERMAN.say)
+
+
+def grid(width: int) -> Panel:
+    names = "abcdefghijklmnopqrstuvwxyz"[:width]
+    return Panel("", names, ["2", "1"], [(PLAIN,) * width, (*(PLAIN,) * (width - 1), Square("A^2", brief="A^"))])
+
+
+def test_grids_stand_side_by_side_and_are_read_by_their_names() -> None:
+    assert columns([grid(2), grid(2)], 3) == "    a  b       a  b\n  2 .  .     2 .  .\n  1 .  A^    1 .  A^"
+    assert columns([grid(2)], 3, label=2, apart=2, named=False) == "   2  .  .\n   1  .  A^"
+
+
+def test_columns_are_narrower_where_the_page_has_no_room() -> None:
+    assert [len(columns([grid(width)], 3, label=2).split("\n")[2]) for width in (23, 24)] == [5 + 68, 5 + 48]
+
+
+def test_words_are_set_in_the_language_of_the_reader() -> None:
+    assert TEXT.heading(Phrase("Your space"), "9") == "Dein Raum".ljust(73) + "9"
+    assert TEXT.heading("a" * 70, "nine") == "a" * 70 + "\n" + " " * 70 + "nine"
+    assert TEXT.legend([Phrase("no ship")] * 4) == "  kein Schiff".ljust(26) + "kein Schiff".ljust(24) + (
+        "kein Schiff\n  kein Schiff"
+    )
+    assert TEXT.sentence(Line(Phrase("Shields"), ["A 1", "B 2"])) == "Schilde: A 1, B 2"
+
+
+def test_lines_end_between_words_or_between_parts() -> None:
+    line = Line("KC", ["one two", "three four"])
+    assert TEXT.lines([line], "  {:3} ", page=18) == "  KC  one two;\n      three four"
+    assert TEXT.pieces([line, Line("DS", [])], "  {:3} ", page=17) == "  KC  one two,\n      three four"
+    assert TEXT.lines([line], "  {:3} ", page=15) == "  KC  one two;\n      three\n      four"
+
+
+def test_paragraphs_are_numbered_beneath_each_other() -> None:
+    assert numbered("1. one\n   two\n10. " + "a " * 40 + "\n") == (
+        "  1. one two\n 10. " + ("a " * 36).strip() + "\n     a a a a\n"
+    )
+    assert starting("DS Rv1\nKC Gx1\n", ["KC"]) == "KC Gx1"
+
+
+def test_what_is_bold_is_in_the_language_and_nothing_of_it_becomes_markup() -> None:
+    words = Phrase("{ship}, hit by {by}: {fate}", ship="<A>", by="{ship}", fate=Phrase("destroyed"))
+    assert Table(GERMAN.say).bold(words, "fate") == "&lt;A&gt;, getroffen von {ship}: <b>zerstört</b>"
+    assert Table(ENGLISH.say).bold(words, "ship") == "<b>&lt;A&gt;</b>, hit by {ship}: destroyed"
+    assert "&lt;i&gt;" in Table(ENGLISH.say).key([(PLAIN, "<i>")])
