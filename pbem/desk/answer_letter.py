@@ -97,9 +97,10 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters
         else:
-            facts = reply.facts
+            # Of what was written nothing is repeated, not even the name that was asked for.
+            facts = reply.facts | {"name": ""}
             if "faults" in facts:
-                facts = facts | {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
+                facts |= {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
             draft = desk.clerk.draft(f"answers/{reply.template}.txt", **facts)
             told.append(_Told("", draft, partial(desk.clerk.write, language=caller.language)))
             out.reply_to = reply.reply_to

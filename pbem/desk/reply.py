@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.mail.commands import Command
 
-__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "Outcome", "Reply", "refusal"]
+__all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]
 
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 """What came of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
@@ -47,6 +47,9 @@ IN_YOUR_NAME = Phrase(
     "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
     " command: only who reads your mail can do that"
 )
+
+NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
+"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
 
 
 def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Reply:

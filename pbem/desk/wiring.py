@@ -35,6 +35,7 @@ from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.snapshots import SnapshotRows
 from pbem.store.tokens import Tokens
+from pbem.store.vouched import Vouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,7 +179,8 @@ class Desk:
     @cached_property
     def strangers(self) -> Strangers:
         """How much those are answered whom nobody vouches for."""
-        return Strangers(self.mailboxes, self.today, self.config.limits.answers_to_strangers)
+        vouched = Vouched(self.database)
+        return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
 
     @cached_property
     def clerk(self) -> Clerk:

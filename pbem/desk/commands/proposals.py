@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from email_validator import EmailNotValidError, validate_email
 
 from pbem.desk.clerk import Out, named
-from pbem.desk.reply import Reply
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.life import PHASES, Step
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.match.life import Match
+    from pbem.store.players import PlayerRow
 
 __all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
 
@@ -56,6 +57,7 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     assert caller.player is not None
     game, lines = command.arguments["rules"], dict(command.options)
     names, free, faults = _wanted(desk, caller.player.name, command.arguments.get("players", ()))
+    unasked = {fault.token for fault in faults}
     more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
     free |= dict.fromkeys(more)
     faults += wrong
@@ -70,7 +72,7 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     except Refused as refused:
         faults += refused.faults
     if terms is not None:
-        faults += without_keys(desk, terms, *names)
+        faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
     if desk.archive.matches.pending(caller.player.name) >= _PENDING:
         faults.append(Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first")))
     if faults or terms is None:
@@ -100,14 +102,11 @@ def _wanted(
     for name in wanted:
         seat = len(names) + 1
         if "@" not in name:
-            player = desk.players.by_name(name)
-            if player is None:
-                faults.append(Fault("new", name, Phrase("no player is called {name}", name=name)))
-            elif desk.people.silent(player.address):
-                faults.append(Fault("new", name, Phrase("{name} wants no mail about new matches", name=name)))
+            if _listening(desk, desk.players.by_name(name)) is None:
+                faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
             names.append(name)
             continue
-        player = desk.players.by_address(name)
+        player = _listening(desk, desk.players.by_address(name))
         if player is not None:
             names.append(player.name)
             continue
@@ -117,6 +116,11 @@ def _wanted(
             faults.append(Fault("new", name, Phrase("this is no address")))
         names.append(f"?{seat}")
     return tuple(names), free, faults
+
+
+def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
+    """The player, unless there is none, or one who wants to hear no more: nobody can tell the two apart."""
+    return None if player is None or desk.people.silent(player.address) else player
 
 
 def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk.clerk import Out
 from pbem.desk.places import placed
-from pbem.desk.reply import Reply
+from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
 from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
@@ -75,10 +75,8 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
 def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
     """Refuse to name somebody who could never take the seat."""
     player = desk.players.by_name(name)
-    # Both alike: who wanted to hear no more is not to be found by asking.
     if player is None or desk.people.silent(player.address):
-        neither = Phrase("no player is called {name}, or {name} wants no mail about new matches", name=name)
-        raise Refused(Fault("substitute", name, neither))
+        raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
     if keyless := without_keys(desk, seated.match.terms, name):
         raise Refused(*keyless)
 
