@@ -18,7 +18,7 @@ ROOT = Path(pbem.__file__).parent
 ARROWS: dict[str, set[str]] = {
     "games": {"phrase"},
     "identity": {"phrase"},
-    "boards": {"games"},
+    "boards": {"games", "phrase"},
     "match": {"games", "phrase"},
     "store": {"points"},
     "mail": {"boards", "config", "games", "phrase", "points", "store"},

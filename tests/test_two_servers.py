@@ -44,8 +44,8 @@ class Server(Referee):
         key = parse_key(ssh.public(self.person(name).key))
         with self.database.transaction():
             row = KeyRow(key.format, key.fingerprint, key.public)
-            self.desk._players.add(name, address, row, stamp(self.now))
-        self.desk._players.forget()
+            self.desk.players.add(name, address, row, stamp(self.now))
+        self.desk.players.forget()
 
     def sentence(self, name: str, text: str) -> str:
         person = self.person(name)

@@ -179,7 +179,8 @@ class Desk:
     @cached_property
     def strangers(self) -> Strangers:
         """How much those are answered whom nobody vouches for."""
-        return Strangers(self.mailboxes, Vouched(self.database), self.today, self.config.limits.answers_to_strangers)
+        vouched = Vouched(self.database)
+        return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
 
     @cached_property
     def clerk(self) -> Clerk:

@@ -126,7 +126,7 @@ def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: st
     with referee.database.transaction():
         Players(referee.database).add("bob", bob.address, None, stamp(referee.now))
         People(referee.database).silence(bob.address, stamp(referee.now))
-    referee.desk._players.forget()
+    referee.desk.players.forget()
     assert "no player is called WHO, or WHO wants no mail" in unknown
     assert asked("bob") == unknown
 
