@@ -1,6 +1,6 @@
 """A phrase: what the program itself says to a player, in English, so that it can be said in other languages.
 
-Here lives the text alone; the languages are in `pbem/mail/language.py`, and the translations in the catalogues beside
+Here lives the text alone; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
 the templates. Every room may use it, the games among them: it knows nothing of any.
 """
 

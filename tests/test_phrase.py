@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import pickle
+from gettext import NullTranslations
 
 import pytest
 
-from pbem.mail.language import asked_for, say
+from pbem.i18n import say
+from pbem.mail.language import asked_for
 from pbem.mail.letter import read
 from pbem.phrase import Phrase, either
 
-KNOWN = {
+SAID = {
     "no player is called {name}": "niemand heißt {name}",
     "{first} or {last}": "{first} oder {last}",
     "this match is {phase}": "diese Partie ist {phase}",
     "open": "offen",
 }
+
+
+class Known(NullTranslations):
+    """A catalogue of a few phrases."""
+
+    def gettext(self, message: str) -> str:
+        return SAID.get(message, message)
+
+
+KNOWN = Known()
 
 
 def test_a_phrase_is_its_english_text():

@@ -20,9 +20,10 @@ from pbem.boards.sheet import sheet
 from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.desk.out import Draft, Drawing, Out
 from pbem.games import GAMES
+from pbem.i18n import ENGLISH
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
-from pbem.mail.language import ENGLISH, asked_for
+from pbem.mail.language import asked_for
 from pbem.match import ahead
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pbem.games import Fault
-from pbem.mail.language import LANGUAGES
+from pbem.i18n import LANGUAGES
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
 
@@ -25,13 +24,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pbem.boards import table
 from pbem.games.squares import Square
-from pbem.mail.language import ENGLISH, phrases, say
+from pbem.i18n import ENGLISH, catalogue, say, template_folder
+from pbem.mail.language import teach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
-__all__ = ["Attachment", "Composer", "Picture", "Templates", "template_folder"]
+__all__ = ["Attachment", "Composer", "Picture", "Templates"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -69,7 +70,7 @@ class Templates:
     def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
         self.folders = folders or (template_folder(),)
         self._language = language
-        self._known = phrases(self.folders, language)
+        self._known = catalogue(self.folders, language)
         self.environment = _environment(self.folders, language)
 
     def of(self, language: str) -> Templates:
@@ -88,10 +89,10 @@ class Templates:
 @cache  # compiling a letter's templates costs more than the letter
 def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     translated = [] if language == ENGLISH else [folder / language for folder in folders]
-    in_words = partial(say, known=phrases(folders, language))
     environment = Environment(
         loader=FileSystemLoader([*translated, *folders]),
-        finalize=in_words,
+        finalize=partial(say, known=catalogue(folders, language)),
+        extensions=["jinja2.ext.i18n"],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -100,16 +101,10 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
     # What the HTML parts draw boards with.
-    environment.filters |= {"rows": table.rows, "cell": table.markup, "say": in_words}
+    environment.filters |= {"rows": table.rows, "cell": table.markup}
     environment.globals |= {"square": Square}
+    teach(environment, folders, language)
     return environment
-
-
-def template_folder() -> Path:
-    """The folder of templates: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    installed = package / "templates"
-    return installed if installed.is_dir() else package.parent / "templates"
 
 
 class Composer:
