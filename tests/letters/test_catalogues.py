@@ -68,10 +68,10 @@ def test_there_is_a_language_for_each_catalogue() -> None:
 
 
 def test_a_language_is_added_by_its_folder(tmp_path: Path) -> None:
-    pseudo_language(tmp_path, "qps")
-    assert languages(tmp_path) == ("en", "qps")
+    pseudo_language(tmp_path, "eo")
+    assert languages(tmp_path) == ("en", "eo")
     templates = Templates(TEMPLATES, tmp_path)
-    assert templates.of("qps").render("answers/press.txt") == "⟦Śéńť óń.⟧\n"
+    assert templates.of("eo").render("answers/press.txt") == "⟦Śéńť óń.⟧\n"
     assert templates.of("en").render("answers/press.txt") == "Sent on.\n"
     assert templates.of("de").render("answers/press.txt") == "Weitergeleitet.\n"
 
