@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from pbem.phrase import Phrase, fill
+from pbem.phrase import Moment, Phrase, Span, fill
 
 __all__ = ["ENGLISH", "LANGUAGES", "Catalogue", "catalogue", "languages", "say", "template_folder"]
 
@@ -66,5 +66,29 @@ def say(text: object, known: Catalogue) -> object:
     """A phrase in the words of a catalogue, its facts too; everything else as it is."""
     if not isinstance(text, Phrase):
         return text
+    if isinstance(text, Moment):
+        return _moment(text, known)
+    if isinstance(text, Span):
+        return _span(text, known)
     facts = {name: say(fact, known) for name, fact in text.facts.items()}
     return fill(known.gettext(text.template) if text.template else "", facts)
+
+
+def _moment(moment: Moment, known: Catalogue) -> str:
+    pattern = known.pgettext("date", "EEEE d MMMM yyyy, HH:mm")
+    if not (language := known.info().get("language")):
+        return str(moment)
+    from babel.dates import format_datetime  # noqa: PLC0415 - what says no dates need not wait for it
+
+    return format_datetime(moment.time, pattern, locale=language)
+
+
+def _span(span: Span, known: Catalogue) -> str:
+    if not (language := known.info().get("language")):
+        return str(span)
+    from babel.lists import format_list  # noqa: PLC0415
+    from babel.units import format_unit  # noqa: PLC0415
+
+    return format_list(
+        [format_unit(count, f"duration-{unit}", locale=language) for unit, count in span.parts], locale=language
+    )

@@ -90,11 +90,11 @@ def pseudo(text: str) -> str:
 
 def pseudo_language(folder: Path, tag: str, *roots: Path) -> None:
     """Write the language that nobody speaks among the templates of this folder."""
-    catalog = Catalog(locale="en", fuzzy=False)
+    catalog = Catalog(locale=tag, fuzzy=False)
     for root in (ROOT, *roots):
         for context, text in messages(root):
             if isinstance(text, tuple):
-                catalog.add(text, tuple(map(pseudo, text)), context=context)
+                catalog.add(text, tuple(map(pseudo, text)), context=context)  # Esperanto has one and several, too
             else:
                 catalog.add(text, text.replace("-", "/") if context == _DATE else pseudo(text), context=context)
     (folder / tag).mkdir(parents=True)

@@ -18,6 +18,7 @@ from german import WIDTH
 from messages import LEFT_ALONE, PLACE, Message, messages, pseudo_language
 
 import pbem
+from pbem import i18n
 from pbem.i18n import LANGUAGES, languages, template_folder
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
 from pbem.mail.compose import Templates
@@ -65,6 +66,8 @@ def pairs(language: str) -> list[tuple[str, str]]:
 def test_there_is_a_language_for_each_catalogue() -> None:
     assert "de" in OTHERS
     assert SETTINGS["language"] == LANGUAGES == languages(TEMPLATES)
+    for language in OTHERS:
+        assert i18n.catalogue((TEMPLATES,), language).info()["language"] == language
 
 
 def test_a_language_is_added_by_its_folder(tmp_path: Path) -> None:
