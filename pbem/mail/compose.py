@@ -25,7 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pbem.boards import table
 from pbem.games.squares import Square
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
-from pbem.mail.language import teach
+from pbem.mail.language import Messages, teach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     environment = Environment(
         loader=FileSystemLoader([*translated, *folders]),
         finalize=partial(say, known=catalogue(folders, language)),
-        extensions=["jinja2.ext.i18n"],
+        extensions=[Messages],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -10,10 +10,12 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import pass_eval_context
+from jinja2 import nodes, pass_eval_context
+from jinja2.ext import InternationalizationExtension
 from markupsafe import Markup
 
 from pbem.i18n import LANGUAGES, catalogue, say
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
     from jinja2.nodes import EvalContext
+    from jinja2.parser import Parser
 
     from pbem.mail.letter import Letter
 
-__all__ = ["asked_for", "teach"]
+__all__ = ["Messages", "asked_for", "teach"]
 
 _RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 
@@ -44,17 +47,45 @@ def asked_for(letter: Letter) -> str | None:
     return None
 
 
+_FACT = re.compile(r"%\((\w+)\)s")
+
+
+class Messages(InternationalizationExtension):
+    """jinja2's `{% trans %}`, said in a language when the template is compiled: a letter pays nothing for it."""
+
+    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+        """The block in the language's words, with its facts among them; where it has several forms, as it was."""
+        made = super().parse(parser)
+        *before, output = made if isinstance(made, list) else [made]
+        assert isinstance(output, nodes.Output)
+        (call,) = output.nodes
+        assert isinstance(call, nodes.Call)
+        assert isinstance(call.node, nodes.Name)
+        if call.node.name != "gettext":
+            return made
+        (message,) = (argument.as_const() for argument in call.args)
+        facts = {fact.key: fact.value for fact in call.kwargs}
+        said: list[nodes.Expr] = []
+        for at, part in enumerate(_FACT.split(self.environment.known.gettext(message))):  # type: ignore[attr-defined]
+            said.append(facts[part] if at % 2 else nodes.TemplateData(part.replace("%%", "%")))
+        return [*before, nodes.Output(said, lineno=output.lineno)]
+
+
 def teach(environment: Environment, folders: tuple[Path, ...], language: str) -> None:
-    """Let an environment with jinja2's i18n extension speak a language: its messages, dates and lists.
+    """Let an environment with `Messages` speak a language: its messages, dates and lists.
 
     Facts in a message may be phrases, and `language` is its tag. `date` writes a time by a pattern of Unicode's LDML,
     `listed` names one thing after the other.
     """
     known = catalogue(folders, language)
+    environment.extend(known=known)
 
     def filled(context: EvalContext, text: str, facts: Mapping[str, Any]) -> str:
-        whole = Markup(text) if context.autoescape else text  # noqa: S704 - a catalogue is as much ours as a template
-        return whole % {name: say(fact, known) for name, fact in facts.items()}
+        if any(isinstance(fact, Phrase) for fact in facts.values()):
+            facts = {name: say(fact, known) for name, fact in facts.items()}
+        if context.autoescape:
+            text = Markup(text)  # noqa: S704 - a catalogue is as much ours as a template
+        return text % facts
 
     @pass_eval_context
     def _gettext(context: EvalContext, message: str, /, **facts: Any) -> str:
