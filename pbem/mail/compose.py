@@ -102,8 +102,8 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     )
     # What the HTML parts draw boards with.
     environment.filters |= {"rows": table.rows, "cell": table.markup}
-    environment.globals |= {"square": Square}
     teach(environment, folders, language)
+    environment.globals |= {"square": Square}
     return environment
 
 

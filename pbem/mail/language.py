@@ -99,10 +99,6 @@ def teach(environment: Environment, folders: tuple[Path, ...], language: str) ->
     def _ngettext(context: EvalContext, one: str, several: str, number: int, /, **facts: Any) -> str:
         return filled(context, known.ngettext(one, several, number), {"num": number, **facts})
 
-    @pass_eval_context
-    def _npgettext(context: EvalContext, where: str, one: str, several: str, number: int, /, **facts: Any) -> str:
-        return filled(context, known.npgettext(where, one, several, number), {"num": number, **facts})
-
     def date(time: datetime, pattern: str) -> str:
         from babel.dates import format_datetime  # noqa: PLC0415 - what writes no dates need not wait for it
 
@@ -115,6 +111,8 @@ def teach(environment: Environment, folders: tuple[Path, ...], language: str) ->
 
     # With `newstyle_gettext` the extension hands the facts of a message to these, which fill them in.
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
-    environment.globals |= {"_": _gettext, "gettext": _gettext, "pgettext": _pgettext}
-    environment.globals |= {"ngettext": _ngettext, "npgettext": _npgettext, "language": language}
+    # As few as are used: every context copies them, and a letter has many.
+    kept = {name: environment.globals[name] for name in ("dict", "namespace", "range")}
+    own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
+    environment.globals = {**kept, **own}
     environment.filters |= {"date": date, "listed": listed, "say": partial(say, known=known)}
