@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons check lock bench clean
+.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons check catalogue lock bench clean
 
 venv: .venv/ready
 
@@ -72,6 +72,16 @@ lock:
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--group bench -o requirements-bench.lock
+
+# For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
+catalogue: venv
+	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase --add-location=file --sort-by-file --project=pbem --no-wrap \
+		-o .venv/messages.pot .
+	for file in templates/*/messages.po; do \
+		language=$$(basename $$(dirname $$file)); \
+		$(BIN)/pybabel --quiet update -i .venv/messages.pot -o $$file -l $$language --ignore-obsolete --ignore-pot-creation-date \
+			--no-wrap; \
+	done
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
 
 import msgspec
 
+from pbem.i18n import ENGLISH, LANGUAGES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -226,7 +228,7 @@ class Config(_Table, frozen=True):
     delimiter: str = "+"
     operator: str = ""
     pages: str = ""
-    language: Literal["en", "de"] = "en"
+    language: str = ENGLISH
     store: Path = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
@@ -262,6 +264,8 @@ class Config(_Table, frozen=True):
             yield f'operator = "{self.operator}" is no address'
         if self.pages and not PAGES.fullmatch(self.pages):
             yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
+        if self.language not in LANGUAGES:
+            yield f'language = "{self.language}": one of {", ".join(LANGUAGES)} is possible'
         if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
             yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 

@@ -1,6 +1,6 @@
 """A phrase: what the program itself says to a player, in English, so that it can be said in other languages.
 
-Here lives the text alone; the languages are in `pbem/mail/language.py`, and the translations in the catalogues beside
+Here lives the text alone; the languages are in `pbem/i18n.py`, and the translations in the catalogues beside
 the templates. Every room may use it, the games among them: it knows nothing of any.
 """
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
 
-__all__ = ["Phrase", "either"]
+__all__ = ["Moment", "Phrase", "Span", "either"]
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -41,19 +42,97 @@ class Phrase(str):
         """The same sentence about other facts."""
         return Phrase(self.template, **facts)
 
-    @classmethod
-    def read(cls, document: object) -> Phrase:
+    @staticmethod
+    def read(document: object) -> Phrase:
         """The phrase of such a document as `document` gives; raises ValueError."""
-        if not isinstance(document, dict) or not isinstance(facts := document.get("facts"), dict):
-            raise ValueError("no phrase")
-        known = {str(name): cls.read(fact) if isinstance(fact, dict) else fact for name, fact in facts.items()}
-        return cls(str(document.get("template")), **known)
+        match document:
+            case {"moment": str(time)}:
+                from datetime import datetime  # noqa: PLC0415 - games need no time
+
+                return Moment(datetime.fromisoformat(time))
+            case {"seconds": int(seconds)}:
+                return Span(seconds)
+            case {"template": str(template), "facts": dict(facts)}:
+                known = {
+                    str(name): Phrase.read(fact) if isinstance(fact, dict) else fact for name, fact in facts.items()
+                }
+                return Phrase(template, **known)
+        raise ValueError("no phrase")
 
     @property
     def document(self) -> dict[str, object]:
         """The phrase in plain values, to be sent between processes."""
         facts = {name: fact.document if isinstance(fact, Phrase) else fact for name, fact in self.facts.items()}
         return {"template": self.template, "facts": facts}
+
+
+class Moment(Phrase):
+    """A time on somebody's wall, written out: `Sunday 8 March 2026, 13:00`."""
+
+    __slots__ = ("time",)
+
+    time: datetime
+
+    def __new__(cls, time: datetime) -> Self:
+        """The time as its zone shows it."""
+        phrase = super().__new__(cls, f"{time:%A} {time.day} {time:%B %Y, %H:%M}")
+        phrase.time = time
+        return phrase
+
+    def __getnewargs__(self) -> tuple[datetime]:  # type: ignore[override]  # not those of a text
+        return (self.time,)
+
+    def given(self, **facts: object) -> Phrase:
+        """The same: there are no other facts in it."""
+        assert not facts
+        return self
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The time in plain values."""
+        return {"moment": self.time.isoformat()}
+
+
+class Span(Phrase):
+    """A length of time in words, its two largest parts: `2 days and 1 hour`."""
+
+    __slots__ = ("seconds",)
+
+    seconds: int
+
+    def __new__(cls, seconds: int) -> Self:
+        """So many seconds, at least one."""
+        said = [f"{count} {unit}{'s' if count > 1 else ''}" for unit, count in _parts(seconds)]
+        phrase = super().__new__(cls, " and ".join(said))
+        phrase.seconds = seconds
+        return phrase
+
+    def __getnewargs__(self) -> tuple[int]:  # type: ignore[override]  # not those of a text
+        return (self.seconds,)
+
+    @property
+    def parts(self) -> list[tuple[str, int]]:
+        """Its two largest units in English, the larger first, and how many there are of each."""
+        return _parts(self.seconds)
+
+    def given(self, **facts: object) -> Phrase:
+        """The same: there are no other facts in it."""
+        assert not facts
+        return self
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The seconds."""
+        return {"seconds": self.seconds}
+
+
+def _parts(seconds: int) -> list[tuple[str, int]]:
+    found = []
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            found.append((unit, count))
+    return found[:2]
 
 
 def either(words: Iterable[object]) -> Phrase:

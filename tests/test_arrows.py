@@ -21,18 +21,31 @@ ARROWS: dict[str, set[str]] = {
     "boards": {"games", "phrase"},
     "match": {"games", "phrase"},
     "store": {"points"},
-    "mail": {"boards", "config", "games", "phrase", "points", "store"},
+    "mail": {"boards", "config", "games", "i18n", "phrase", "points", "store"},
     "proof": {"config", "games", "identity", "mail", "match", "phrase"},
     "pages": {"games", "mail", "match", "proof"},
     "reader": {"config", "identity", "mail", "phrase", "proof"},
     "desk": {
-        *("boards", "config", "games", "identity", "mail", "match", "pages", "phrase", "points", "proof", "reader"),
+        *(
+            "boards",
+            "config",
+            "games",
+            "i18n",
+            "identity",
+            "mail",
+            "match",
+            "pages",
+            "phrase",
+            "points",
+            "proof",
+            "reader",
+        ),
         "store",
     },
 }
 """What a room imports when it runs; what it names for types alone is not held against it."""
 
-LANGUAGE = {"pbem.games", "pbem.mail.language", "pbem.phrase"}
+LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.phrase"}
 """What the language of commands stands on: no letters, no sockets."""
 
 WAY = ("wiring", "inbox", "sorting", "authenticate", "dispatch", "commands")

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
+from gettext import NullTranslations
 
 import pytest
 
-from pbem.mail.language import asked_for, say
+from pbem.i18n import catalogue, say, template_folder
+from pbem.mail.language import asked_for
 from pbem.mail.letter import read
-from pbem.phrase import Phrase, either
+from pbem.phrase import Moment, Phrase, Span, either
 
-KNOWN = {
+SAID = {
     "no player is called {name}": "niemand heißt {name}",
     "{first} or {last}": "{first} oder {last}",
     "this match is {phase}": "diese Partie ist {phase}",
     "open": "offen",
 }
+
+
+class Known(NullTranslations):
+    """A catalogue of a few phrases."""
+
+    def gettext(self, message: str) -> str:
+        return SAID.get(message, message)
+
+
+KNOWN = Known()
 
 
 def test_a_phrase_is_its_english_text():
@@ -48,6 +61,31 @@ def test_it_goes_from_process_to_process_whole():
     assert say(pickle.loads(pickle.dumps(phrase)), KNOWN) == "offen oder 3"
     with pytest.raises(ValueError, match="no phrase"):
         Phrase.read("open")
+
+
+MOMENT = Moment(datetime(2026, 3, 8, 13, 5, tzinfo=UTC))
+
+
+def test_times_and_lengths_of_time_are_said_as_a_language_has_them():
+    german = catalogue((template_folder(),), "de")
+    said = Phrase("{moment} {place}", moment=MOMENT, place="UTC")
+    assert said == "Sunday 8 March 2026, 13:05 UTC"
+    assert say(said, german) == "Sonntag, 8. März 2026, 13:05 Uhr UTC"
+    for seconds, english, own in (
+        (86400, "1 day", "1 Tag"),
+        (2 * 86400 + 3600 + 59, "2 days and 1 hour", "2 Tage und 1 Stunde"),
+        (121, "2 minutes and 1 second", "2 Minuten und 1 Sekunde"),
+    ):
+        assert (Span(seconds), say(Span(seconds), german)) == (english, own)
+
+
+def test_times_and_lengths_of_time_go_from_process_to_process():
+    german = catalogue((template_folder(),), "de")
+    for phrase in (MOMENT, Span(90000)):
+        whole = Phrase("{first} or {last}", first=phrase, last=phrase.given())
+        for again in (Phrase.read(whole.document), pickle.loads(pickle.dumps(whole))):
+            assert again == whole
+            assert say(again, german) == say(whole, german) != whole
 
 
 @pytest.mark.parametrize(

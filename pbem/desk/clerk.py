@@ -20,14 +20,15 @@ from pbem.boards.sheet import sheet
 from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.desk.out import Draft, Drawing, Out
 from pbem.games import GAMES
+from pbem.i18n import ENGLISH
 from pbem.mail.appointment import appointment
 from pbem.mail.commands import SETTINGS
-from pbem.mail.language import ENGLISH, asked_for
+from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, digest
 from pbem.pages import fragment
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 from pbem.store.decision import Later
 
@@ -706,25 +707,10 @@ def _levels(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-_UNITS = (
-    (86400, Phrase("1 day"), Phrase("{count} days")),
-    (3600, Phrase("1 hour"), Phrase("{count} hours")),
-    (60, Phrase("1 minute"), Phrase("{count} minutes")),
-    (1, Phrase("1 second"), Phrase("{count} seconds")),
-)
-
-
 @lru_cache
 def duration(seconds: int) -> Phrase:
-    """A length of time in words: its two largest parts."""
-    parts = []
-    for size, one, several in _UNITS:
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(one if count == 1 else several.given(count=count))
-    if not parts:
-        return Phrase("none")
-    return parts[0] if len(parts) == 1 else Phrase("{first} and {last}", first=parts[0], last=parts[1])
+    """A length of time in words."""
+    return Span(seconds) if seconds else Phrase("none")
 
 
 def _time_of(match: Match, seat: int) -> dict[str, Any]:

@@ -44,11 +44,8 @@ _NAMED = 4
 """Of so many and more the subject names the first and the last ones."""
 
 _RULE = "-" * 72
-_HEAD = re.compile(
-    r"(?<!\n)\n*^(?:Transcript of \S+ after entry|Protokoll von \S+ nach Eintrag) \d+, \w+ \w+ \S+:\n"
-    r"  head .*\n  signature .*\n +[0-9a-f]+\n  key .*\n?",
-    re.M,
-)
+_HEAD = re.compile(r"(?<!\n)\n*^\S.*:\n  head +[0-9a-f]{64}\n  signature .*\n +[0-9a-f]+\n  key .*\n?", re.MULTILINE)
+"""What `head` of letters/parts.txt prints, in any language: the words before it are a line of their own."""
 
 
 def next_digest(now: datetime, zone: str) -> datetime:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as percent
 
@@ -26,13 +25,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pbem.boards import words
 from pbem.boards.table import Table
 from pbem.boards.text import Text, columns, numbered, starting
-from pbem.mail.language import ENGLISH, phrases, say
+from pbem.i18n import ENGLISH, catalogue, say, template_folder
+from pbem.mail.language import Messages, teach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
+    from pathlib import Path
 
-__all__ = ["Attachment", "Composer", "Picture", "Templates", "template_folder"]
+__all__ = ["Attachment", "Composer", "Picture", "Templates"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -70,7 +71,7 @@ class Templates:
     def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
         self.folders = folders or (template_folder(),)
         self._language = language
-        self._known = phrases(self.folders, language)
+        self._known = catalogue(self.folders, language)
         self.environment = _environment(self.folders, language)
 
     def of(self, language: str) -> Templates:
@@ -89,10 +90,11 @@ class Templates:
 @cache  # compiling a letter's templates costs more than the letter
 def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     translated = [] if language == ENGLISH else [folder / language for folder in folders]
-    in_words = partial(say, known=phrases(folders, language))
+    in_words = partial(say, known=catalogue(folders, language))
     environment = Environment(
         loader=FileSystemLoader([*translated, *folders]),
         finalize=in_words,
+        extensions=[Messages],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -100,6 +102,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
+    teach(environment, folders, language)
     # What boards, and the words beside them, are set with.
     text, table = Text(in_words), Table(in_words)
     setters = (
@@ -107,16 +110,9 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
         *(table.bold, table.grids, table.key),
     )
-    environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
+    environment.filters |= {setter.__name__: setter for setter in setters}
     environment.globals |= {"words": words}
     return environment
-
-
-def template_folder() -> Path:
-    """The folder of templates: inside the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    installed = package / "templates"
-    return installed if installed.is_dir() else package.parent / "templates"
 
 
 class Composer:

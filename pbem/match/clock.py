@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from pbem.match.changed import replace
-from pbem.phrase import Phrase
+from pbem.phrase import Moment, Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,16 +46,6 @@ REMINDERS = ("half", "day", "deadline")
 
 SLACK = timedelta(hours=3)
 """More than any change of a zone's clocks takes from the days between: see `floor`."""
-
-_DAYS = (
-    *(Phrase("Monday"), Phrase("Tuesday"), Phrase("Wednesday"), Phrase("Thursday")),
-    *(Phrase("Friday"), Phrase("Saturday"), Phrase("Sunday")),
-)
-_MONTHS = (
-    *(Phrase("January"), Phrase("February"), Phrase("March"), Phrase("April"), Phrase("May"), Phrase("June")),
-    *(Phrase("July"), Phrase("August"), Phrase("September"), Phrase("October")),
-    *(Phrase("November"), Phrase("December")),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,12 +322,4 @@ def written(time: datetime, zone: str) -> Phrase:
     hours, rest = divmod(abs(minutes), 60)
     from_utc = f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02}' if rest else ''}" if minutes else "UTC"
     place = f"{zone} ({from_utc})" if zone != "UTC" else "UTC"
-    return Phrase(
-        "{weekday} {day} {month} {year}, {time} {place}",
-        weekday=_DAYS[local.weekday()],
-        day=local.day,
-        month=_MONTHS[local.month - 1],
-        year=local.year,
-        time=f"{local:%H:%M}",
-        place=place,
-    )
+    return Phrase("{moment} {place}", moment=Moment(local), place=place)

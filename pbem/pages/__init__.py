@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from pbem.games import GAMES, rules
-from pbem.mail.compose import Templates, template_folder
+from pbem.i18n import template_folder
+from pbem.mail.compose import Templates
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:

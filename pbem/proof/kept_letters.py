@@ -1,24 +1,27 @@
 """What a letter that a player kept tells of a match: the heads, papers and commitments that the server sent in it.
 
-The other half of `letters/parts.txt` in each language: what `head` and `paper` print there is read here, after years
-in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see `pbem.proof.compare`. Implements
-protocol.md, "Transcript".
+The other half of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that there
+is a catalogue of, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
+`pbem.proof.compare`. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
 
 import html
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from pbem.config import Limits
+from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.mail.letter import Letter, Unreadable, read
 from pbem.proof import bundle
 from pbem.proof.compare import Attached, Kept, SignedHead, SignedPaper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pbem.i18n import Catalogue
     from pbem.mail.letter import Part
 
 __all__ = ["kept"]
@@ -35,38 +38,66 @@ LIMITS: Final = Limits(
 _DEPTH = 5  # letters within letters
 
 # Blanks and line ends may have come in anywhere between and within the long hexadecimal numbers.
-_64 = r"([0-9a-f](?:\s*[0-9a-f]){63})"
-_128 = r"([0-9a-f](?:\s*[0-9a-f]){127})"
-_KEY = rf"(?:\s+key\s+{_64}(?![0-9a-f]))?"
-# In the words of each language of letters.
-_SIGNED_BY = r"(?:signed\s+by|signiert\s+von)\s+([\w.-]{1,253}):"
-_HEAD_BEGINS = (
-    r"(?:Transcript\s+of|Protokoll\s+von)\s+(m[0-9]{1,9})\s+(?:after\s+entry|nach\s+Eintrag)\s+([0-9]{1,9}),\s+"
-    + _SIGNED_BY
-)
-_PAPER_BEGINS = r"(?:Paper\s+of|Dokument\s+von)\s+(m[0-9]{1,9}),\s+" + _SIGNED_BY
-_HEAD = re.compile(rf"{_HEAD_BEGINS}\s+head\s+{_64}\s+signature\s+{_128}{_KEY}")
-_PAPER = re.compile(rf"{_PAPER_BEGINS}\s+sha256\s+{_64}\s+signature\s+{_128}{_KEY}")
-_BEGINS = re.compile(rf"^(?:{_HEAD_BEGINS}|{_PAPER_BEGINS})", re.MULTILINE)
-_AT_LEVEL = r"(?:,\s+(?:at\s+the\s+level|auf\s+der\s+Stufe)\s+mailbox)?"
-_COMMITMENTS = re.compile(
-    rf"(?:The\s+commitments\s+to\s+them|Die\s+Festlegungen\s+dazu):\s+((?:[^\s,:]+{_AT_LEVEL}:\s+{_64}\s+){{1,9}})"
-)  # as many as there are seats, or a list without an end would be remembered number by number
-_COMMITMENT = re.compile(rf"(?<![^\s,:])([^\s,:]++){_AT_LEVEL}:\s+{_64}(?![0-9a-f])")
-_TERMS_OF = re.compile(r"[ \t]*(?:match|Partie)[ \t]+(m[0-9]{1,9})[ \t]*")
-_TERMS_HASH = re.compile(r"[ \t]*[Hh]ash[ \t]+([0-9a-f]{64})[ \t]*")
+_64 = r"[0-9a-f](?:\s*[0-9a-f]){63}"
+_128 = r"[0-9a-f](?:\s*[0-9a-f]){127}"
+_MATCH = "m[0-9]{1,9}"
+_NUMBER = "[0-9]{1,9}"
+_SERVER = r"[\w.-]{1,253}"
 _PREV = re.compile(
-    rf"^(?:setup|orders)\s+(m[0-9]{{1,9}})\s+(?:game|turn)\s+[0-9]+\s+server\s+([\w.-]{{1,253}})\s+player\s+\S+\s+prev\s+{_64}\s",
+    rf"^(?:setup|orders)\s+(m[0-9]{{1,9}})\s+(?:game|turn)\s+[0-9]+\s+server\s+([\w.-]{{1,253}})\s+player\s+\S+\s+prev\s+({_64})\s",
     re.MULTILINE,
-)
-_REVISION = re.compile(
-    r"(?:Your\s+setup\s+stands,\s+revision|Deine\s+Aufstellung\s+gilt,\s+Revision)\s+([0-9]{1,9}):"
 )
 # The number of none: what `html` makes of thousands of digits is an error.
 _NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 """What a player wrote to others, as the letter that brings it marks each line: none of the server's words."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
+
+
+class _Words:
+    """How letters in one language say what is looked for: the messages of the templates, read backwards."""
+
+    def __init__(self, known: Catalogue) -> None:
+        head_begins = _reading(
+            known.gettext("Transcript of %(id)s after entry %(seq)s, signed by %(server)s:"),
+            {"id": _MATCH, "seq": _NUMBER, "server": _SERVER},
+        )
+        paper_begins = _reading(
+            known.gettext("Paper of %(id)s, signed by %(server)s:"), {"id": _MATCH, "server": _SERVER}
+        )
+        key = rf"(?:\s+key\s+(?P<key>{_64})(?![0-9a-f]))?"
+        signature = rf"\s+signature\s+(?P<signature>{_128}){key}"
+        self.begins = [re.compile("^" + begins, re.MULTILINE) for begins in (head_begins, paper_begins)]
+        self.head = re.compile(rf"{head_begins}\s+head\s+(?P<hash>{_64}){signature}")
+        self.paper = re.compile(rf"{paper_begins}\s+sha256\s+(?P<hash>{_64}){signature}")
+        at_level = f"(?:{_reading(known.gettext(', at the level mailbox'), {})})?"
+        commitments = _reading(known.gettext("All setups are in. The commitments to them:\n"), {})
+        # As many as there are seats, or a list without an end would be remembered number by number.
+        self.commitments = re.compile(rf"{commitments}\s+((?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
+        self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
+        terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")
+        self.terms_of = re.compile(_line(terms.strip().split("\n", maxsplit=1)[0], {"id": _MATCH}))
+        self.terms_hash = re.compile(_line(known.gettext("  hash      %(hash)s\n"), {"hash": "[0-9a-f]{64}"}))
+        stands = known.gettext("Your setup stands, revision %(rev)s%(level)s:\n")
+        self.revision = re.compile(_reading(stands, {"rev": _NUMBER, "level": ""}))
+
+
+def _reading(message: str, facts: Mapping[str, str], blanks: str = r"\s+") -> str:
+    """The expression that a message is read by again, however it was wrapped; each fact is a group."""
+    said = blanks.join(re.escape(word) for word in message.split())
+    for name, fact in facts.items():
+        said = said.replace(re.escape(f"%({name})s"), f"(?P<{name}>{fact})")
+    return said
+
+
+def _line(message: str, facts: Mapping[str, str]) -> str:
+    blanks = r"[ \t]"
+    return f"{blanks}*{_reading(message, facts, blanks + '+')}{blanks}*"
+
+
+@cache  # letters come by thousands
+def _languages() -> tuple[_Words, ...]:
+    return tuple(_Words(catalogue((template_folder(),), language)) for language in LANGUAGES)
 
 
 def kept(source: str, raw: bytes) -> Kept:
@@ -82,8 +113,8 @@ def kept(source: str, raw: bytes) -> Kept:
     everything = "\n".join(_QUOTE.sub("", text) for text in texts)
     heads, papers = tuple(_heads(everything)), tuple(_papers(everything))
     spoken: set[SignedHead | SignedPaper] = {*_heads(unquoted), *_papers(unquoted)}
-    begun = len(_BEGINS.findall(unquoted))
-    read_well = len(_HEAD.findall(unquoted)) + len(_PAPER.findall(unquoted))
+    begun = sum(len(begins.findall(unquoted)) for words in _languages() for begins in words.begins)
+    read_well = sum(len(whole.findall(unquoted)) for words in _languages() for whole in (words.head, words.paper))
     return Kept(
         source,
         letter.message_id,
@@ -95,7 +126,7 @@ def kept(source: str, raw: bytes) -> Kept:
         terms=tuple(_terms(unquoted)),
         quoted=frozenset(heads).difference(spoken) | frozenset(papers).difference(spoken),
         prevs=tuple((m[1], m[2], _hex(m[3])) for m in _PREV.finditer(unquoted)),
-        revision=int(found[1]) if (found := _REVISION.search(unquoted)) else None,
+        revision=_revision(unquoted),
         attached=tuple(attachments),
         faults=("a signed head or paper in it is cut off or damaged",) if read_well < begun else (),
     )
@@ -147,31 +178,44 @@ def _text_of_html(part: Part) -> str:
 
 
 def _heads(text: str) -> Iterator[SignedHead]:
-    for match in _HEAD.finditer(text):
-        key = _hex(match[6]) if match[6] else None
-        yield SignedHead(match[3], match[1], int(match[2]), _hex(match[4]), _hex(match[5]), key)
+    for match in _in_order(text, [words.head for words in _languages()]):
+        key = _hex(match["key"]) if match["key"] else None
+        head, signature = _hex(match["hash"]), _hex(match["signature"])
+        yield SignedHead(match["server"], match["id"], int(match["seq"]), head, signature, key)
 
 
 def _papers(text: str) -> Iterator[SignedPaper]:
-    for match in _PAPER.finditer(text):
-        key = _hex(match[5]) if match[5] else None
-        yield SignedPaper(match[2], match[1], _hex(match[3]), _hex(match[4]), key)
+    for match in _in_order(text, [words.paper for words in _languages()]):
+        key = _hex(match["key"]) if match["key"] else None
+        yield SignedPaper(match["server"], match["id"], _hex(match["hash"]), _hex(match["signature"]), key)
+
+
+def _in_order(text: str, patterns: Sequence[re.Pattern[str]]) -> list[re.Match[str]]:
+    """What any of these finds, in the order of the text."""
+    return sorted((match for pattern in patterns for match in pattern.finditer(text)), key=re.Match.start)
 
 
 def _commitments(text: str) -> Iterator[dict[str, str]]:
-    for match in _COMMITMENTS.finditer(text):
-        yield {found[1]: _hex(found[2]) for found in _COMMITMENT.finditer(match[1])}
+    for words in _languages():
+        for match in words.commitments.finditer(text):
+            yield {found[1]: _hex(found[2]) for found in words.commitment.finditer(match[1])}
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:
     """Each match whose terms are told, with their hash."""
-    match = ""
-    for line in text.split("\n"):
-        if found := _TERMS_OF.fullmatch(line):
-            match = found[1]
-        elif match and (found := _TERMS_HASH.fullmatch(line)):
-            yield match, found[1]
-            match = ""
+    for words in _languages():
+        match = ""
+        for line in text.split("\n"):
+            if found := words.terms_of.fullmatch(line):
+                match = found["id"]
+            elif match and (found := words.terms_hash.fullmatch(line)):
+                yield match, found["hash"]
+                match = ""
+
+
+def _revision(text: str) -> int | None:
+    found = next(filter(None, (words.revision.search(text) for words in _languages())), None)
+    return int(found["rev"]) if found else None
 
 
 def _hex(text: str) -> str:

@@ -12,8 +12,8 @@ import pytest
 from jinja2 import nodes
 
 from pbem.games import GAMES
+from pbem.i18n import LANGUAGES
 from pbem.mail.compose import Templates, template_folder
-from pbem.mail.language import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

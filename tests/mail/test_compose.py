@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from pbem.mail.compose import Composer, Templates, template_folder
+from pbem.i18n import template_folder
+from pbem.mail.compose import Composer, Templates
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from pbem.mail.language import LANGUAGES
+from pbem.i18n import LANGUAGES
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:

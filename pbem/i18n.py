@@ -1,0 +1,94 @@
+"""The languages of letters: which there are, and what is said in each.
+
+A language is a folder among the templates, called by its tag (RFC 5646). Its catalogue `messages.po`, in the format
+of GNU gettext, holds every message of the templates and every `Phrase` of the program; whole documents beside it go
+before the English ones of the same name. What a language lacks is said in English, as everything is written first.
+Here live no templates and no letters; every room may use it.
+"""
+
+from __future__ import annotations
+
+import gettext
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+from pbem.phrase import Moment, Phrase, Span, fill
+
+__all__ = ["ENGLISH", "LANGUAGES", "Catalogue", "catalogue", "languages", "say", "template_folder"]
+
+ENGLISH = "en"
+
+Catalogue = gettext.NullTranslations
+"""What is said in a language; the null one says everything as it stands."""
+
+
+def template_folder() -> Path:
+    """The folder of templates: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    installed = package / "templates"
+    return installed if installed.is_dir() else package.parent / "templates"
+
+
+def languages(*folders: Path) -> tuple[str, ...]:
+    """The tags of all languages in folders of templates, English first."""
+    found = {path.parent.name for folder in folders for path in folder.glob("*/messages.po")}
+    return ENGLISH, *sorted(found)
+
+
+LANGUAGES = languages(template_folder())
+
+
+@cache  # a server writes many letters, and a catalogue is read in a hundredth of a second
+def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
+    """What is said in a language, by the catalogues in these folders; the first that has a message counts."""
+    known = Catalogue()
+    if language == ENGLISH:
+        return known
+    from babel.messages.mofile import write_mo  # noqa: PLC0415 - what writes no letters need not wait for it
+    from babel.messages.pofile import read_po  # noqa: PLC0415
+
+    for folder in reversed(folders):
+        path = folder / language / "messages.po"
+        if path.is_file():
+            with path.open("rb") as file:
+                found = read_po(file, locale=language, abort_invalid=True)
+            compiled = BytesIO()
+            write_mo(compiled, found)
+            compiled.seek(0)
+            translations = gettext.GNUTranslations(compiled)
+            translations.add_fallback(known)
+            known = translations
+    return known
+
+
+def say(text: object, known: Catalogue) -> object:
+    """A phrase in the words of a catalogue, its facts too; everything else as it is."""
+    if not isinstance(text, Phrase):
+        return text
+    if isinstance(text, Moment):
+        return _moment(text, known)
+    if isinstance(text, Span):
+        return _span(text, known)
+    facts = {name: say(fact, known) for name, fact in text.facts.items()}
+    return fill(known.gettext(text.template) if text.template else "", facts)
+
+
+def _moment(moment: Moment, known: Catalogue) -> str:
+    pattern = known.pgettext("date", "EEEE d MMMM yyyy, HH:mm")
+    if not (language := known.info().get("language")):
+        return str(moment)
+    from babel.dates import format_datetime  # noqa: PLC0415 - what says no dates need not wait for it
+
+    return format_datetime(moment.time, pattern, locale=language)
+
+
+def _span(span: Span, known: Catalogue) -> str:
+    if not (language := known.info().get("language")):
+        return str(span)
+    from babel.lists import format_list  # noqa: PLC0415
+    from babel.units import format_unit  # noqa: PLC0415
+
+    return format_list(
+        [format_unit(count, f"duration-{unit}", locale=language) for unit, count in span.parts], locale=language
+    )
