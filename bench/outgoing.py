@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bench import servers
 from bench.measure import Part, alternate, ratio_goal
 from pbem.config import Delivery, Smarthost
-from pbem.mail import delivery
+from pbem.smtp import delivery
 from pbem.store.database import Database
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault

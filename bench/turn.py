@@ -16,7 +16,7 @@ from bench.measure import Part, alternate, ratio_goal
 from bench.table import ORDERS, Table
 from pbem.games import rules
 from pbem.identity import Key, judge
-from pbem.mail import commands, letter
+from pbem.mail import commands, message
 from pbem.mail.compose import Composer, Templates
 from pbem.proof.signed_letters import VOCABULARY
 from pbem.store.database import Database
@@ -117,14 +117,14 @@ class _Bench:
     def verify(self) -> None:
         """As the reader does."""
         for raw in self.raws:
-            read = letter.read(raw)
+            read = message.read(raw)
             name = (read.sender or "").partition("@")[0]
             assert judge(read, [self.key[name]], "play.example", words=VOCABULARY).kind == "valid"
 
     def parse(self) -> None:
         """As the desk does."""
         for raw in self.raws:
-            commands.parse(letter.read(raw).text or "")
+            commands.parse(message.read(raw).text or "")
 
     def resolve(self) -> None:
         """Both sides' orders, the turn, and what each seat and the public may read."""

@@ -21,7 +21,7 @@ from bench.measure import Goal, Part, alternate, ratio_goal
 from bench.table import ORDERS, Table, bundle
 from pbem.games import rules
 from pbem.identity import judge, parse_key, ssh
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import VOCABULARY, Letters
 from pbem.proof.verify import verify

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import attachment
 
-from pbem.match.transcript import BEFORE, Entry, digest, statement
+from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.match.replay import Proving
-    from pbem.match.signed import Form
+    from pbem.match.signed import SignedForm
     from pbem.match.state import Match
 
 SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -31,7 +31,7 @@ SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 class Remembering(Letters):
     """Letters that are read and verified once: the same letter at the same place says the same again."""
 
-    known: dict[object, Form | ValueError]
+    known: dict[object, SignedForm | ValueError]
 
     def form(  # noqa: PLR0917 - all that is known of a letter
         self,
@@ -42,9 +42,9 @@ class Remembering(Letters):
         paper: Proving | None,
         evidence: bytes = b"",
         received: str = "",
-    ) -> Form:
+    ) -> SignedForm:
         keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
-        place = (match.head, keys, match.game, match.turn, kind, seat, digest(letter), paper, evidence, received)
+        place = (match.head, keys, match.game, match.turn, kind, seat, sha256_hex(letter), paper, evidence, received)
         if place not in self.known:
             try:
                 self.known[place] = super().form(match, kind, seat, letter, paper, evidence, received)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgers import SERVER_KEY, index, signed_again, with_entry
 
-from pbem.match.transcript import digest, statement, voucher
+from pbem.match.transcript import sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 
@@ -154,7 +154,7 @@ def _papers(match: Bundle, size: int) -> Iterator[tuple[str, Bundle]]:
     report = b'{"reports":[' + b"[]," * (size // 3) + b'1],"salt":"' + b"0" * 64 + b'"}'
     at = index(match, "turn", turn=1)
     paper = replace(match, papers={**match.papers, "reports/game-1-turn-1.json": report})
-    yield "a report", signed_again(with_entry(paper, at, lambda body: body.update(reports=digest(report))))
+    yield "a report", signed_again(with_entry(paper, at, lambda body: body.update(reports=sha256_hex(report))))
 
 
 def kept_letters(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
@@ -165,10 +165,10 @@ def kept_letters(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
     form = "orders m1 turn 1\nserver play.example\nplayer ann\nprev {}\n\n"
     listed = "The commitments to them:\n  ann: {}\n  bob: {}\n\nx\n"
     texts = {
-        "heads": "".join(_head(1 + n % last.seq, digest(b"%d" % n)) for n in numbers[: size // 380]),
-        "papers": "".join(_paper(digest(b"%d" % n)) for n in numbers[: size // 340]),
-        "forms": "".join(form.format(digest(b"%d" % n)) for n in numbers[: size // 140]),
-        "commitments": head + "".join(listed.format(digest(b"%d" % n), zeros) for n in numbers[: size // 180]),
+        "heads": "".join(_head(1 + n % last.seq, sha256_hex(b"%d" % n)) for n in numbers[: size // 380]),
+        "papers": "".join(_paper(sha256_hex(b"%d" % n)) for n in numbers[: size // 340]),
+        "forms": "".join(form.format(sha256_hex(b"%d" % n)) for n in numbers[: size // 140]),
+        "commitments": head + "".join(listed.format(sha256_hex(b"%d" % n), zeros) for n in numbers[: size // 180]),
         "one list": f"{head}The commitments to them: " + "".join(f"a{n}: {zeros}\n" for n in numbers[: size // 75]),
         "beginnings": "Transcript of m1 after entry 1, signed by play.example:\n" * (size // 57),
         "wide digits": ("Transcript of m1 after entry 1, signed by a: head " + ("a" + " " * 90) * 63 + "\n")

@@ -34,11 +34,11 @@ from referee import MAIL_SERVER, attachment, body, sent_from
 
 import pbem.desk
 from pbem.config import load
-from pbem.daemon import Daemon, write_ready
+from pbem.failpoints import passing
 from pbem.games import rules
 from pbem.identity import ssh
-from pbem.points import passing
-from pbem.reader import InProcess, Worker
+from pbem.server.daemon import Daemon, write_ready
+from pbem.server.sandbox import InProcess, Worker
 from pbem.store.database import Database
 from pbem.store.inbox import REST, Inbox
 from pbem.store.outbox import Outbox
@@ -70,7 +70,7 @@ authserv_id = "{mail_server}"
 """
 
 births = multiprocessing.get_context("forkserver")
-births.set_forkserver_preload(["pbem.daemon", "pbem.desk", "aiosmtplib", "pytest"])
+births.set_forkserver_preload(["pbem.server.daemon", "pbem.desk", "aiosmtplib", "pytest"])
 
 
 @dataclass(frozen=True)

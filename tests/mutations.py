@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from forgers import signed_again
 
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def with_body(found: Bundle, at: int, body: dict[str, Any], **more: str) -> Bund
 def rewritten(found: Bundle, path: str, paper: bytes) -> Bundle:
     """The bundle with another paper, and its hash wherever the old one was named."""
     papers, entries = {**found.papers, path: paper}, list(found.entries)
-    changed = {digest(found.papers[path]): digest(paper)}
+    changed = {sha256_hex(found.papers[path]): sha256_hex(paper)}
     while changed:
         old, new = changed.popitem()
         for name, other in papers.items():
             if not name.endswith(".eml") and old.encode() in other:
                 papers[name] = other.replace(old.encode(), new.encode())
-                changed[digest(other)] = digest(papers[name])
+                changed[sha256_hex(other)] = sha256_hex(papers[name])
         entries = [renamed(entry, old, new) for entry in entries]
     return signed_again(replace(found, entries=tuple(entries), papers=papers))
 
@@ -157,9 +157,9 @@ def cut(found: Bundle, dice: Dice) -> Bundle:
     """A match that goes on after some entry, without the papers that were filed later (as well as can be told)."""
     entries = found.entries[: dice.randrange(1, len(found.entries))]
     said = "".join(json.dumps(entry.body) for entry in entries)
-    kept = {path: paper for path, paper in found.papers.items() if digest(paper) in said}
+    kept = {path: paper for path, paper in found.papers.items() if sha256_hex(paper) in said}
     named = said + "".join(paper.decode("utf-8", "replace") for path, paper in kept.items() if path.endswith(".txt"))
-    papers = {path: paper for path, paper in found.papers.items() if digest(paper) in named}
+    papers = {path: paper for path, paper in found.papers.items() if sha256_hex(paper) in named}
     return signed_again(replace(found, entries=entries, papers=papers if dice.randrange(2) else kept))
 
 
@@ -176,7 +176,7 @@ def time_changed(found: Bundle, dice: Dice) -> Bundle:
 
 def hash_exchanged(found: Bundle, dice: Dice) -> Bundle:
     """Another paper's hash in the place of one, in an entry."""
-    hashes = sorted({digest(paper) for paper in found.papers.values()})
+    hashes = sorted({sha256_hex(paper) for paper in found.papers.values()})
     at = dice.randrange(len(found.entries))
     named = [one for one in hashes if one in json.dumps(found.entries[at].body)]
     if not named:

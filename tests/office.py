@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from pbem.config import Limits, Listen, Listener
-from pbem.mail.intake import Intake
+from pbem.smtp.server import Intake
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config import Config, Identity
 from pbem.desk import Desk
-from pbem.desk.archive import Archive
+from pbem.desk.matches import MatchRepository
 from pbem.identity import ssh
 from pbem.mail.compose import Composer, Templates
 from pbem.match.transcript import BEFORE
-from pbem.reader import InProcess
+from pbem.server.sandbox import InProcess
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups
@@ -232,7 +232,7 @@ class Referee:
         assert row is not None
         assert (archive._from_snapshot(row) is None) == (row.head == BEFORE)
         cold = self.match(number)
-        doubter = Archive(archive.matches, archive._people, SERVER, archive._sign, archive.key)
+        doubter = MatchRepository(archive.matches, archive._people, SERVER, archive._sign, archive.key)
         loaded = doubter.load(number)
         assert loaded is not None
         for other in (warm, loaded[0]):

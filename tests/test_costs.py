@@ -15,7 +15,7 @@ import pytest
 from referee import Referee
 
 from pbem.config import Delivery
-from pbem.mail.delivery import Deliverer
+from pbem.smtp.delivery import Deliverer
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.outbox import Outbox

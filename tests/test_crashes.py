@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from lives import End, Figures, Table
 
-from pbem.points import WAY
+from pbem.failpoints import ALL
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
@@ -35,7 +35,7 @@ class Plan:
         self.most -= 1
         if self.most < 0:
             return None
-        self.left = self.left or random.sample(WAY + TRANSACTIONS, len(WAY + TRANSACTIONS))
+        self.left = self.left or random.sample(ALL + TRANSACTIONS, len(ALL + TRANSACTIONS))
         point = self.left.pop()
         # Transactions are many: the first ones are those of the start, and each letter has several.
         return End(point, random.randint(1, 14) if point.startswith("transaction") else random.choice((1, 1, 2)))
@@ -68,6 +68,6 @@ def test_five_hundred_deaths(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         folder = tmp_path / str(figures.matches)
         folder.mkdir()
         play(folder, f"long {figures.matches}", plan, figures)
-    assert set(figures.kills) >= set(WAY)
+    assert set(figures.kills) >= set(ALL)
     with capsys.disabled():
         print(f"\n{figures}")

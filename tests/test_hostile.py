@@ -29,8 +29,8 @@ from referee import body
 from pbem.config import Limits
 from pbem.games import GAMES
 from pbem.identity import parse_key, ssh
-from pbem.mail.letter import Unreadable, automatic
-from pbem.reader import InProcess
+from pbem.mail.message import Unreadable, automatic
+from pbem.server.sandbox import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

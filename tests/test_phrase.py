@@ -10,7 +10,7 @@ import pytest
 
 from pbem.i18n import catalogue, say, template_folder
 from pbem.mail.language import asked_for
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.phrase import Moment, Phrase, Span, either
 
 SAID = {

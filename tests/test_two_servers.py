@@ -15,7 +15,7 @@ from pbem.desk import Desk
 from pbem.desk.strangers import EACH
 from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import KeyRow
 
@@ -44,7 +44,7 @@ class Server(Referee):
         key = parse_key(ssh.public(self.person(name).key))
         with self.database.transaction():
             row = KeyRow(key.format, key.fingerprint, key.public)
-            self.desk.players.add(name, address, row, stamp(self.now))
+            self.desk.players.add(name, address, row, to_db(self.now))
         self.desk.players.forget()
 
     def sentence(self, name: str, text: str) -> str:

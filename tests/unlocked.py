@@ -14,7 +14,7 @@ from pbem import identity
 from pbem.mail import commands
 from pbem.mail.compose import Composer
 from pbem.proof import bundle
-from pbem.reader import InProcess, Worker
+from pbem.server.sandbox import InProcess, Worker
 from pbem.store.database import Database
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.table import START
 from pbem.config import Config, Limits, Listen, Listener, Log
-from pbem.daemon import Daemon, configure_logs
+from pbem.server.daemon import Daemon, configure_logs
 
 MANY = 10**9
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pbem.cli.opened import config_option, opened, troubles
+from pbem.cli.common import config_option, opened, troubles
 from pbem.config import load
 from pbem.store import own_keys
 from pbem.store.database import Lock

@@ -1,4 +1,4 @@
-"""`pbem check-config`: all that is wrong with a configuration. Thin: see `pbem.config` and `pbem.checkup`."""
+"""`pbem check-config`: all that is wrong with a configuration. Thin: see `pbem.config` and `pbem.server.doctor`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.checkup import surroundings
-from pbem.cli.opened import config_option
+from pbem.cli.common import config_option
 from pbem.config import faults, load
+from pbem.server.doctor import surroundings
 
 if TYPE_CHECKING:
     from pathlib import Path

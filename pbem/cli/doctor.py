@@ -1,4 +1,4 @@
-"""`pbem doctor`: a server examined while it runs. Thin: what is looked at is in `pbem.checkup`."""
+"""`pbem doctor`: a server examined while it runs. Thin: what is looked at is in `pbem.server.doctor`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem import checkup
-from pbem.cli.opened import config_option, opened, wake
-from pbem.daemon import open_composer
+from pbem.cli.common import config_option, opened, wake
 from pbem.mail.signing import BadDkimKey
+from pbem.server import doctor as examination
+from pbem.server.daemon import open_composer
 from pbem.store import own_keys
 from pbem.store.database import Lock
 from pbem.store.operator import Generation
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pbem.checkup import Finding
-    from pbem.cli.opened import Opened
+    from pbem.cli.common import Opened
+    from pbem.server.doctor import Finding
 
 
 @click.command()
@@ -46,19 +46,19 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
 def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
     config, database, vault = store.config, store.database, store.vault
     now = datetime.now(UTC)
-    yield from checkup.surroundings(config)
-    yield from checkup.examined("store", checkup.store(database, vault))
+    yield from examination.surroundings(config)
+    yield from examination.examined("store", examination.store(database, vault))
     keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-    yield from checkup.examined("keys", checkup.keys(database, keys))
-    yield from checkup.examined("matches", checkup.transcripts(database, vault, config, keys.public))
-    yield from checkup.examined("clock", checkup.clock(database, now))
-    yield from checkup.examined("room", checkup.growth(database, config, now))
-    yield from checkup.examined("queues", checkup.queues(database, vault, config, now))
+    yield from examination.examined("keys", examination.keys(database, keys))
+    yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
+    yield from examination.examined("clock", examination.clock(database, now))
+    yield from examination.examined("room", examination.growth(database, config, now))
+    yield from examination.examined("queues", examination.queues(database, vault, config, now))
     if deadline and Lock.holder(config.store):
         try:
             composer = open_composer(config, Generation(database).number)
         except BadDkimKey:
             return  # said above
-        yield checkup.mail_loop(
+        yield examination.mail_loop(
             database, vault, composer, os.urandom(8).hex(), deadline, lambda: datetime.now(UTC), lambda: wake(config)
         )

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.opened import Opened, as_json, config_option, fields, instruct, opened, table
-from pbem.desk.archive import Archive
+from pbem.cli.common import Opened, as_json, config_option, fields, instruct, opened, table
+from pbem.desk.matches import MatchRepository
 from pbem.match.transcript import Entry
 from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
@@ -86,7 +86,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
 
 def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, Any]]]:
     matches = Matches(store.database, store.vault)
-    archive = Archive(matches, People(store.database), store.config.server, _nothing_is_signed, "")
+    archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from pbem.cli.opened import config_option, opened
+from pbem.cli.common import config_option, opened
 from pbem.pages.replay import replay
 from pbem.proof.bundle import BeyondLimits, load, read
 

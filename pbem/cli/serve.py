@@ -1,6 +1,6 @@
 """`pbem serve`: the server, from its configuration file until it is told to stop.
 
-Nothing but the options and the messages; all wiring is in `pbem.daemon`. Implements design.md, "Layout", `cli/`.
+Nothing but the options and the messages; all wiring is in `pbem.server.daemon`. Implements design.md, "Layout".
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.config import ConfigError, load
-from pbem.daemon import Daemon, StartError, configure_logs, write_ready
+from pbem.server.daemon import Daemon, StartError, configure_logs, write_ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.mail.intake import Place
+    from pbem.smtp.server import Place
 
 __all__ = ["serve"]
 

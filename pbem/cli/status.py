@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.opened import as_json, config_option, opened
+from pbem.cli.common import as_json, config_option, opened
 from pbem.store.database import Lock
 from pbem.store.operator import survey
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.mail.folders import letters
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.proof.bundle import LIMITS, BeyondLimits, load
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -101,7 +101,7 @@ def verify(
         document = {
             "pbem": "verification 1",
             "bundle": str(bundle),
-            "sha256": digest(content),
+            "sha256": sha256_hex(content),
             "status": status,
             "server_key_known": server_key is not None,
             **_document(made, proved, judged),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.desk.strangers import EACH
 from pbem.phrase import Phrase
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.out import Draft
+    from pbem.desk.out import TemplateText
     from pbem.desk.reply import Reply
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command, Reading
@@ -40,8 +40,8 @@ class _Told:
     """A command, and what is told of it: put into words when its letter is."""
 
     echo: str
-    draft: Draft
-    write: Callable[[Draft], str]
+    draft: TemplateText
+    write: Callable[[TemplateText], str]
 
     @property
     def text(self) -> str:
@@ -55,7 +55,7 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
     language = caller.language
     if caller.player is not None:  # a command of this letter may have chosen another one
         language = desk.players.setting(caller.player.name, "language", language)
-    out = Out("", "")
+    out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     if (at := next((reply.at for _, reply in replies if reply.at is not None), None)) is not None:
         out = clerk.thread(at.match, at.row, at.seat, Phrase("your letter"))
@@ -92,7 +92,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
 
 def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
     """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
-    out, told = Out(SHORT, ""), list[_Told]()
+    out, told = OutgoingLetter(SHORT, ""), list[_Told]()
     for _, reply in replies:
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from pbem.desk import keys
 from pbem.desk.caller import Caller
 from pbem.desk.dispatch import to_answer
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import seat_at
 from pbem.identity import Verdict
 from pbem.mail.commands import COMMANDS, masked
 from pbem.match.events import missed
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.mailbox import Proof
+    from pbem.desk.reply_tokens import Proof
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.mail.commands import Command, Reading
-    from pbem.mail.letter import Letter
-    from pbem.reader import Understood
+    from pbem.mail.message import Letter
+    from pbem.server.sandbox import Understood
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
@@ -172,7 +172,7 @@ def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: date
 def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> HandledRow | None:
     """What became of these words; those from before words were compared are known by their signed bytes."""
     seen = desk.players.handled(player.name, words)
-    return seen or desk.players.handled(player.name, digest(verdict.signed))
+    return seen or desk.players.handled(player.name, sha256_hex(verdict.signed))
 
 
 def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
@@ -203,7 +203,7 @@ def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is kno
         received=now,
         last=count == _NOTICES,
     )
-    out = Out(Phrase("[pbem] A letter in your name was not accepted"), text)
+    out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language = desk.clerk.language_of(player, None if player else letter)
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
@@ -218,7 +218,7 @@ def _leave_unread(  # noqa: PLR0913 - a letter, and what is known of it
 ) -> str:
     """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
     if tell:
-        out = Out("", desk.clerk.draft("letters/unread.txt", most=_UNSIGNED))
+        out = OutgoingLetter("", desk.clerk.draft("letters/unread.txt", most=_UNSIGNED))
         out.language = desk.clerk.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.identity import Key
-    from pbem.identity.vouching import Voucher
+    from pbem.identity.sender_auth import Voucher
     from pbem.mail.bounces import Bounce
-    from pbem.mail.letter import Letter
-    from pbem.reader import Reader, Understood
+    from pbem.mail.message import Letter
+    from pbem.server.sandbox import Reader, Understood
     from pbem.store.database import Database
 
 __all__ = ["Beforehand", "NotYetRead"]

@@ -14,9 +14,9 @@ from pbem.match.transcript import written
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.desk.mailbox import Proof
+    from pbem.desk.reply_tokens import Proof
     from pbem.identity import Verdict
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.phrase import Phrase
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token

@@ -18,15 +18,15 @@ from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.desk.out import Draft, Drawing, Out
+from pbem.desk.out import Drawing, OutgoingLetter, TemplateText
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH
-from pbem.mail.appointment import appointment
+from pbem.mail.calendar import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
-from pbem.match.transcript import Entry, canonical, digest
+from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.pages import fragment
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.boards import Drawn
-    from pbem.desk.archive import Archive
-    from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.matches import MatchRepository
     from pbem.desk.out import Enclosed
+    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games import Fault
     from pbem.games.squares import Board
     from pbem.mail.compose import Attachment, Composer
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
-    from pbem.store.held import Held
+    from pbem.store.digest_queue import Held
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-__all__ = ["Clerk", "Draft", "Out", "duration", "escaped", "named"]
+__all__ = ["LetterWriter", "OutgoingLetter", "TemplateText", "duration", "escaped", "named"]
 
 
-class Clerk:
+class LetterWriter:
     """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
@@ -64,9 +64,9 @@ class Clerk:
         outbox: Outbox,
         players: Players,
         people: People,
-        archive: Archive,
+        archive: MatchRepository,
         random: Callable[[int], bytes],
-        mailboxes: Mailboxes,
+        mailboxes: ReplyTokens,
         held: Held,
         operator: str = "",
         pages: str = "",
@@ -87,14 +87,14 @@ class Clerk:
         self._blank: dict[tuple[str, str], bytes] = {}
         self._pages_written: dict[tuple[str, str], str] = {}
 
-    def draft(self, template: str, /, **facts: Any) -> Draft:
+    def draft(self, template: str, /, **facts: Any) -> TemplateText:
         """What a template is to say."""
-        return Draft(template, {"server": self._composer.server, "operator": self._operator, **facts})
+        return TemplateText(template, {"server": self._composer.server, "operator": self._operator, **facts})
 
-    def write(self, draft: Draft | str, language: str) -> str:
+    def write(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft, or a phrase of ours, in a language."""
         templates = self._composer.templates.of(language)
-        if not isinstance(draft, Draft):
+        if not isinstance(draft, TemplateText):
             return templates.say(draft)
         if draft.template not in _THE_SAME:
             return templates.render(draft.template, **draft.facts)
@@ -107,7 +107,7 @@ class Clerk:
         chosen = self._players.setting(player.name, "language", "") if player else ""
         return chosen or (letter and asked_for(letter)) or self.language
 
-    def send(self, address: str, out: Out, now: datetime) -> int:
+    def send(self, address: str, out: OutgoingLetter, now: datetime) -> int:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its number there.
 
         To a player without a key it has a Reply-To that is good for one letter.
@@ -122,7 +122,7 @@ class Clerk:
         letter = partial(self._compose, address, _as_it_is(out), language, message_id, now)
         return self._outbox.put(address, message_id, Later(letter, b""), now)
 
-    def _compose(self, address: str, out: Out, language: str, message_id: str, now: datetime) -> bytes:
+    def _compose(self, address: str, out: OutgoingLetter, language: str, message_id: str, now: datetime) -> bytes:
         """The bytes of a letter."""
         made = self._made(out, language)
         return self._composer.compose(
@@ -139,7 +139,7 @@ class Clerk:
             pictures=made.pictures,
         )
 
-    def _made(self, out: Out, language: str) -> Out:
+    def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""
         if out.parts:
             parts = [self._made(part, language) for part in out.parts]
@@ -151,9 +151,9 @@ class Clerk:
             preface = render("letters/digest.txt", subjects=subjects) if out.digest else ""
             return together(parts, render, preface)
         html, pictures = out.html, out.pictures
-        if out.drawing is not None and isinstance(html, Draft):
+        if out.drawing is not None and isinstance(html, TemplateText):
             content = draw(out.drawing.boards, out.drawing.names)
-            content_id = f"{digest(content)[:32]}@{self._composer.server}"
+            content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
             pictures = [*pictures, (content_id, out.drawing.file_name, content)]
             html = replace(html, facts={**html.facts, "picture": content_id})
         text = self.write(out.text, language)
@@ -172,7 +172,7 @@ class Clerk:
             attachments=enclosed,
         )
 
-    def sheet(self, title: str, boards: Sequence[Board], words: Draft, language: str) -> bytes:
+    def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
         """A record sheet as a PDF."""
         return sheet(title, boards, self.write(words, language))
 
@@ -194,7 +194,9 @@ class Clerk:
         """The server's sub-address with this detail."""
         return self._composer.sub_address(detail)
 
-    def post(self, row: MatchRow, seat: int, outs: Sequence[tuple[str, Out]], match: Match, now: datetime) -> None:
+    def post(
+        self, row: MatchRow, seat: int, outs: Sequence[tuple[str, OutgoingLetter]], match: Match, now: datetime
+    ) -> None:
         """Send a seat letters, each with its kind, as one: at once, or with the next digest if all can wait."""
         player = self._players.by_name(row.of(seat).player)
         if player is None:
@@ -216,7 +218,7 @@ class Clerk:
         for name in self._held.due(now):
             player = self._players.by_name(name)
             assert player is not None
-            matches: dict[int, list[Out]] = {}
+            matches: dict[int, list[OutgoingLetter]] = {}
             for row in self._held.take(name):
                 matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(_unpacked(row.content))
             for outs in matches.values():
@@ -230,11 +232,13 @@ class Clerk:
         """Send what waits for this player at the next opportunity: no digest is wanted any more."""
         self._held.hurry(player, now)
 
-    def _send_together(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool = False) -> None:
+    def _send_together(
+        self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False
+    ) -> None:
         for first in range(0, len(outs), MOST):
             self._send_as_one(player, outs[first : first + MOST], now, digest=digest)
 
-    def _send_as_one(self, player: PlayerRow, outs: list[Out], now: datetime, *, digest: bool) -> None:
+    def _send_as_one(self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool) -> None:
         one = joined(outs, digest=digest)
         for out in outs:
             if out is not one and out.detail and out.detail != one.detail:
@@ -246,7 +250,7 @@ class Clerk:
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
-        letters: dict[int, list[tuple[str, Out]]] = {}
+        letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
             if player is not None:
@@ -261,7 +265,7 @@ class Clerk:
         for seat, outs in letters.items():
             self.post(row, seat, outs, latest, now)
 
-    def _observed(self, notice: Notice, row: MatchRow) -> Draft:
+    def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
         """What observers read of a notice: the public view, and never a fact of the seat that it was for."""
         match, facts = notice.match, dict[str, Any]()
         if notice.kind == "turn":
@@ -283,7 +287,7 @@ class Clerk:
         self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
 
     def _to_observers(
-        self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], Draft]
+        self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], TemplateText]
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else ""
@@ -291,7 +295,7 @@ class Clerk:
             player = self._players.by_name(name)
             if player is not None and not self._people.silent(player.address):
                 references = [self._composer.message_id(f"{match.id}.thread")]
-                self.send(player.address, Out(_about(match, subject), text, references=references), now)
+                self.send(player.address, OutgoingLetter(_about(match, subject), text, references=references), now)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
@@ -327,7 +331,7 @@ class Clerk:
             "key": self._archive.key,
         }
 
-    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> Out:
+    def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> OutgoingLetter:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         facts = dict(notice.facts)
@@ -366,7 +370,7 @@ class Clerk:
             self._show(notice, game, facts, wanted, out)
         return out
 
-    def _show(self, notice: Notice, game: Drawn, facts: dict[str, Any], wanted: str, out: Out) -> None:
+    def _show(self, notice: Notice, game: Drawn, facts: dict[str, Any], wanted: str, out: OutgoingLetter) -> None:
         """Give a letter its HTML part, with the boards that its reader may see."""
         match = notice.match
         facts["picture"] = None
@@ -379,11 +383,11 @@ class Clerk:
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
         out.html = self.draft(f"letters/{notice.kind}.html", **facts)
 
-    def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> Out:
+    def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> OutgoingLetter:
         """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
-        return Out(
+        return OutgoingLetter(
             _about(match, subject),
             "",
             reply_to=self.sub_address(detail),
@@ -426,7 +430,7 @@ class Clerk:
         )
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
-    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
+    def turn_facts(self, match: Match, seat: int, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
         """What the report of a turn says; its reports are attached as the file that the transcript hashes."""
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}.json"
         out.attachments.append((name, "application/json", facts["file"]))
@@ -436,8 +440,8 @@ class Clerk:
             receipt = f"{match.id}-game-{match.game}-turn-{facts['turn']}-default.receipt.txt"
             paper = stand_in.paper.encode()
             out.attachments.append((receipt, "text/plain", paper))
-            signature = self._archive.vouch(match.id, digest(paper))
-            played = {"text": stand_in.text, "file": receipt, "hash": digest(paper), "signature": signature}
+            signature = self._archive.vouch(match.id, sha256_hex(paper))
+            played = {"text": stand_in.text, "file": receipt, "hash": sha256_hex(paper), "signature": signature}
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
@@ -446,18 +450,18 @@ class Clerk:
             "view": match.view(seat),
             "over": match.position is None or match.position.result is not None,
             "file_name": name,
-            "file_hash": digest(facts["file"]),
-            "file_signature": self._archive.vouch(match.id, digest(facts["file"])),
+            "file_hash": sha256_hex(facts["file"]),
+            "file_signature": self._archive.vouch(match.id, sha256_hex(facts["file"])),
         }
 
-    def _attach(self, match: Match, what: str, content: Mapping[str, Any], out: Out) -> str:
+    def _attach(self, match: Match, what: str, content: Mapping[str, Any], out: OutgoingLetter) -> str:
         """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
         name = f"{match.id}-game-{match.game}-{what}.json"
         out.attachments.append((name, "application/json", canonical(content)))
         page = self._pages and drawn(match.terms.game)
         return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
 
-    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: Out) -> str:
+    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: OutgoingLetter) -> str:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
@@ -478,7 +482,7 @@ class Clerk:
         }
         return self._attach(match, "position", content, out)
 
-    def _setup(self, match: Match, seat: int, out: Out) -> str:
+    def _setup(self, match: Match, seat: int, out: OutgoingLetter) -> str:
         """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
         assert match.options is not None
         content = {
@@ -496,7 +500,7 @@ class Clerk:
         }
         return self._attach(match, "setup", content, out)
 
-    def _of_seats(self, notice: Notice, out: Out) -> dict[str, Any]:
+    def _of_seats(self, notice: Notice, out: OutgoingLetter) -> dict[str, Any]:
         """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
@@ -515,10 +519,10 @@ class Clerk:
         }
         composer = self._position(match, seat, welcome["view"], out)
         welcome |= {"setup": submission.text, "file_name": name, "composer": composer}
-        hashed = digest(submission.paper.encode())
+        hashed = sha256_hex(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
-    def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: Out) -> dict[str, Any]:
+    def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
         out.attachments.append((name, "application/zip", content))
@@ -541,7 +545,9 @@ class Clerk:
 
         return write, f"{match.id}.pbem.zip"
 
-    def old_turns(self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]) -> Out | None:
+    def old_turns(
+        self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]
+    ) -> OutgoingLetter | None:
         """The reports of past turns again, from the files that were mailed; None when there were none."""
         what = Phrase("turn {turn}", turn=turns[0]) if len(turns) == 1 else Phrase("all turns")
         out = self.thread(match, row, seat, Phrase("game {game}, {what}, again", game=game, what=what))
@@ -552,7 +558,9 @@ class Clerk:
                 return None
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
-            again.append({"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": digest(file)})
+            again.append(
+                {"turn": turn, "reports": json.loads(file)["reports"], "file": name, "hash": sha256_hex(file)}
+            )
         m = self.facts(match, row, seat, match)
         out.text = self.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
@@ -561,12 +569,12 @@ class Clerk:
 class _Packed(Later[bytes]):
     """A letter that waits for a digest, packed when it is in words."""
 
-    def __init__(self, out: Out, make: Callable[[], Out]) -> None:
+    def __init__(self, out: OutgoingLetter, make: Callable[[], OutgoingLetter]) -> None:
         super().__init__(lambda: pack(make()), b"")
         self.out = out
 
 
-def _unpacked(content: bytes | Later[bytes]) -> Out:
+def _unpacked(content: bytes | Later[bytes]) -> OutgoingLetter:
     """A letter that waited; one that was told to wait in this very decision is not in words yet."""
     if isinstance(content, _Packed):
         return content.out
@@ -574,7 +582,7 @@ def _unpacked(content: bytes | Later[bytes]) -> Out:
     return unpack(content)
 
 
-def _as_it_is(out: Out) -> Out:
+def _as_it_is(out: OutgoingLetter) -> OutgoingLetter:
     """A letter as it is now, whatever is made of it afterwards."""
     return replace(out, pictures=[*out.pictures], attachments=[*out.attachments], references=[*out.references])
 
@@ -699,7 +707,7 @@ def _standing(submission: Submission | None) -> dict[str, Any] | None:
 
 
 def _commitments(match: Match) -> dict[int, str]:
-    return {seat: digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
+    return {seat: sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
 
 
 def _levels(match: Match) -> dict[int, str]:

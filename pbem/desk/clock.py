@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem.desk import courier, keys, postmaster
+from pbem.desk import bounces, keys, late_delivery
 from pbem.desk.decisions import decide
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import commit
 from pbem.match import progress
 from pbem.match.step import Step
 from pbem.phrase import Phrase
-from pbem.store.database import StoreError, moment, stamp
+from pbem.store.database import StoreError, from_db, to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,10 +50,10 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     Says when to be called again.
     """
     if desk.outbox.failures():
-        decide(desk, partial(postmaster.tell_failures, desk, now))
+        decide(desk, partial(bounces.tell_failures, desk, now))
     beat(desk, now)
     following = _see_to_late_letters(desk, now)
-    for number in desk.archive.matches.due(stamp(now), _PER_TICK):
+    for number in desk.archive.matches.due(to_db(now), _PER_TICK):
         try:
             decide(desk, partial(_advance, desk, number, now))
             desk.points("clock committed")
@@ -63,14 +63,14 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             reference = desk.random(6).hex()
             _LOG.error("clock failed", match=number, reference=reference, exc_info=error)
             with desk.database.transaction():
-                desk.archive.matches.look_at(number, stamp(now + _TRY_AGAIN))
+                desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
     recovery = _recover_keys(desk, now)
     if (digest := desk.clerk.next_digest()) is not None and digest <= now:
         decide(desk, partial(desk.clerk.send_digests, now))
         digest = desk.clerk.next_digest()
     kept = desk.housekeeping.look(now)
-    return min(filter(None, [moment(due) if due else None, recovery, following, digest, kept]), default=None)
+    return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept]), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:
@@ -80,13 +80,13 @@ def beat(desk: Desk, now: datetime) -> None:
 
 def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
     """Let clocks stand for letters that are late; when the next one will be."""
-    in_time, due, following = courier.due(desk, now)
+    in_time, due, following = late_delivery.due(desk, now)
     if in_time:
         with desk.database.transaction():
-            courier.forget(desk, in_time)
+            late_delivery.forget(desk, in_time)
     for found in due:
         try:
-            decide(desk, partial(courier.see_to, desk, found, now))
+            decide(desk, partial(late_delivery.see_to, desk, found, now))
         except StoreError:
             raise
         except Exception as error:
@@ -110,7 +110,9 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
         text = desk.clerk.draft("letters/clock.txt", last=last, now=now, back=last > now)
-        desk.clerk.send(desk.config.operator, Out(Phrase("[pbem] The time of the server stepped"), text), now)
+        desk.clerk.send(
+            desk.config.operator, OutgoingLetter(Phrase("[pbem] The time of the server stepped"), text), now
+        )
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:
@@ -122,5 +124,5 @@ def _advance(desk: Desk, number: int, now: datetime) -> None:
     progress.tick(step)
     commit(desk, match, row, step)
     if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
-        desk.archive.matches.look_at(number, stamp(now + _UNHEARD))
+        desk.archive.matches.look_at(number, to_db(now + _UNHEARD))
     desk.points("clock written")

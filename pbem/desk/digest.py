@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from pbem.desk.out import Draft, Out
+from pbem.desk.out import OutgoingLetter, TemplateText
 from pbem.match.clock import on_the_wall
 from pbem.phrase import Phrase
 
@@ -64,30 +64,30 @@ def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> boo
     return deadline is None or deadline >= digest + MARGIN
 
 
-def joined(outs: Sequence[Out], *, digest: bool) -> Out:
+def joined(outs: Sequence[OutgoingLetter], *, digest: bool) -> OutgoingLetter:
     """One letter that is to say what each of these says, in their order; the last one's place is its own."""
     last = outs[-1]
     if len(outs) == 1:
         return last
-    one = Out("", "", parts=outs, digest=digest)
+    one = OutgoingLetter("", "", parts=outs, digest=digest)
     if _one_thread(outs):
         one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
         one.references = last.references
     return one
 
 
-def _one_thread(outs: Sequence[Out]) -> bool:
+def _one_thread(outs: Sequence[OutgoingLetter]) -> bool:
     return len({tuple(out.references[:1]) for out in outs}) == 1
 
 
-def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "") -> Out:
+def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface: str = "") -> OutgoingLetter:
     """The words of letters that are joined, their pictures and files; of these letters everything is made."""
     texts = [_words(out.text).strip("\n") for out in outs]
     for at, text in enumerate(texts):
         if (head := _HEAD.search(text)) and any(head[0].strip() in later for later in texts[at + 1 :]):
             texts[at] = _HEAD.sub("", text).rstrip("\n")
     parts = [preface.strip("\n"), *texts] if preface else texts
-    one = Out(_subject(outs, same=_one_thread(outs)), f"\n\n{_RULE}\n\n".join(parts) + "\n")
+    one = OutgoingLetter(_subject(outs, same=_one_thread(outs)), f"\n\n{_RULE}\n\n".join(parts) + "\n")
     if any(out.html for out in outs):
         inner = [
             _inner(_words(out.html)) if out.html else _preformatted(text)
@@ -101,7 +101,7 @@ def together(outs: Sequence[Out], render: Callable[..., str], preface: str = "")
     return one
 
 
-def _subject(outs: Sequence[Out], *, same: bool) -> str:
+def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
     """What the letter is about: the subjects one after the other, what they have in common once."""
     subjects = list(dict.fromkeys(out.subject for out in outs))
     if not same:
@@ -120,7 +120,7 @@ def _inner(text: str) -> str:
     return body.partition(">")[2].removeprefix("\n").removesuffix("</div>").removesuffix("\n")
 
 
-def _words(text: Draft | str | None) -> str:
+def _words(text: TemplateText | str | None) -> str:
     assert isinstance(text, str), "what is put together was put into words before"
     return text
 
@@ -134,7 +134,7 @@ def _preformatted(text: str) -> str:
     return f'<pre style="white-space:pre-wrap">{html.escape(text)}</pre>'
 
 
-def pack(out: Out) -> bytes:
+def pack(out: OutgoingLetter) -> bytes:
     """A letter as it is kept until its digest goes."""
     document = {
         "subject": out.subject,
@@ -151,11 +151,11 @@ def pack(out: Out) -> bytes:
     return json.dumps(document).encode()
 
 
-def unpack(content: bytes) -> Out:
+def unpack(content: bytes) -> OutgoingLetter:
     """The letter again."""
     document: dict[str, Any] = json.loads(content)
     watch = document["watch"]
-    return Out(
+    return OutgoingLetter(
         document["subject"],
         document["text"],
         document["html"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pbem.desk import answer_letter, keys, operator, places, postmaster
+from pbem.desk import answer_letter, bounces, keys, operator, places
 from pbem.desk.clerk import escaped
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
@@ -20,7 +20,7 @@ from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.mail.commands import COMMANDS
 from pbem.phrase import Phrase
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -76,7 +76,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     proof = caller.proof if caller.proof and caller.proof.holds else None
     # What was here before may be sent by anybody who saw it.
     new = bool((signed and seen is None) or (proof and proof.again is None))
-    reached = bool(caller.player and new and postmaster.heard(desk, caller.player, caller.received, caller.now))
+    reached = bool(caller.player and new and bounces.heard(desk, caller.player, caller.received, caller.now))
     if reading.optout and not stop(desk, caller, reading.place, new=new):
         return "stop, unproved"
     wanted, left_out = (enough(reading.commands), []) if caller.short else to_answer(reading)
@@ -88,7 +88,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         effect = reading.optout or any(
             COMMANDS[command.name].once and reply.outcome == "done" for command, reply in replies
         )
-        desk.players.handle(caller.player.name, signed, stamp(caller.now), effect=effect)
+        desk.players.handle(caller.player.name, signed, to_db(caller.now), effect=effect)
     used = reached or reading.optout
     used = used or any(COMMANDS[command.name].changes and reply.outcome == "done" for command, reply in replies)
     if proof and proof.again is None and used:
@@ -171,10 +171,10 @@ def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, toge
     """The reply to one command; what is refused has changed nothing."""
     spec = COMMANDS[command.name]
     if again is not None and spec.once:
-        return Reply("again", {"name": command.name, "when": moment(again)}, outcome="again")
+        return Reply("again", {"name": command.name, "when": from_db(again)}, outcome="again")
     proof = caller.proof
     if proof and proof.holds and proof.again is not None and spec.signed:
-        facts = {"name": command.name, "when": moment(proof.again), "match": command.match}
+        facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
         return Reply("again_mailbox", facts, at=_place(desk, caller, command), outcome="again")
     try:
         if caller.player is not None and (fault := _unfit_together(command, together)):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.decisions import decide
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 from pbem.store.retention import prune
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Housekeeping:
             decide(self._desk, partial(self._tell, now))
         if self._done_on != today:
             with self._desk.database.transaction():
-                pruned = prune(self._desk.database, stamp(now - self._desk.config.limits.letters_kept), _AT_ONCE)
+                pruned = prune(self._desk.database, to_db(now - self._desk.config.limits.letters_kept), _AT_ONCE)
             if pruned:
                 _LOG.info("forgotten", rows=pruned)
                 return now
@@ -62,4 +62,6 @@ class Housekeeping:
         _LOG.warning("little room", mebibytes=left)
         if self._desk.config.operator and self._desk.today("little room", now) == 1:
             text = self._desk.clerk.draft("letters/room.txt", left=left, reserve=reserve)
-            self._desk.clerk.send(self._desk.config.operator, Out(Phrase("[pbem] The disk fills up"), text), now)
+            self._desk.clerk.send(
+                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk fills up"), text), now
+            )

@@ -21,11 +21,11 @@ from pbem.desk.authenticate import Ahead, authenticate, probable_keys
 from pbem.desk.beforehand import NotYetRead
 from pbem.desk.decisions import decide, forget
 from pbem.desk.dispatch import carry_out
-from pbem.desk.mailbox import Awaited
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
+from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.phrase import Phrase
-from pbem.reader import AT_HAND, Asked
+from pbem.server.sandbox import AT_HAND, Asked
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
-    from pbem.reader import Found
+    from pbem.server.sandbox import Found
     from pbem.store.inbox import InboxRow, Stranded
 
 __all__ = ["handle_next"]
@@ -157,7 +157,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
         raise
     except NotYetRead:
         forget(desk)  # the letters behind it are looked at, too: what they need is found out with it
-    except Awaited as awaited:
+    except NeedsDns as awaited:
         desk.lookups.ask(row.id, awaited.names, awaited.tries, now)
         desk.inbox.give_back(row.id)
         _LOG.info("letter waits for the DNS", inbox=row.id)
@@ -191,7 +191,7 @@ def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime
     if desk.config.operator and count <= _ASIDE:
         facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
         text = desk.clerk.draft("letters/operator.txt", **facts)
-        desk.clerk.send(desk.config.operator, Out(Phrase("[pbem] A letter was set aside"), text), now)
+        desk.clerk.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] A letter was set aside"), text), now)
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
@@ -205,4 +205,4 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
         told = desk.strangers.may_be_answered(sender, now)
     if told:
         text = desk.clerk.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
-        desk.clerk.send(sender, Out(Phrase("[pbem] A letter of yours was set aside"), text), now)
+        desk.clerk.send(sender, OutgoingLetter(Phrase("[pbem] A letter of yours was set aside"), text), now)

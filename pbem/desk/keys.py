@@ -11,16 +11,16 @@ import hmac
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import Out, duration
+from pbem.desk.clerk import OutgoingLetter, duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
 from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.state import RUNNING
 from pbem.match.step import Step
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,7 @@ def is_code(desk: Desk, player: PlayerRow, code: str) -> bool:
 def new_code(desk: Desk, name: str, now: datetime) -> str:
     """A new recovery code in place of the old one: 128 bits, told once, and kept as a hash alone."""
     code = desk.world(now).random(16)
-    desk.players.set_recovery_hash(name, _hash(name, code.hex()), stamp(now))
+    desk.players.set_recovery_hash(name, _hash(name, code.hex()), to_db(now))
     return code.hex("-", 2)
 
 
@@ -127,7 +127,7 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, Any]:
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
     return {
         "player": player,
-        "waiting": [(one, moment(one.due) if one.due else None) for one in waiting],
+        "waiting": [(one, from_db(one.due) if one.due else None) for one in waiting],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
         "waiting_addresses": desk.players.waiting_addresses(player=player.name),
         "has_code": desk.players.recovery_hash(player.name) is not None,
@@ -160,7 +160,7 @@ def stop(desk: Desk, caller: Caller) -> bool:
 
 def carry_out(desk: Desk, now: datetime) -> None:
     """Let the new keys whose delay is over take the old ones' place, within the caller's transaction."""
-    for waiting in desk.changes.due(stamp(now)):
+    for waiting in desk.changes.due(to_db(now)):
         player = desk.players.by_name(waiting.player)
         assert player is not None
         if desk.players.owner(waiting.key.fingerprint):
@@ -175,7 +175,7 @@ def carry_out(desk: Desk, now: datetime) -> None:
 def next_due(desk: Desk) -> datetime | None:
     """When the next delay is over."""
     due = desk.changes.next_due()
-    return moment(due) if due else None
+    return from_db(due) if due else None
 
 
 # What changes have in common.
@@ -188,8 +188,8 @@ def replace_all(
     gone = tuple(key.fingerprint for key in player.keys)
     change = KeyChange("replaced", HOW[waiting.proof], (document(waiting.key),), gone, {"new": letter})
     for fingerprint in gone:
-        desk.players.revoke_key(fingerprint, stamp(now))
-    desk.players.add_key(player.name, waiting.key, stamp(now))
+        desk.players.revoke_key(fingerprint, to_db(now))
+    desk.players.add_key(player.name, waiting.key, to_db(now))
     desk.changes.forget(player.name)
     enter(desk, player, change, now)
     # Whoever got into the mailbox must not make the owner's code void: it is what takes the account back.
@@ -266,7 +266,7 @@ def tell_player(  # noqa: PLR0913, PLR0917 - a letter
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: Any) -> None:
     """A letter about keys or addresses, to one address."""
     text = desk.clerk.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
-    desk.clerk.send(address, Out(Phrase("[pbem] {subject}", subject=subject), text), now)
+    desk.clerk.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
 
 
 def document(key: KeyRow) -> dict[str, str]:
@@ -276,8 +276,8 @@ def document(key: KeyRow) -> dict[str, str]:
 
 def _hash(player: str, code: str) -> str:
     """The hash of a recovery code: one of 128 bits needs no slow one."""
-    return digest(f"pbem recovery code 1\n{player}\n{code}\n".encode())
+    return sha256_hex(f"pbem recovery code 1\n{player}\n{code}\n".encode())
 
 
 def _day(time: str | None) -> str | None:
-    return moment(time).date().isoformat() if time else None
+    return from_db(time).date().isoformat() if time else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.decisions import decide
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
 from pbem.match import progress
@@ -82,7 +82,7 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
         text = desk.clerk.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
         desk.clerk.send(
             desk.config.operator,
-            Out(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
+            OutgoingLetter(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
             now,
         )
 

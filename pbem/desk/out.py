@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board
     from pbem.mail.compose import Picture
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.store.tokens import Place
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
-__all__ = ["Draft", "Drawing", "Out"]
+__all__ = ["Drawing", "OutgoingLetter", "TemplateText"]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TemplateText:
     """A text that is yet to be written, in the language of its reader: its template, and what it says."""
 
     template: str
@@ -44,18 +44,18 @@ class Drawing:
 
 
 @dataclass(slots=True)
-class Out:
+class OutgoingLetter:
     """A letter being written: subject and text, what is attached, and its place in a thread."""
 
     subject: str
     """A phrase, where the words are ours."""
-    text: Draft | str
-    html: Draft | str | None = None
+    text: TemplateText | str
+    html: TemplateText | str | None = None
     drawing: Drawing | None = None
     """What `html` shows as its picture."""
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Enclosed] = field(default_factory=list)
-    parts: Sequence[Out] = ()
+    parts: Sequence[OutgoingLetter] = ()
     """The letters that this one puts together; then their words are its own."""
     room: int | None = None
     """How many octets its text and its attachments may have together; it says what is left out of it."""

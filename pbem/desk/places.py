@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.mail.commands import Command
-    from pbem.match.signed import Form
+    from pbem.match.signed import SignedForm
     from pbem.match.state import Match
 
 __all__ = ["missing", "next_rev", "placed", "sentence"]
@@ -41,7 +41,7 @@ def missing(command: Command, match: Match | None) -> dict[str, str]:
     return place | {"prev": match.prev}
 
 
-def placed(caller: Caller, command: Command, match: Match, seat: int) -> Form:
+def placed(caller: Caller, command: Command, match: Match, seat: int) -> SignedForm:
     """The form that a command holds; of a letter without a signature, with what its reply address stands for."""
     found = form(command)
     if caller.verdict.kind == "valid":

@@ -12,12 +12,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.archive import Archive
+from pbem.desk.matches import MatchRepository
 from pbem.desk.ratings import PROVISIONAL
 from pbem.games import GAMES, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
-from pbem.mail.letter import Unreadable, read
+from pbem.mail.message import Unreadable, read
 from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry
 from pbem.proof.bundle import Bundle
@@ -64,7 +64,7 @@ class Public:
     def __init__(self, server: str, database: Database, vault: Vault) -> None:
         self._people = People(database)
         self._matches = Matches(database, vault)
-        self._archive = Archive(self._matches, self._people, server, _nothing_is_signed, "")
+        self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "")
 
     def site(self) -> dict[str, Any]:
         """All that the first page of a server says beside its finished matches."""

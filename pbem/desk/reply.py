@@ -15,7 +15,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.desk.out import Enclosed, Out
+    from pbem.desk.out import Enclosed, OutgoingLetter
     from pbem.desk.seats import SeatContext
     from pbem.mail.commands import Command
 
@@ -35,7 +35,7 @@ class Reply:
     attachments: Sequence[Enclosed] = ()
     at: SeatContext | None = None
     """The seat in a match, when the answer belongs into that thread."""
-    letters: list[Out] = field(default_factory=list)
+    letters: list[OutgoingLetter] = field(default_factory=list)
     reply_to: str | None = None
     """The sub-address that the answer is to be answered to, where it is not the match's."""
     outcome: Outcome = "done"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
 from pbem.match import progress
+from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
 from pbem.match.keys import Player
-from pbem.match.papers import NamedMailbox
 from pbem.match.step import Step
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class SeatContext:
             "rev": submission.rev,
             "level": submission.level,
             "file_name": name,
-            "receipt": digest(paper),
-            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
+            "receipt": sha256_hex(paper),
+            "signature": self.desk.archive.vouch(self.match.id, sha256_hex(paper)),
         }
         return facts, [(name, "text/plain", paper)]
 
@@ -85,8 +85,8 @@ class SeatContext:
         name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
         facts = {
             "file_name": name,
-            "hash": digest(paper),
-            "signature": self.desk.archive.vouch(self.match.id, digest(paper)),
+            "hash": sha256_hex(paper),
+            "signature": self.desk.archive.vouch(self.match.id, sha256_hex(paper)),
         }
         return facts, [(name, "text/plain", paper)]
 
@@ -146,4 +146,4 @@ def pinned(desk: Desk, name: str, match: Match, seat: int, salt: str) -> Player:
     if row is None or row.level != "mailbox":
         return Player(name, tuple(keys))
     named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
-    return Player(name, tuple(keys), mailbox=digest(named.text().encode()), named=named)
+    return Player(name, tuple(keys), mailbox=sha256_hex(named.text().encode()), named=named)

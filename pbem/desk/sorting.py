@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import postmaster
+from pbem.desk import bounces
 from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
-from pbem.desk.out import Out
-from pbem.mail.letter import Unreadable, automatic
-from pbem.reader import ReaderError
+from pbem.desk.out import OutgoingLetter
+from pbem.mail.message import Unreadable, automatic
+from pbem.server.sandbox import ReaderError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.wiring import Desk
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
 __all__ = ["sort"]
@@ -33,7 +33,7 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
         return _unreadable(desk, row, letter, now)
     reasons = _automatic(desk, letter, row)
     # Whoever writes to a return path is a machine, whatever else it looks like.
-    if bounced := postmaster.bounce(desk, row, letter, now):
+    if bounced := bounces.bounce(desk, row, letter, now):
         return bounced
     if reasons:
         return "automatic: " + ", ".join(reasons)
@@ -46,14 +46,14 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
     """A letter beyond the limits is answered, where its headers say to whom."""
     if error.letter is None:
         return "unreadable"
-    if bounced := postmaster.bounce(desk, row, error.letter, now):
+    if bounced := bounces.bounce(desk, row, error.letter, now):
         return bounced
     if error.letter.sender is None or _automatic(desk, error.letter, row):
         return "unreadable"
     if not desk.strangers.may_be_answered(error.letter.sender, now):
         return f"unreadable; {UNVOUCHED}"
     text = desk.clerk.draft("letters/unreadable.txt", reason=error.reason)
-    out = Out(SHORT, text, language=desk.clerk.language_of(None, error.letter))
+    out = OutgoingLetter(SHORT, text, language=desk.clerk.language_of(None, error.letter))
     desk.clerk.send(error.letter.sender, out, now)
     return "unreadable, answered"
 

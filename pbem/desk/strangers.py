@@ -12,15 +12,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from pbem.desk.mailbox import Mailboxes
+    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.mail.commands import Command
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.vouched import Vouched
 
@@ -37,7 +37,7 @@ class Strangers:
     """Decides how a letter is answered that nobody signed; `today` counts what happened today, by a mark."""
 
     def __init__(
-        self, mailboxes: Mailboxes, vouched: Vouched, today: Callable[[str, datetime], int], in_all: int
+        self, mailboxes: ReplyTokens, vouched: Vouched, today: Callable[[str, datetime], int], in_all: int
     ) -> None:
         self._mailboxes = mailboxes
         self._vouched = vouched
@@ -45,7 +45,7 @@ class Strangers:
         self._in_all = in_all
 
     def vouched_for(self, letter: Letter, row: InboxRow) -> bool:
-        """Whether the letter is from where it says; raises `Awaited` while the DNS is to be asked."""
+        """Whether the letter is from where it says; raises `NeedsDns` while the DNS is to be asked."""
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         found = self._mailboxes.voucher(letter, row, sent=True)
@@ -54,7 +54,7 @@ class Strangers:
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
         if not (signed or found.sent):
             return False
-        return self._vouched.note(found.marks, stamp(row.received)) or found.sent
+        return self._vouched.note(found.marks, to_db(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer goes to this address today, and out into the world; counts it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.match.clock import VACATION, Calendar, Stop, zone_named
 from pbem.match.events.moved import OUTAGE
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 from pbem.store.outages import Outages
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Timekeeper:
             if last is not None and gap <= -_STEP_BACK:
                 # What the wrong clock looked at waits for a moment that is far away now.
                 if ahead := self._outages.cut(now):
-                    self._matches.look_at_later_than(stamp(ahead), stamp(now))
+                    self._matches.look_at_later_than(to_db(ahead), to_db(now))
                 self._outages.draw_in(-gap, now)
                 tell(last, now)
             elif last is not None and gap >= self._outage:
@@ -81,6 +81,6 @@ class Timekeeper:
 
     def calendar(self, player: str, since: datetime) -> Calendar:
         """The player's zone, and the vacations that ended, or will end, after a moment."""
-        rows = self._players.vacations(player, stamp(since))
-        vacations = tuple(Stop(moment(row.began), moment(row.ended), VACATION) for row in rows)
+        rows = self._players.vacations(player, to_db(since))
+        vacations = tuple(Stop(from_db(row.began), from_db(row.ended), VACATION) for row in rows)
         return Calendar(self.zone(player), vacations)

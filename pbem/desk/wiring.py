@@ -13,18 +13,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pbem.desk import clock, inbox, operator
-from pbem.desk.archive import Archive
 from pbem.desk.beforehand import Beforehand
-from pbem.desk.clerk import Clerk
+from pbem.desk.clerk import LetterWriter
 from pbem.desk.housekeeping import Housekeeping
-from pbem.desk.mailbox import Mailboxes
+from pbem.desk.matches import MatchRepository
+from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
-from pbem.match.step import World
-from pbem.points import passing
+from pbem.failpoints import passing
+from pbem.match.step import Environment
 from pbem.store.daily import Daily
-from pbem.store.held import Held
+from pbem.store.digest_queue import Held
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
+    from pbem.failpoints import Failpoints
     from pbem.identity import Key
     from pbem.mail.compose import Composer
-    from pbem.points import Points
-    from pbem.reader import Reader
+    from pbem.server.sandbox import Reader
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
@@ -65,7 +65,7 @@ class Desk:
     composer: Composer
     random: Callable[[int], bytes]
     reader: Reader
-    points: Points = passing
+    points: Failpoints = passing
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
@@ -83,9 +83,9 @@ class Desk:
         """Do what is due; when to be called again."""
         return clock.tick(self, now)
 
-    def world(self, now: datetime) -> World:
+    def world(self, now: datetime) -> Environment:
         """What a match is handed of the world at a time."""
-        return World(
+        return Environment(
             now,
             self.random,
             self.software,
@@ -158,11 +158,13 @@ class Desk:
         return Beforehand(self.reader, self.database)
 
     @cached_property
-    def archive(self) -> Archive:
+    def archive(self) -> MatchRepository:
         """Matches, brought from the store and back."""
         snapshots = Snapshots(SnapshotRows(self.database, self.vault), fingerprint())
         matches = Matches(self.database, self.vault)
-        return Archive(matches, self.people, self.config.server, self.signing_key.sign, self.server_key, snapshots)
+        return MatchRepository(
+            matches, self.people, self.config.server, self.signing_key.sign, self.server_key, snapshots
+        )
 
     @cached_property
     def time(self) -> Timekeeper:
@@ -170,11 +172,11 @@ class Desk:
         return Timekeeper(self.database, self.players, self.archive.matches, self.config.clock.outage)
 
     @cached_property
-    def mailboxes(self) -> Mailboxes:
+    def mailboxes(self) -> ReplyTokens:
         """Reply addresses, and letters judged by them."""
         tokens = Tokens(self.database)
         sub_address = self.composer.sub_address
-        return Mailboxes(self.config, tokens, self.lookups, self.random, self.before.vouch, sub_address)
+        return ReplyTokens(self.config, tokens, self.lookups, self.random, self.before.vouch, sub_address)
 
     @cached_property
     def strangers(self) -> Strangers:
@@ -183,9 +185,9 @@ class Desk:
         return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
 
     @cached_property
-    def clerk(self) -> Clerk:
+    def clerk(self) -> LetterWriter:
         """Who writes the letters."""
-        return Clerk(
+        return LetterWriter(
             self.composer,
             self.outbox,
             self.players,

@@ -20,7 +20,7 @@ from flufl.bounce import all_failures
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
 
 __all__ = ["RETURN_PATH", "Bounce", "read", "token"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jinja2.nodes import EvalContext
     from jinja2.parser import Parser
 
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
 
 __all__ = ["Messages", "asked_for", "teach"]
 

@@ -16,7 +16,7 @@ from pbem.match.submissions import receipted, submit, withdrawn
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Submission
     from pbem.match.step import Step
 
@@ -30,7 +30,7 @@ FARTHEST = 30
 _NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are played where it is `miss: default`")
 
 
-def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
     if match.phase != "playing" or match.position is None:
@@ -58,7 +58,7 @@ def store(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
     return submission
 
 
-def withdraw(step: Step, seat: int, turn: int, form: Form, signed: Signed) -> Submission:
+def withdraw(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed) -> Submission:
     """Withdraw what is stored for a later turn, or the default orders; what it was. Raises `Refused`."""
     match = step.match
     submission = match.stored.get((seat, turn))

@@ -42,7 +42,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         said={},
     )
     start_clocks(step, match.seats)
-    step.tell("setup")
+    step.notify("setup")
 
 
 def ask_for_orders(step: Step, position: State) -> None:

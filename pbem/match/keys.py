@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.papers import NamedMailbox
+    from pbem.match.documents import NamedMailbox
 
 __all__ = ["HOW", "KeyChange", "Player"]
 
@@ -95,7 +95,7 @@ class KeyChange:
             "how": self.how,
             "added": [dict(key) for key in self.added],
             "revoked": sorted(self.revoked),
-            "letters": {who: digest(letter) for who, letter in self.letters.items()},
+            "letters": {who: sha256_hex(letter) for who, letter in self.letters.items()},
         }
 
     @staticmethod

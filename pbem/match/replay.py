@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pbem.games import Refused
 from pbem.match import traces
 from pbem.match.changed import replace
+from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, Receipt, Withdrawal, salt_in
 from pbem.match.events import TYPES
-from pbem.match.papers import Evidence, NamedMailbox, NotAPaper, Opening, Receipt, Withdrawal, salt_in
 from pbem.match.progress import advance
-from pbem.match.signed import Form, Signed, here
+from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import BUNDLE, Match
-from pbem.match.step import Step, World
+from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside, Trace
-from pbem.match.transcript import Entry, Untrue, digest, utc
+from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 
-__all__ = ["Proving", "Replay", "Sentence", "Source", "UnvouchedError", "begin", "retrace"]
+__all__ = ["Proving", "Replay", "Sentence", "Source", "UnvouchedError", "begin", "replay_transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Source(Protocol):
         paper: Proving | None,
         evidence: bytes = b"",
         received: str = "",
-    ) -> Form:
+    ) -> SignedForm:
         """What the letter, signed by that seat, said; raises ValueError when it is not so.
 
         `kind` is "agreed", "setup", "orders", "clear", "resign game", "resign match", "extend" and its seconds,
@@ -84,7 +84,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Past(World):
+class _Past(Environment):
     """The world as it was: salts, and what was set aside, are those that the papers tell of."""
 
     source: Source | None = None
@@ -105,19 +105,21 @@ class _Past(World):
 
 
 def begin(first: Entry) -> Match:
-    """The match that a transcript's first entry speaks of, before it was agreed; raises `Untrue`."""
+    """The match that a transcript's first entry speaks of, before it was agreed; raises `TranscriptError`."""
     body = first.body
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
         if "bundle" in body and (type(body["bundle"]) is not int or body["bundle"] != BUNDLE):
-            raise Untrue(first.seq, None, f"a bundle of version {body['bundle']}, which this program cannot read")
+            raise TranscriptError(
+                first.seq, None, f"a bundle of version {body['bundle']}, which this program cannot read"
+            )
         return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise Untrue(first.seq, None, "not the beginning of a match") from error
+        raise TranscriptError(first.seq, None, "not the beginning of a match") from error
 
 
-def retrace(
+def replay_transcript(
     entries: Sequence[Entry],
     source: Source,
     *,
@@ -129,7 +131,7 @@ def retrace(
 
     `told` is told of everything that the players were to be told.
 
-    Raises `Untrue` at the first that does not follow.
+    Raises `TranscriptError` at the first that does not follow.
     """
     match = begin(entries[0])
     played: dict[tuple[int, int], list[tuple[Receipt, datetime]]] = {}
@@ -138,7 +140,7 @@ def retrace(
         step = Replay(match, entries[at], source, entries, played).step()
         for made in step.entries:
             if at >= len(entries):
-                raise Untrue(made.seq, None, f"the transcript breaks off before the entry `{made.type}`")
+                raise TranscriptError(made.seq, None, f"the transcript breaks off before the entry `{made.type}`")
             _compare(made, entries[at])
             if passed:
                 passed(made)
@@ -171,7 +173,7 @@ class Replay:
             raise self.untrue(None, f"`{self.entry.type}` does not follow here")
         try:
             step = kind.remake(self)
-        except (Refused, NotAPaper, LookupError, TypeError, ValueError, AssertionError, OverflowError) as error:
+        except (Refused, NotADocument, LookupError, TypeError, ValueError, AssertionError, OverflowError) as error:
             raise self.untrue(None, f"does not follow: {error}") from error
         if not step.entries:
             raise self.untrue(None, "nothing was to happen here")
@@ -180,7 +182,7 @@ class Replay:
             if found != paper.content:
                 room, _, _ = paper.path.partition("/")
                 named = (made.seq for made in step.entries if made.type in _named_by(paper.path))
-                raise Untrue(
+                raise TranscriptError(
                     next(named, self.entry.seq), paper.path, "is missing" if found is None else _DIFFERENT[room]
                 )
         return step
@@ -193,7 +195,7 @@ class Replay:
         content = self.file(path)
         named = self.read(path, NamedMailbox.read, content)
         place = (self.match.server, self.match.id, seat, player.name)
-        if digest(content) != player.mailbox or (named.server, named.match, named.seat, named.player) != place:
+        if sha256_hex(content) != player.mailbox or (named.server, named.match, named.seat, named.player) != place:
             raise self.untrue(path, "is not the mailbox that the transcript names")
         return replace(player, named=named)
 
@@ -219,15 +221,15 @@ class Replay:
         if path not in self.traces:
             try:
                 self.traces[path] = self.traced(match, path, what)
-            except Untrue as error:  # it is the next entry that names the trace
-                raise Untrue(match.seq + 1, error.path, error.reason) from error
+            except TranscriptError as error:  # it is the next entry that names the trace
+                raise TranscriptError(match.seq + 1, error.path, error.reason) from error
         return self.traces[path]
 
     def traced(self, match: Match, path: str, what: str) -> list[tuple[int, SetAside]]:
         """What the trace of this path names."""
         content = self.file(path)
         named = next((entry.body.get("trace") for entry in self.entries[match.seq : match.seq + 1]), None)
-        if named is not None and digest(content) != named:
+        if named is not None and sha256_hex(content) != named:
             raise self.untrue(path, "is not the trace that the transcript names")
         found = sorted(self.read(path, Trace.read, content).named.items())
         return [self.aside(match, where, expected, what) for where, expected in found]
@@ -235,7 +237,7 @@ class Replay:
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
         """One thing that was set aside: its letter says so, and it belongs here."""
         content = self.file(where)
-        if digest(content) != expected:
+        if sha256_hex(content) != expected:
             raise self.untrue(where, "is not what the trace names")
         paper = self.read(where, traces.read, content)
         by_default = paper.by_default and what == "end"
@@ -261,7 +263,7 @@ class Replay:
             raise self.untrue(where, "does not belong here")
         return paper.seat, found
 
-    def in_place(self, match: Match, path: str, form: Form, paper: Withdrawal) -> None:
+    def in_place(self, match: Match, path: str, form: SignedForm, paper: Withdrawal) -> None:
         """Whether a withdrawal was said at this place, and at no other."""
         playing = match.phase == "playing"
         place: dict[str, Any] = {"turn": paper.turn} if playing else {"game": match.game}
@@ -281,7 +283,7 @@ class Replay:
             raise self.untrue(None, "no seat of this match")
         return seat
 
-    def sentence(self, what: str, kind: str) -> tuple[int, Form, Signed]:
+    def sentence(self, what: str, kind: str) -> tuple[int, SignedForm, Signed]:
         """The seat that the entry names, and its letter, which says what the entry says."""
         seat, body, match = self.seat(), self.entry.body, self.match
         path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
@@ -296,7 +298,7 @@ class Replay:
     def named(self, path: str, body: Mapping[str, Any]) -> Signed:
         """The letter that an entry or a paper names."""
         letter = self.file(path)
-        if digest(letter) != body["mail"]:
+        if sha256_hex(letter) != body["mail"]:
             raise self.untrue(path, "is not the letter that the transcript names")
         evidence = self.evidence(path, body.get("evidence", ""))
         received = str(body.get("received", ""))
@@ -322,10 +324,10 @@ class Replay:
         )
         return Step(self.match, world)
 
-    def signed(self, kind: str, seat: int, path: str, paper: Opening | Receipt) -> tuple[Form, Signed]:
+    def signed(self, kind: str, seat: int, path: str, paper: Opening | Receipt) -> tuple[SignedForm, Signed]:
         """The letter of a setup or of orders, and what it says, as its paper names it."""
         letter = self.file(path)
-        if digest(letter) != paper.mail:
+        if sha256_hex(letter) != paper.mail:
             raise self.untrue(path, "is not the letter that was received")
         evidence = self.evidence(path, paper.evidence)
         if (self.match.bundle > 1) != bool(paper.received):
@@ -342,24 +344,24 @@ class Replay:
             return b""
         beside = _beside(path)
         content = self.file(beside)
-        if digest(content) != expected:
+        if sha256_hex(content) != expected:
             raise self.untrue(beside, "is not the evidence that the transcript names")
         if self.match.bundle > 1 and not self.read(beside, Evidence.read, content).place:
             raise self.untrue(beside, "is of another version")
         return content
 
-    def form(self, kind: str, seat: int, path: str, signed: Signed, paper: Proving | None) -> Form:
+    def form(self, kind: str, seat: int, path: str, signed: Signed, paper: Proving | None) -> SignedForm:
         """What the letter of this path says, signed by this seat."""
         try:
             return self.source.form(self.match, kind, seat, signed.raw, paper, signed.evidence, signed.received)
         except ValueError as error:
             raise self.unproved(path, error) from error
 
-    def unproved(self, path: str, error: ValueError) -> Untrue:
+    def unproved(self, path: str, error: ValueError) -> TranscriptError:
         """What is wrong with the letter of this path, or with what stands beside it."""
         return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
 
-    def judged(self, path: str, event: Callable[[int, Form, Signed], object], *arguments: Any) -> None:
+    def judged(self, path: str, event: Callable[[int, SignedForm, Signed], object], *arguments: Any) -> None:
         """Lead a step on by a letter that must be legal."""
         try:
             event(*arguments)
@@ -380,9 +382,9 @@ class Replay:
         except (ValueError, KeyError, TypeError) as error:
             raise self.untrue(path, "cannot be read") from error
 
-    def untrue(self, path: str | None, reason: str) -> Untrue:
+    def untrue(self, path: str | None, reason: str) -> TranscriptError:
         """What is wrong with this entry."""
-        return Untrue(self.entry.seq, path, reason)
+        return TranscriptError(self.entry.seq, path, reason)
 
     @staticmethod
     def advance(step: Step) -> None:
@@ -421,7 +423,9 @@ def _compare(made: Entry, found: Entry) -> None:
     if made.head == found.head:
         return
     if made.type != found.type:
-        raise Untrue(found.seq, None, f"`{made.type}` should stand here, not `{found.type}`")
+        raise TranscriptError(found.seq, None, f"`{made.type}` should stand here, not `{found.type}`")
     parts = sorted(key for key in {*made.body, *found.body} if made.body.get(key) != found.body.get(key))
     where = f"`{'`, `'.join(parts)}`" if parts else "its number, time or place in the chain"
-    raise Untrue(found.seq, None, f"{found.type}: {where} is not what follows from the letters and the rules")
+    raise TranscriptError(
+        found.seq, None, f"{found.type}: {where} is not what follows from the letters and the rules"
+    )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match import stored_orders
-from pbem.match.step import Paper
+from pbem.match.step import Document
 from pbem.match.traces import SetAside, Trace
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
@@ -31,10 +31,10 @@ def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
     place = (match.server, match.id, match.game, match.turn)
     trace = Trace.of(place, step.world.salt(path), (aside for _, aside in found)).text().encode()
     for _, aside in found:
-        step.papers.append(Paper(aside.path, aside.paper.encode(), game))
+        step.papers.append(Document(aside.path, aside.paper.encode(), game))
         step.file_letter(aside.stem, aside.letter, aside.evidence, game, None)
-    step.papers.append(Paper(path, trace, game))
-    return {"trace": digest(trace)}
+    step.papers.append(Document(path, trace, game))
+    return {"trace": sha256_hex(trace)}
 
 
 def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:

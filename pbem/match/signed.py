@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
 
-__all__ = ["Form", "Signed", "at_reply_address", "here"]
+__all__ = ["Signed", "SignedForm", "at_reply_address", "here"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SignedForm:
     """The signed form around a setup, orders or a withdrawal: what ties the words to one place and moment."""
 
     server: str | None
@@ -48,18 +48,18 @@ class Signed:
     @property
     def evidence_hash(self) -> str:
         """SHA-256 of the evidence; empty where a key signed."""
-        return digest(self.evidence) if self.evidence else ""
+        return sha256_hex(self.evidence) if self.evidence else ""
 
     @property
     def hash(self) -> str:
         """SHA-256 of the letter as it was received."""
-        return digest(self.raw)
+        return sha256_hex(self.raw)
 
 
-def here(match: Match, seat: int, rev: int) -> Form:
+def here(match: Match, seat: int, rev: int) -> SignedForm:
     """The place at which the match stands, as a form of this seat and revision says it."""
     playing = match.phase == "playing"
-    return Form(
+    return SignedForm(
         match.server,
         match.name(seat),
         match.prev,
@@ -69,7 +69,7 @@ def here(match: Match, seat: int, rev: int) -> Form:
     )
 
 
-def at_reply_address(form: Form, match: Match, seat: int) -> Form:
+def at_reply_address(form: SignedForm, match: Match, seat: int) -> SignedForm:
     """A form of the level `mailbox` with its place filled in: the address that it answers names what it leaves out.
 
     A revision that it leaves out stays so.

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from pbem.match.clock import Clock, Stop
     from pbem.match.keys import Player
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Match, Submission
     from pbem.match.traces import SetAside
 
-__all__ = ["Notice", "Paper", "Step", "World", "again"]
+__all__ = ["Document", "Environment", "Notice", "Step", "again"]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Environment:
     """What is handed in: the time, the random bytes of the operating system, and who we are."""
 
     now: datetime
@@ -59,7 +59,7 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Document:
     """A file of the match's evidence, by its path in the bundle; `seat` may see it before the reveal, if any."""
 
     path: str
@@ -83,9 +83,9 @@ class Step:
     """The match after an event, and everything that the event leads to, in order."""
 
     match: Match
-    world: World
+    world: Environment
     entries: list[Entry] = field(default_factory=list)
-    papers: list[Paper] = field(default_factory=list)
+    papers: list[Document] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     submitted: list[tuple[int, int, int, Submission]] = field(default_factory=list)
     """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
@@ -99,15 +99,15 @@ class Step:
 
     def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
         """Keep a player's letter, and what vouches for it where that is no signature."""
-        self.papers.append(Paper(f"letters/{name}.eml", letter, game, seat))
+        self.papers.append(Document(f"letters/{name}.eml", letter, game, seat))
         if evidence:
-            self.papers.append(Paper(f"evidence/{name}.txt", evidence, game, seat))
+            self.papers.append(Document(f"evidence/{name}.txt", evidence, game, seat))
 
     def file_mailbox(self, seat: int, player: Player) -> None:
         """Keep the paper that says whose mailbox the next entry pins, if it pins one."""
         if player.named is not None:
             path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
-            self.papers.append(Paper(path, player.named.text().encode(), 0, seat))
+            self.papers.append(Document(path, player.named.text().encode(), 0, seat))
 
     def named(self, signed: Signed) -> dict[str, Any]:
         """How an entry names the letter that it rests on."""
@@ -116,7 +116,7 @@ class Step:
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
         return named | ({"received": signed.received} if self.match.bundle > 1 else {})
 
-    def sentence(self, what: str, seat: int, form: Form, signed: Signed, player: str = "") -> dict[str, Any]:
+    def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> dict[str, Any]:
         """Take a sentence that has its effect at once: keep its letter, and say how the next entry names it.
 
         It must name the place at which the match stands, and is obeyed once. Before a game begins its letter belongs
@@ -139,7 +139,7 @@ class Step:
 
     def misplaced(
         self,
-        form: Form,
+        form: SignedForm,
         seat: int,
         before: Submission | None,
         *,
@@ -166,7 +166,7 @@ class Step:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
         return faults
 
-    def enter(self, kind: str, body: dict[str, Any]) -> Entry:
+    def append_entry(self, kind: str, body: dict[str, Any]) -> Entry:
         """The next entry of the transcript: no earlier than the one before, and than any letter that waits came.
 
         The server's clock may have been set back since.
@@ -190,12 +190,12 @@ class Step:
         """Let a seat have this clock."""
         self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
-    def tell(self, kind: str, **facts: Any) -> None:
+    def notify(self, kind: str, **facts: Any) -> None:
         """Tell every seat."""
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
 
-def again(before: Submission | None, form: Form, text: str) -> Submission | None:
+def again(before: Submission | None, form: SignedForm, text: str) -> Submission | None:
     """What stands already, when the very same is sent again; raises when one revision has two contents."""
     if before is None or form.rev != before.rev:
         return None

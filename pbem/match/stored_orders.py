@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
-from pbem.match.papers import Receipt
+from pbem.match.documents import Receipt
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 

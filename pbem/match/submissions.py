@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
-from pbem.match.papers import Opening, Receipt, Withdrawal
+from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.state import RUNNING, Submission, standing
 from pbem.match.step import again
 from pbem.match.stored_orders import DEFAULT
@@ -21,13 +21,13 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
 
 __all__ = ["answered", "clear", "order", "receipted", "setup", "submit", "withdrawn"]
 
 
-def setup(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """A seat's secret setup of the game that is about to begin; the game begins with the last one."""
     match = step.match
     step.demand_key(signed)
@@ -69,7 +69,7 @@ def setup(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
     return submission
 
 
-def order(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """A seat's whole set of orders of the turn that is due; replaces what stood before."""
     match = step.match
     if match.phase != "playing" or match.position is None:
@@ -94,7 +94,7 @@ def order(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
 
 
 def receipted(  # noqa: PLR0913, PLR0917 - what a receipt tells
-    step: Step, seat: int, turn: int, form: Form, signed: Signed, text: str, before: Submission | None
+    step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, text: str, before: Submission | None
 ) -> Submission:
     """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
     match = step.match
@@ -134,7 +134,7 @@ def submit(step: Step, seat: int, submission: Submission) -> None:
         _answered_at(step, seat, step.world.now)
 
 
-def clear(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
     """Withdraw what stands: orders of this turn, or the setup while the game has not begun; what it was."""
     match = step.match
     if match.phase not in RUNNING:
@@ -151,7 +151,7 @@ def clear(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
 
 
 def withdrawn(  # noqa: PLR0913, PLR0917 - what a withdrawal tells
-    step: Step, seat: int, turn: int, form: Form, signed: Signed, before: Submission
+    step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission
 ) -> Submission:
     """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
-from pbem.match.transcript import canonical, digest
+from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Terms:
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed rules, which each commitment repeats."""
-        return digest(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
+        return sha256_hex(b"pbem terms 1\n" + canonical({"server": server, "match": match, "terms": self.document()}))
 
     @classmethod
     def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pbem.match.papers import NotAPaper, Receipt, Withdrawal
-from pbem.match.transcript import digest
+from pbem.match.documents import NotADocument, Receipt, Withdrawal
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,11 +44,11 @@ class SetAside:
     @property
     def hash(self) -> str:
         """SHA-256 of the paper."""
-        return digest(self.paper.encode())
+        return sha256_hex(self.paper.encode())
 
 
 def read(text: str) -> Receipt | Withdrawal:
-    """The paper of something that was set aside; raises `NotAPaper`."""
+    """The paper of something that was set aside; raises `NotADocument`."""
     return Withdrawal.read(text) if text.startswith("pbem withdrawal ") else Receipt.read(text)
 
 
@@ -83,20 +83,20 @@ class Trace:
 
     @classmethod
     def read(cls, text: str) -> Trace:
-        """The trace of this very text; raises `NotAPaper`."""
+        """The trace of this very text; raises `NotADocument`."""
         head = re.match(
             r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n",
             text,
         )
         if head is None:
-            raise NotAPaper("not 'pbem trace 1'")
+            raise NotADocument("not 'pbem trace 1'")
         named = {}
         for line in text[head.end() :].splitlines():
             found = _LINE.fullmatch(line)
             if found is None:
-                raise NotAPaper("not the list of a trace")
+                raise NotADocument("not the list of a trace")
             named[found[2]] = found[1]
         trace = cls(head[1], head[2], int(head[3]), int(head[4]), head[5], named)
         if trace.text() != text:
-            raise NotAPaper("not as a trace is written")
+            raise NotADocument("not as a trace is written")
         return trace

@@ -22,11 +22,11 @@ __all__ = [
     "BEFORE",
     "BrokenChain",
     "Entry",
-    "Untrue",
+    "TranscriptError",
     "canonical",
-    "digest",
     "follow",
     "is_time",
+    "sha256_hex",
     "statement",
     "utc",
     "voucher",
@@ -49,7 +49,7 @@ class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
         self.reason = reason
 
 
-class Untrue(Exception):  # noqa: N818 - what it says of the bundle
+class TranscriptError(Exception):
     """A transcript that does not prove what it says: the entry, the file if one is to blame, and the reason."""
 
     def __init__(self, seq: int, path: str | None, reason: str) -> None:
@@ -173,7 +173,7 @@ def is_time(text: str) -> bool:
         return False
 
 
-def digest(content: bytes) -> str:
+def sha256_hex(content: bytes) -> str:
     """SHA-256 in hex, as `sha256sum` prints it."""
     return hashlib.sha256(content).hexdigest()
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pbem.identity import ed25519_points
-from pbem.match.papers import NotAPaper, Opening, Receipt, Withdrawal
-from pbem.match.transcript import canonical, digest, statement, voucher
+from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
+from pbem.match.transcript import canonical, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
 
@@ -268,7 +268,7 @@ class Against:
     # Papers
 
     def _by_papers(self, kept: Kept) -> Iterator[Finding]:
-        attached = {digest(way) for attachment in kept.attached for way in attachment.ways}
+        attached = {sha256_hex(way) for attachment in kept.attached for way in attachment.ways}
         for paper in dict.fromkeys(filter(self._ours, kept.papers)):
             key = self._signed(paper)
             if key is None and paper in kept.quoted:
@@ -292,11 +292,11 @@ class Against:
         )
         best: list[Finding] = []
         for way in attached.ways:
-            is_signed = digest(way) in vouched if vouched else None
+            is_signed = sha256_hex(way) in vouched if vouched else None
             found = [finding for judge in judges for finding in judge(kept, attached, way, is_signed)]
             if found and (not best or is_signed or found[0].standing == "agrees"):
                 best = found
-        if not best and vouched.intersection(map(digest, attached.ways)):
+        if not best and vouched.intersection(map(sha256_hex, attached.ways)):
             best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
         yield from best
 
@@ -323,7 +323,7 @@ class Against:
         if entry is None:
             yield self._of_no_entry(what, is_signed, game, f"turn {turn} of game {game}")
             return
-        if digest(content) == entry.body.get("shown", {}).get(str(seat)):
+        if sha256_hex(content) == entry.body.get("shown", {}).get(str(seat)):
             yield Finding("agrees", what, "", entry.seq)
             return
         reason = f"{attached.name} is not the file that entry {entry.seq} names for seat {seat}"
@@ -334,7 +334,7 @@ class Against:
     ) -> Iterator[Finding]:
         try:
             receipt = Receipt.read(content.decode())
-        except (NotAPaper, UnicodeDecodeError):
+        except (NotADocument, UnicodeDecodeError):
             return
         if (receipt.server, receipt.match) != (self._server, self.match.id):
             return
@@ -358,7 +358,7 @@ class Against:
             yield self._of_no_turn(what, receipt)
             return
         named = entry.body.get("orders", {}).get(str(receipt.seat))
-        if named == digest(content):
+        if named == sha256_hex(content):
             yield Finding("agrees", what, "", entry.seq)
             return
         if given_up := self._given_up(receipt, entry.seq):
@@ -398,7 +398,7 @@ class Against:
     ) -> Iterator[Finding]:
         try:
             opening = Opening.read(content.decode())
-        except (NotAPaper, UnicodeDecodeError):
+        except (NotADocument, UnicodeDecodeError):
             return
         if (opening.server, opening.match) != (self._server, self.match.id):
             return
@@ -414,7 +414,7 @@ class Against:
             missing = f"game {opening.game} did not begin"
             yield Finding("later" if self._goes_on else "agrees", what, f"by the bundle {missing}")
             return
-        if entry.body.get("commitments", {}).get(str(opening.seat)) == digest(content):
+        if entry.body.get("commitments", {}).get(str(opening.seat)) == sha256_hex(content):
             yield Finding("agrees", what, "", entry.seq)
             return
         if given_up := self._given_up(opening, entry.seq):
@@ -547,7 +547,7 @@ class Against:
     ) -> Iterator[Finding]:
         try:
             withdrawal = Withdrawal.read(content.decode())
-        except (NotAPaper, UnicodeDecodeError):
+        except (NotADocument, UnicodeDecodeError):
             return
         if (withdrawal.server, withdrawal.match) == (self._server, self.match.id):
             yield self._judged(attached.name, content, withdrawal, is_signed)
@@ -556,7 +556,7 @@ class Against:
         self, name: str, content: bytes, paper: Opening | Receipt | Withdrawal, is_signed: bool | None
     ) -> Finding:
         """What became of what a paper acknowledges; what was dropped without a trace convicts the server."""
-        fate = self._fates.of(paper, digest(content))
+        fate = self._fates.of(paper, sha256_hex(content))
         if fate.standing == "agrees" or fate.standing in {"later", "open"}:
             return Finding(fate.standing, fate.what, fate.found, fate.seq)
         return self._otherwise(fate.what, is_signed, f"{name}: {fate.found}", fate.seq or len(self.found.entries))
@@ -605,7 +605,7 @@ class Against:
         content = self.found.papers.get(path)
         try:
             return Receipt.read(content.decode()) if content is not None else None
-        except (NotAPaper, UnicodeDecodeError):
+        except (NotADocument, UnicodeDecodeError):
             return None
 
     def _unknown_head(self, what: str, reason: str) -> Finding:

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pbem.match import traces
-from pbem.match.papers import Opening, Receipt, Withdrawal
-from pbem.match.transcript import digest
+from pbem.match.documents import Opening, Receipt, Withdrawal
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ class Fates:
         paths = [path for path in self.found.papers if path.startswith("withdrawals/") or "-unused-" in path]
         papers = [self.found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
         self._aside = [traces.read(paper.decode()) for paper in papers]
-        self._hashes = {digest(paper) for paper in papers}
+        self._hashes = {sha256_hex(paper) for paper in papers}
         entries = self.found.entries
         self._revealed = {entry.body["game"] for entry in entries if entry.type == "revealed"}
         about = [entry for entry in entries if entry.type in {"commitments", "turn", "ended"}]

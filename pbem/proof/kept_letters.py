@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.config import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
-from pbem.mail.letter import Letter, Unreadable, read
+from pbem.mail.message import Letter, Unreadable, read
 from pbem.proof import bundle
 from pbem.proof.compare import Attached, Kept, SignedHead, SignedPaper
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.i18n import Catalogue
-    from pbem.mail.letter import Part
+    from pbem.mail.message import Part
 
 __all__ = ["kept"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.commands import masked
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.match.keys import HOW
 from pbem.phrase import Phrase
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.identity import Verdict
     from pbem.mail.commands import Command
-    from pbem.mail.letter import Letter, Part
+    from pbem.mail.message import Letter, Part
     from pbem.match.keys import KeyChange, Player
 
 __all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]

@@ -10,12 +10,12 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pbem.identity.vouching import vouch
-from pbem.match.transcript import digest
+from pbem.identity.sender_auth import vouch
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
-    from pbem.mail.letter import Letter
-    from pbem.match.papers import Evidence
+    from pbem.mail.message import Letter
+    from pbem.match.documents import Evidence
     from pbem.match.state import Match
 
 __all__ = ["place", "shown_tokens", "vouched"]
@@ -36,7 +36,7 @@ def place(game: int, turn: int) -> str:
 def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that can be seen in a letter, in its addresses or in a quote."""
     seen = " ".join([*letter.recipients, (letter.text or "")[:_SEARCHED].lower()])
-    return {digest(token.encode()) for token in _TOKEN.findall(seen)}
+    return {sha256_hex(token.encode()) for token in _TOKEN.findall(seen)}
 
 
 def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
@@ -50,7 +50,7 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
         if match.seq and not _was_here(evidence.place, match, waited=waited):
             return f"the letter that it answers was about {evidence.place}"
     received = _moment(evidence.received)
-    if evidence.mail != digest(letter.raw):
+    if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"
     if received is None:
         return "the evidence does not say when the letter was received"

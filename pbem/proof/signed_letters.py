@@ -18,14 +18,14 @@ from pbem import identity
 from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
-from pbem.mail.letter import Unreadable, read
-from pbem.match.papers import Evidence, Opening, Receipt, Withdrawal, mailbox_before
+from pbem.mail.message import Unreadable, read
+from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
 from pbem.match.replay import Sentence, UnvouchedError
-from pbem.match.signed import Form, at_reply_address
-from pbem.match.step import Step, World
+from pbem.match.signed import SignedForm, at_reply_address
+from pbem.match.step import Environment, Step
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.proof.bundle import LIMITS
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pbem.identity import Key
     from pbem.mail.commands import Command
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.match.keys import KeyChange
     from pbem.match.replay import Proving
     from pbem.match.state import Match
@@ -51,11 +51,11 @@ _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u202
 """What some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
 
 
-def form(command: Command) -> Form:
+def form(command: Command) -> SignedForm:
     """The form that a command holds: what it says of its place, and its block."""
     given = command.arguments
     turn = given.get("turn", command.number("turn"))
-    return Form(
+    return SignedForm(
         server=command.fields.get("server"),
         player=command.fields.get("player"),
         prev=command.fields.get("prev"),
@@ -90,7 +90,7 @@ class Letters:
         paper: Proving | None,
         evidence: bytes = b"",
         received: str = "",
-    ) -> Form:
+    ) -> SignedForm:
         """What the letter said, once it proved to be the player's; raises ValueError when it is not so."""
         waited = not isinstance(paper, Sentence | None)
         reading = self._read(match, seat, letter, paper, evidence, waited=waited)
@@ -269,7 +269,7 @@ def _withdraws(reading: list[Command], match: Match, kind: str) -> bool:
     return any(_fits(command, match, wanted, 0) and not command.faults for command in reading)
 
 
-def _stood(form: Form, match: Match, seat: int, paper: Proving | None) -> bool:
+def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> bool:
     """Whether the desk took this form of a letter that holds several: the refused ones beside it count for nothing.
 
     Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
@@ -297,7 +297,7 @@ def _stood(form: Form, match: Match, seat: int, paper: Proving | None) -> bool:
         return False
 
 
-def _in_advance(form: Form, match: Match, evidence: bytes) -> bool:
+def _in_advance(form: SignedForm, match: Match, evidence: bytes) -> bool:
     """Whether a form came before its turn was due, by the head that it cites and the letter that it answers."""
     if evidence and Evidence.read(evidence.decode()).place == place_of(match.game, match.turn):
         return False
@@ -306,7 +306,7 @@ def _in_advance(form: Form, match: Match, evidence: bytes) -> bool:
     return any(turn.prev == form.prev for turn in islice(match.turns, match.turn - 1))
 
 
-def _storable(form: Form, match: Match, seat: int) -> bool:
+def _storable(form: SignedForm, match: Match, seat: int) -> bool:
     """Whether the desk could have stored a form for the turn that is due now, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
@@ -318,7 +318,7 @@ def _storable(form: Form, match: Match, seat: int) -> bool:
 
 def _at(match: Match) -> Step:
     """A step of this match in which nothing happens: it only judges where a form belongs."""
-    return Step(match, World(datetime.min.replace(tzinfo=UTC), bytes, "", ""))
+    return Step(match, Environment(datetime.min.replace(tzinfo=UTC), bytes, "", ""))
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)
@@ -415,8 +415,8 @@ def _strictly(data: bytes) -> str | None:
 
 def words(text: str, files: Iterable[bytes] = ()) -> str:
     """The hash by which the same words are known again: of a text as `said` gives it, and of keys signed with it."""
-    lines = [text.strip("\n"), *(digest(b" ".join(content.split())) for content in files)]
-    return digest("\n".join(lines).encode("utf-8", "replace"))
+    lines = [text.strip("\n"), *(sha256_hex(b" ".join(content.split())) for content in files)]
+    return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
 
 
 def setup_revision(match: str, game: int, raw: bytes) -> int | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from pbem.identity import ed25519_points
 from pbem.match import events
+from pbem.match.documents import Opening, Receipt
 from pbem.match.events.turn import Ordered, ordered
-from pbem.match.papers import Opening, Receipt
-from pbem.match.replay import Source, begin, retrace
-from pbem.match.transcript import BrokenChain, Entry, Untrue, digest, follow, is_time, statement
+from pbem.match.replay import Source, begin, replay_transcript
+from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _checks(content: bytes, reader: Reader, server_key: str | None, proved: Prov
         yield Check(False, "bundle", str(error))
     except BrokenChain as error:
         yield Check(False, "chain", str(error), error.seq)
-    except Untrue as error:
+    except TranscriptError as error:
         yield Check(False, "proof", str(error), error.seq, error.path)
     except Exception as error:  # hostile content that nobody thought of proves nothing either
         yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
@@ -111,23 +111,23 @@ def _formal(entries: Sequence[Entry]) -> None:
     for entry in entries:
         events.check(entry, seats)
         if not is_time(entry.time) or entry.time < before:
-            raise Untrue(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
+            raise TranscriptError(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
 
 
 def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     key = str(found.entries[0].body.get("server_key"))
     if server_key is not None and key != server_key.lower():
-        raise Untrue(1, None, f"the server's key is {key}, not the one that you gave")
+        raise TranscriptError(1, None, f"the server's key is {key}, not the one that you gave")
     try:
         public = bytes.fromhex(key)
     except ValueError as error:
-        raise Untrue(1, None, "the server's key is none") from error
+        raise TranscriptError(1, None, "the server's key is none") from error
     if not ed25519_points.is_sound(public):
-        raise Untrue(1, None, "the server's key is none under which a signature proves anything")
+        raise TranscriptError(1, None, "the server's key is none under which a signature proves anything")
     for entry, signature in zip(found.entries, found.signatures, strict=True):
         if not ed25519_points.holds(public, signature, statement(match.server, match.id, entry.seq, entry.head)):
-            raise Untrue(entry.seq, "heads.txt", "the server's signature of the head does not hold")
+            raise TranscriptError(entry.seq, "heads.txt", "the server's signature of the head does not hold")
     known = "the key that you gave" if server_key else "by its own word; compare with what others know"
     return f"each head signed by {match.server} with {key} ({known})"
 
@@ -138,14 +138,14 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
     until = _revealed(found)
     checks: list[Check] = []
     try:
-        match = retrace(
+        match = replay_transcript(
             found.entries,
             source,
             until=until,
             passed=lambda entry: checks.append(_passed(entry, found.papers)),
             told=proved.told.append if proved.telling else None,
         )
-    except Untrue:
+    except TranscriptError:
         yield from checks
         raise
     yield from checks
@@ -153,7 +153,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
     if until < len(found.entries):
         yield _unrevealed(found, until, rest)
     elif rest:
-        raise Untrue(len(found.entries), min(rest), "is named by no entry")
+        raise TranscriptError(len(found.entries), min(rest), "is named by no entry")
     proved.match = match
     yield Check(True, "result", _result(match))
 
@@ -189,19 +189,21 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     following = [entry for entry in found.entries[until + 1 :] if not _between(entry)]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
-            raise Untrue(entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed")
+            raise TranscriptError(
+                entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed"
+            )
         named.update(_named(entry))
     for entry in found.entries[until + 1 :]:
         named.update(_named_letter(entry))
     for path in sorted(rest & named.keys()):
-        if path.startswith(("openings/", "receipts/")) and digest(found.papers[path]) == named[path]:
+        if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
             try:
                 named.update(_letter(found, path))
             except ValueError as error:
-                raise Untrue(until + 1, path, f"cannot be read: {error}") from error
+                raise TranscriptError(until + 1, path, f"cannot be read: {error}") from error
     for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):  # letters hang on the others
-        if digest(found.papers[path]) != named.get(path):
-            raise Untrue(until + 1, path, "is not what the transcript names")
+        if sha256_hex(found.papers[path]) != named.get(path):
+            raise TranscriptError(until + 1, path, "is not what the transcript names")
     return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
 
 
@@ -210,7 +212,7 @@ def _named(entry: Entry) -> Sequence[tuple[str, str]]:
     try:
         return list(events.TYPES[entry.type].papers(entry))
     except (KeyError, AttributeError) as error:
-        raise Untrue(entry.seq, None, f"not an entry `{entry.type}`") from error
+        raise TranscriptError(entry.seq, None, f"not an entry `{entry.type}`") from error
 
 
 def _between(entry: Entry) -> bool:

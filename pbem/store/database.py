@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import sqlite_utils
 
-from pbem.points import Points, passing
+from pbem.failpoints import Failpoints, passing
 from pbem.store.decision import Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
@@ -35,9 +35,9 @@ __all__ = [
     "OvertakenError",
     "StoreError",
     "TooNewError",
-    "moment",
-    "stamp",
+    "from_db",
     "sync",
+    "to_db",
 ]
 
 T = TypeVar("T")
@@ -74,14 +74,14 @@ class TooNewError(StoreError):
     """The store was written by a later version of the software."""
 
 
-def stamp(time: datetime) -> str:
+def to_db(time: datetime) -> str:
     """A time as it is stored: UTC, fixed width, so that text order is time order; raises on naive times."""
     if time.tzinfo is None:
         raise ValueError("a stored time needs a time zone")
     return time.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
-def moment(text: str) -> datetime:
+def from_db(text: str) -> datetime:
     """The time of a stored stamp, in UTC."""
     return datetime.fromisoformat(text)
 
@@ -103,7 +103,7 @@ class Database:
         migrations: Sequence[str] = MIGRATIONS,
         *,
         migrate: bool = True,
-        points: Points = passing,
+        points: Failpoints = passing,
         turn: threading.Lock | None = None,
         approve: Callable[[Database], object] = lambda _: None,
     ) -> None:

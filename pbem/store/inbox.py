@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +111,7 @@ class Inbox:
         network that nobody named is not. Raises `BusyError` (at once without `wait`) and `FullError`;
         then none was stored.
         """
-        time = stamp(received)
+        time = to_db(received)
         if time[:10] != self._day:
             self._day = time[:10]
             self._sent = {}
@@ -167,7 +167,7 @@ class Inbox:
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
         waits for what the DNS says (`Lookups`) is not given either.
         """
-        tried = (ATTEMPTS, stamp(now - REST))
+        tried = (ATTEMPTS, to_db(now - REST))
         # Who only looks keeps no writer waiting.
         if self._database.scalar(f"SELECT 1 {FRESH} LIMIT 1") is None and (
             fresh or self._database.scalar(f"SELECT 1 {TRIED} LIMIT 1", tried) is None
@@ -184,7 +184,7 @@ class Inbox:
                 row["id"],
                 _envelope(row),
                 self._raw(row),
-                moment(row["received"]),
+                from_db(row["received"]),
                 row["attempts"],
                 bool(row["suspect"]),
             )
@@ -193,7 +193,7 @@ class Inbox:
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
-        self._database.execute("UPDATE inbox SET alone = 1, tried = ? WHERE id = ?", (stamp(now), row_id))
+        self._database.execute("UPDATE inbox SET alone = 1, tried = ? WHERE id = ?", (to_db(now), row_id))
 
     def release(self, row_id: int) -> None:
         """Give a leased letter back after an attempt that failed by its doing."""
@@ -233,7 +233,7 @@ class Inbox:
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
             (ATTEMPTS,),
         )
-        return [Stranded(row["id"], _envelope(row), row["size"], moment(row["received"])) for row in rows]
+        return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
 
     def set_aside(self, row_id: int, reference: str) -> None:
         """Set a letter aside under the reference that the operator is told, in the caller's transaction."""
@@ -261,7 +261,7 @@ class Inbox:
         """When the oldest letter was received that has not been handled yet; None when there is none."""
         query = "SELECT min(received) FROM inbox INDEXED BY inbox_unheard WHERE state IN ('waiting', 'leased')"
         received = self._database.execute(query).fetchone()[0]
-        return moment(received) if received else None
+        return from_db(received) if received else None
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,7 @@ class Lookups:
         """Want the TXT records of these names for a letter, asking up to so many times; part of a transaction."""
         for name in names:
             self._database.execute(
-                "INSERT INTO lookups (inbox, name, tries, due) VALUES (?, ?, ?, ?)", (inbox, name, tries, stamp(now))
+                "INSERT INTO lookups (inbox, name, tries, due) VALUES (?, ?, ?, ?)", (inbox, name, tries, to_db(now))
             )
 
     def found(self, inbox: int) -> dict[str, str | None]:
@@ -51,21 +51,21 @@ class Lookups:
         """What is to be asked now, oldest first."""
         rows = self._database.rows(
             "SELECT inbox, name, tries FROM lookups WHERE settled IS NULL AND due <= ? ORDER BY due, inbox LIMIT ?",
-            (stamp(now), most),
+            (to_db(now), most),
         )
         return [Lookup(row["inbox"], row["name"], row["tries"]) for row in rows]
 
     def next_due(self) -> datetime | None:
         """When there will be something to ask."""
         due = self._database.scalar("SELECT min(due) FROM lookups WHERE settled IS NULL")
-        return moment(due) if due else None
+        return from_db(due) if due else None
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:
         """Keep what the DNS said: the record, "" when there is none, None when nobody could be asked."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (stamp(now), record, lookup.inbox, lookup.name),
+                (to_db(now), record, lookup.inbox, lookup.name),
             )
 
     def postpone(self, lookup: Lookup, due: datetime) -> None:
@@ -73,5 +73,5 @@ class Lookups:
         with self._database.transaction():
             self._database.write(
                 "UPDATE lookups SET tries = tries - 1, due = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-                (stamp(due), lookup.inbox, lookup.name),
+                (to_db(due), lookup.inbox, lookup.name),
             )

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,7 +62,7 @@ class Instructions:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
         cursor = self._database.execute(
             "INSERT INTO instructions (what, match, reason, by, given) VALUES (?, ?, ?, ?, ?)",
-            (what, match, reason, by, stamp(now)),
+            (what, match, reason, by, to_db(now)),
         )
         return int(cursor.lastrowid or 0)
 
@@ -158,7 +158,7 @@ class Box:
                 "UPDATE outbox SET state = 'waiting', due = ?, told = 0"
                 " WHERE id = ? AND state IN ('failed', 'waiting')"
             )
-            self._change(number, sql, (stamp(now), number))
+            self._change(number, sql, (to_db(now), number))
 
     def drop(self, number: int, now: datetime) -> None:
         """Let a letter have no effect, or not be sent; its bytes are kept. Raises `Busy`."""
@@ -170,7 +170,7 @@ class Box:
                 "UPDATE outbox SET state = 'failed', told = 1, settled = ?, reply = ?"
                 " WHERE id = ? AND state IN ('failed', 'waiting')"
             )
-            self._change(number, sql, (stamp(now), DROPPED, number))
+            self._change(number, sql, (to_db(now), DROPPED, number))
 
     def _change(self, number: int, sql: str, parameters: tuple[Any, ...]) -> None:
         with self._database.transaction():

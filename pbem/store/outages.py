@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,22 +30,22 @@ class Outages:
     def heartbeat(self) -> datetime | None:
         """When the server was last known to be at work."""
         beat = self._database.meta(_BEAT)
-        return moment(beat) if beat else None
+        return from_db(beat) if beat else None
 
     def beat(self, now: datetime) -> None:
         """Note that the server is at work."""
-        self._database.set_meta(_BEAT, stamp(now))
+        self._database.set_meta(_BEAT, to_db(now))
 
     def add(self, began: datetime, ended: datetime) -> None:
         """Note an outage."""
-        self._database.write("INSERT OR REPLACE INTO outages VALUES (?, ?)", (stamp(began), stamp(ended)))
+        self._database.write("INSERT OR REPLACE INTO outages VALUES (?, ?)", (to_db(began), to_db(ended)))
 
     def cut(self, now: datetime) -> datetime | None:
         """No outage reaches beyond now: what the clock said of the future was wrong. The first moment it said."""
-        first = self._database.scalar("SELECT min(ended) FROM outages WHERE ended > ?", (stamp(now),))
-        self._database.write("DELETE FROM outages WHERE began >= ?", (stamp(now),))
-        self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (stamp(now), stamp(now)))
-        return moment(first) if first else None
+        first = self._database.scalar("SELECT min(ended) FROM outages WHERE ended > ?", (to_db(now),))
+        self._database.write("DELETE FROM outages WHERE began >= ?", (to_db(now),))
+        self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (to_db(now), to_db(now)))
+        return from_db(first) if first else None
 
     def draw_in(self, step: timedelta, now: datetime) -> None:
         """The clock was set back by a `step`: what waits for a time that it set waits as long as it would have.
@@ -62,12 +62,12 @@ class Outages:
             earlier = f"strftime('%Y-%m-%dT%H:%M:%f000Z', due, '-{by.total_seconds():.3f} seconds')"
             self._database.write(
                 f"UPDATE {table} SET due = max(:now, {earlier}) WHERE {which} AND due > :now",  # noqa: S608 - ours
-                {"now": stamp(now)},
+                {"now": to_db(now)},
             )
-        self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (stamp(now),))
+        self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (to_db(now),))
 
     def since(self, time: datetime) -> list[tuple[datetime, datetime]]:
         """The outages that ended after a moment, oldest first."""
         query = "SELECT began, ended FROM outages WHERE ended > ? ORDER BY began"
-        rows = self._database.execute(query, (stamp(time),))
-        return [(moment(began), moment(ended)) for began, ended in rows]
+        rows = self._database.execute(query, (to_db(time),))
+        return [(from_db(began), from_db(ended)) for began, ended in rows]

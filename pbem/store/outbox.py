@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 from pbem.store.decision import Later
 from pbem.store.vault import Sealed
 
@@ -121,8 +121,8 @@ class Outbox:
                 letter.then(self._vault.digest, ""),
                 letter.then(len, 0),
                 letter.then(lambda raw: self._vault.seal(raw, f"outbox {message_id} {recipient}"), b""),
-                stamp(created),
-                stamp(created),
+                to_db(created),
+                to_db(created),
                 self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
@@ -161,7 +161,7 @@ class Outbox:
             "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id IN"
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
         )
-        return sorted(self._database.rows(query, (stamp(now), most)), key=lambda row: (row["due"], row["id"]))
+        return sorted(self._database.rows(query, (to_db(now), most)), key=lambda row: (row["due"], row["id"]))
 
     def _leased(self, row: dict[str, Any]) -> OutboxRow:
         return OutboxRow(
@@ -169,7 +169,7 @@ class Outbox:
             row["recipient"],
             row["message_id"],
             self._raw(row),
-            moment(row["created"]),
+            from_db(row["created"]),
             row["attempts"],
             row["token"],
         )
@@ -198,7 +198,7 @@ class Outbox:
     def next_due(self) -> datetime | None:
         """When the next waiting letter's time comes, or None when none waits."""
         due = self._database.scalar("SELECT min(due) FROM outbox WHERE state = 'waiting'")
-        return None if due is None else moment(due)
+        return None if due is None else from_db(due)
 
     def failures(self) -> list[Failure]:
         """The letters given up of which nobody was told yet, oldest first."""
@@ -213,7 +213,7 @@ class Outbox:
         """Note, in the caller's transaction, that a letter set a seat's clock going then."""
         self._database.write(
             "INSERT INTO watched (outbox, match, seat, asked) VALUES (?, ?, ?, ?)",
-            (row_id, match, seat, stamp(asked)),
+            (row_id, match, seat, to_db(asked)),
         )
 
     def watched(self, limit: int) -> list[Watched]:
@@ -227,9 +227,9 @@ class Outbox:
                 row["outbox"],
                 row["match"],
                 row["seat"],
-                moment(row["asked"]),
-                moment(row["created"]),
-                moment(row["settled"]) if row["settled"] else None,
+                from_db(row["asked"]),
+                from_db(row["created"]),
+                from_db(row["settled"]) if row["settled"] else None,
                 bool(row["late"]),
             )
             for row in self._database.rows(query, (limit,))
@@ -254,7 +254,7 @@ class Outbox:
         """Keep, in the caller's transaction, that a letter from the inbox says a letter of ours came back."""
         self._database.write(
             "INSERT INTO bounces (inbox, outbox, kind, status, received) VALUES (?, ?, ?, ?, ?)",
-            (inbox_id, row_id, kind, status, stamp(received)),
+            (inbox_id, row_id, kind, status, to_db(received)),
         )
 
     def bounces(self, row_id: int | None = None) -> dict[str, int]:
@@ -277,11 +277,11 @@ class Outbox:
         return int(self._database.scalar("SELECT count(*) FROM outbox WHERE ? IS NULL OR state = ?", (state, state)))
 
     def _settle(self, sent: Sent) -> None:
-        settled, retry = (None, sent.retry) if sent.state == "waiting" else (stamp(sent.time), None)
+        settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
         self._database.execute(
             "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
             " WHERE id = ? AND state = 'leased'",
-            (sent.state, sent.reply, settled, stamp(retry) if retry else None, sent.id),
+            (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id),
         )
 
     def _raw(self, row: dict[str, Any]) -> bytes:
@@ -293,8 +293,8 @@ def _failure(row: dict[str, Any]) -> Failure:
         row["id"],
         row["recipient"],
         row["message_id"],
-        moment(row["created"]),
-        moment(row["settled"] or row["created"]),
+        from_db(row["created"]),
+        from_db(row["settled"] or row["created"]),
         row["attempts"],
         row["reply"] or "",
     )

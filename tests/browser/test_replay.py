@@ -21,7 +21,7 @@ from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, attachment, form_in
 
 from pbem.desk.public import Public
-from pbem.match.transcript import BEFORE, Entry, canonical, digest, statement
+from pbem.match.transcript import BEFORE, Entry, canonical, sha256_hex, statement
 from pbem.pages import replay as pages
 from pbem.pages.replay import replay
 from pbem.pages.site import pages as pages_of
@@ -203,7 +203,7 @@ def rebuilt(content: bytes, change: Callable[[list[dict[str, Any]], dict[str, by
 def replaced(papers: dict[str, bytes], path: str, old: bytes, new: bytes) -> str:
     assert old in papers[path]
     papers[path] = papers[path].replace(old, new, 1)
-    return digest(papers[path])
+    return sha256_hex(papers[path])
 
 
 def another_setup(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
@@ -232,7 +232,7 @@ def a_forged_letter(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> N
 def letters_swapped(bodies: list[dict[str, Any]], papers: dict[str, bytes]) -> None:
     """The referee plays a letter of another turn, which its player did sign."""
     papers["letters/game-1-turn-2-seat-1.eml"] = papers["letters/game-1-turn-3-seat-1.eml"]
-    mail = digest(papers["letters/game-1-turn-2-seat-1.eml"])
+    mail = sha256_hex(papers["letters/game-1-turn-2-seat-1.eml"])
     old = next(line for line in papers["receipts/game-1-turn-2-seat-1.txt"].split(b"\n") if line.startswith(b"mail "))
     receipt = replaced(papers, "receipts/game-1-turn-2-seat-1.txt", old, f"mail {mail}".encode())
     next(one for one in bodies if one["body"].get("turn") == 2)["body"]["orders"]["1"] = receipt
@@ -303,7 +303,7 @@ def test_letters_in_other_shapes_are_judged_too(bundles: dict[str, bytes], opene
             path = f"game-1-turn-{turn}-seat-1"
             head, _, body = papers[f"letters/{path}.eml"].partition(b"\r\n\r\n")
             papers[f"letters/{path}.eml"] = encode(head, body)
-            mail = digest(papers[f"letters/{path}.eml"])
+            mail = sha256_hex(papers[f"letters/{path}.eml"])
             receipt = papers[f"receipts/{path}.txt"]
             old = next(line for line in receipt.split(b"\n") if line.startswith(b"mail "))
             named = replaced(papers, f"receipts/{path}.txt", old, f"mail {mail}".encode())

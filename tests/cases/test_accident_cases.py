@@ -26,17 +26,17 @@ from click.testing import CliRunner
 from house import TEXT, House, configured, deliver, run
 from referee import Referee
 
-from pbem import checkup
 from pbem import complaints as of
 from pbem.cli import main
 from pbem.config import Dkim, Listen, Listener, Metrics
-from pbem.daemon import StartError
 from pbem.identity import ssh
 from pbem.match.transcript import Entry
+from pbem.server import doctor
+from pbem.server.daemon import StartError
 from pbem.store import own_keys
 from pbem.store.database import DamagedError, Database, FullError, Lock, LockedError, StoreError
 from pbem.store.decision import Later
-from pbem.store.held import Held
+from pbem.store.digest_queue import Held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -447,12 +447,12 @@ def faults(config: Config) -> list[str]:
         with Database(config.store, migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
             looks = (
-                lambda: checkup.store(database, keys.vault),
-                lambda: checkup.keys(database, keys),
-                lambda: checkup.transcripts(database, keys.vault, config, keys.public),
+                lambda: doctor.store(database, keys.vault),
+                lambda: doctor.keys(database, keys),
+                lambda: doctor.transcripts(database, keys.vault, config, keys.public),
             )
             for look in looks:
-                if found := [finding.found for finding in checkup.examined("x", look()) if not finding.well]:
+                if found := [finding.found for finding in doctor.examined("x", look()) if not finding.well]:
                     return found
     except (DamagedError, sqlite3.DatabaseError) as error:
         return [str(error)]

@@ -18,10 +18,10 @@ from pbem import identity
 from pbem.config import Limits
 from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer, Templates
-from pbem.mail.delivery import Permanent, Smarthost
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
-from pbem.reader import InProcess, Worker
+from pbem.server.sandbox import InProcess, Worker
+from pbem.smtp.delivery import Permanent, Smarthost
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
-from pbem.daemon import open_desk
 from pbem.mail.compose import Composer, Templates
-from pbem.mail.intake import Refusal
-from pbem.reader import Worker
-from pbem.store.database import BusyError, Database, FullError, stamp
+from pbem.server.daemon import open_desk
+from pbem.server.sandbox import Worker
+from pbem.smtp.server import Refusal
+from pbem.store.database import BusyError, Database, FullError, to_db
 from pbem.store.inbox import REST
 
 if TYPE_CHECKING:
@@ -209,8 +209,8 @@ def test_case_06_disk_full(tmp_path: Path) -> None:
 
 def test_case_07_database_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
-    monkeypatch.setattr("pbem.mail.delivery.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         with Database(tmp_path / "pbem.sqlite") as other:
@@ -238,7 +238,7 @@ def test_case_08_unexpected_exception() -> None:
 
 def a_minute_passes(server: Server) -> None:
     with server.store() as (database, _, _):
-        database.execute("UPDATE inbox SET tried = ? WHERE tried IS NOT NULL", (stamp(datetime.now(UTC) - REST),))
+        database.execute("UPDATE inbox SET tried = ? WHERE tried IS NOT NULL", (to_db(datetime.now(UTC) - REST),))
 
 
 def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from lives import End, Server, Smarthost
 
 from pbem.config import Delivery
-from pbem.mail.delivery import retry_time
+from pbem.smtp.delivery import retry_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
-from pbem.store.database import Database, Lock, stamp
+from pbem.store.database import Database, Lock, to_db
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
@@ -107,7 +107,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
     referee.turn((ann, "Ox4"))
     with referee.database.transaction():
-        Players(referee.database).lose("bob", stamp(START), 1)
+        Players(referee.database).lose("bob", to_db(START), 1)
         aside = referee.inbox.put
     aside(Envelope("eve@mail.example", ("pbem@play.example",)), b"Subject: hush\r\n\r\nsecret words\r\n", START)
     with referee.database.transaction():
@@ -373,7 +373,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
 
 
 def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.cli.opened.PATIENCE", 0.2)
+    monkeypatch.setattr("pbem.cli.common.PATIENCE", 0.2)
     with Lock(house.store):
         text = house.run("match", "pause", "m1", "--reason", "x", status=1)
         assert "has not obeyed yet" in text

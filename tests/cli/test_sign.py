@@ -19,7 +19,7 @@ from material import KEYS
 from pbem import identity
 from pbem.cli.sign import sign
 from pbem.identity import ssh
-from pbem.mail.letter import Letter, read
+from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)

@@ -9,7 +9,7 @@ from german import is_twin
 from honest import accused
 from unlocked import watched
 
-from pbem.desk.clerk import Clerk, Draft
+from pbem.desk.clerk import LetterWriter, TemplateText
 from tests.referee import Referee
 
 if TYPE_CHECKING:
@@ -43,19 +43,19 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def in_german_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever is written in any of these situations can be said in German: no fact is missing, no form differs."""
-    write = Clerk.write
+    write = LetterWriter.write
     twins: dict[str, dict[str, str | None]] = {}
 
-    def written(clerk: Clerk, draft: Draft | str, language: str) -> str:
+    def written(clerk: LetterWriter, draft: TemplateText | str, language: str) -> str:
         text = write(clerk, draft, language)
-        if isinstance(draft, Draft) and len(of_template := twins.setdefault(draft.template, {})) < MOST:
+        if isinstance(draft, TemplateText) and len(of_template := twins.setdefault(draft.template, {})) < MOST:
             english = text if language == "en" else write(clerk, draft, "en")
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
                 of_template[english] = None if known else write(clerk, draft, "de")
         return text
 
-    monkeypatch.setattr(Clerk, "write", written)
+    monkeypatch.setattr(LetterWriter, "write", written)
     yield
     for template, texts in twins.items():
         for english, german in texts.items():

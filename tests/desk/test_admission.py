@@ -9,7 +9,7 @@ import pytest
 from referee import SERVER
 
 from pbem.desk.admission import BOUNCES, Admission
-from pbem.reader import InProcess, ReaderError
+from pbem.server.sandbox import InProcess, ReaderError
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from referee import Mailbox, Referee
 
     from pbem.config import Limits
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
 
 TO = (f"pbem@{SERVER}",)
 

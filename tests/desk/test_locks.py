@@ -10,7 +10,7 @@ import structlog
 from referee import SERVER, Referee, body, sent_from, whole_sentence
 from unlocked import watched
 
-from pbem.desk.clerk import Clerk, Draft
+from pbem.desk.clerk import LetterWriter, TemplateText
 from pbem.mail.compose import Composer
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
@@ -106,14 +106,14 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
 ) -> None:
     """Letters are decided together, and the others have their effect."""
     people = [referee.registered(name) for name in ("ann", "bob", "carl")]
-    write = Clerk.write
+    write = LetterWriter.write
 
-    def fails(clerk: Clerk, draft: Draft | str, language: str) -> str:
-        if isinstance(draft, Draft) and draft.template == "answers/games.txt":
+    def fails(clerk: LetterWriter, draft: TemplateText | str, language: str) -> str:
+        if isinstance(draft, TemplateText) and draft.template == "answers/games.txt":
             raise ZeroDivisionError
         return write(clerk, draft, language)
 
-    monkeypatch.setattr(Clerk, "write", fails)
+    monkeypatch.setattr(LetterWriter, "write", fails)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     numbers = [
         referee.inbox.put(

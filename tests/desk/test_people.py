@@ -8,7 +8,7 @@ import pytest
 from referee import ANN, BOB, attachment, body, form_in, placed
 
 from pbem.identity import ssh
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 from pbem.store.people import People
 from pbem.store.players import Players
 
@@ -124,8 +124,8 @@ def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: st
 
     unknown = asked("cy")
     with referee.database.transaction():
-        Players(referee.database).add("bob", bob.address, None, stamp(referee.now))
-        People(referee.database).silence(bob.address, stamp(referee.now))
+        Players(referee.database).add("bob", bob.address, None, to_db(referee.now))
+        People(referee.database).silence(bob.address, to_db(referee.now))
     referee.desk.players.forget()
     assert "no player is called WHO, or WHO wants no mail" in unknown
     assert asked("bob") == unknown

@@ -13,7 +13,7 @@ import structlog
 from referee import Die, Referee, attachment, body, known
 
 import pbem
-from pbem.desk import archive, snapshots
+from pbem.desk import matches, snapshots
 from pbem.desk.snapshots import fingerprint
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
@@ -64,7 +64,7 @@ class Counted:
 
 
 def walks(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    return Counted(monkeypatch, archive, "retrace")
+    return Counted(monkeypatch, matches, "replay_transcript")
 
 
 def fetches(monkeypatch: pytest.MonkeyPatch) -> Counted:

@@ -15,7 +15,7 @@ from pbem.desk import answer_letter, authenticate, dispatch, inbox, places, sort
 from pbem.desk.commands import HANDLERS
 from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
-from pbem.mail.letter import Letter
+from pbem.mail.message import Letter
 from pbem.match.step import Step
 from tests.referee import SERVER
 

@@ -12,8 +12,8 @@ from domains import Domain, rsa_key
 from material import KEYS, SIGNED
 
 from pbem.identity import authres, dkim
-from pbem.identity.vouching import vouch
-from pbem.mail.letter import read
+from pbem.identity.sender_auth import vouch
+from pbem.mail.message import read
 
 if TYPE_CHECKING:
     from pbem.identity import Verdict

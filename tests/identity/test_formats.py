@@ -16,7 +16,7 @@ from material import IN_FORCE, KEYS, SIGNED
 
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
 
 judge = partial(identity.judge, words=VOCABULARY)

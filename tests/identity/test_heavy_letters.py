@@ -15,8 +15,8 @@ from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
 from pbem.config import Limits
 from pbem.identity import BadKey, Key, der, parse_key
-from pbem.mail.letter import Unreadable
-from pbem.reader import InProcess
+from pbem.mail.message import Unreadable
+from pbem.server.sandbox import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

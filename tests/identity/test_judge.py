@@ -14,7 +14,7 @@ from material import SIGNED
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
-from pbem.mail.letter import Letter, read
+from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
 
 if TYPE_CHECKING:

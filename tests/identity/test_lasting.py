@@ -21,7 +21,7 @@ from openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notat
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
@@ -188,7 +188,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from material import KEYS, SIGNED
 from pbem.identity import judge, parse_key
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
 keys = [parse_key(path.read_bytes()) for path in sorted(KEYS.glob("*.pub*")) + sorted(KEYS.glob("sm-*.crt"))
         if not any(name in path.name for name in ("-ca", "evil", "before", "cert", "dkim"))]

@@ -23,8 +23,8 @@ from openpgp_maker import BORN, Signer
 from pbem import identity
 from pbem.identity import BadKey, parse_key
 from pbem.identity.ed25519_points import SMALL, holds, is_sound, is_sound_signature
-from pbem.identity.vouching import vouch
-from pbem.mail.letter import read
+from pbem.identity.sender_auth import vouch
+from pbem.mail.message import read
 from pbem.proof.compare import _holds
 from pbem.proof.signed_letters import VOCABULARY
 

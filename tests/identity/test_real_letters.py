@@ -11,7 +11,7 @@ import pytest
 from pbem import identity
 from pbem.identity import parse_key
 from pbem.mail import commands
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
 
 judge = partial(identity.judge, words=VOCABULARY)

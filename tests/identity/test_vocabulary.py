@@ -16,7 +16,7 @@ from signers import by_clear_openpgp, by_ed25519, by_minisign, by_ssh, pasted
 from pbem import identity
 from pbem.identity import parse_key, readings
 from pbem.mail.commands import COMMANDS
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
 
 if TYPE_CHECKING:

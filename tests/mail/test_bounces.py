@@ -6,7 +6,7 @@ import pytest
 
 from pbem.mail.bounces import read as judge
 from pbem.mail.bounces import token
-from pbem.mail.letter import read
+from pbem.mail.message import read
 
 TOKEN = "0123456789abcdef0123"
 

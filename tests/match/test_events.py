@@ -16,11 +16,11 @@ from pbem.games import Refused
 from pbem.match import progress, submissions
 from pbem.match.events import agreed, resigned
 from pbem.match.keys import Player
-from pbem.match.signed import Form, Signed, here
+from pbem.match.signed import Signed, SignedForm, here
 from pbem.match.state import Match
-from pbem.match.step import Step, World
+from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
-from pbem.match.transcript import digest, follow
+from pbem.match.transcript import follow, sha256_hex
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
@@ -67,7 +67,7 @@ class Table:
         self.kinds: list[tuple[str, int]] = []
 
     def step(self) -> Step:
-        return Step(self.match, World(self.now, self.die, "pbem 0", "00" * 32))
+        return Step(self.match, Environment(self.now, self.die, "pbem 0", "00" * 32))
 
     def done(self, step: Step) -> None:
         progress.advance(step)
@@ -81,10 +81,10 @@ class Table:
         self.done(step)
         return self
 
-    def form(self, seat: int, text: str, **changes: Any) -> Form:
+    def form(self, seat: int, text: str, **changes: Any) -> SignedForm:
         match = self.match
         place = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
-        return replace(Form(match.server, match.name(seat), match.prev, 1, text=text, **place), **changes)
+        return replace(SignedForm(match.server, match.name(seat), match.prev, 1, text=text, **place), **changes)
 
     def setup(self, seat: int, text: str, **changes: Any) -> Submission:
         step = self.step()
@@ -545,5 +545,5 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
     resigned.resign(step, 2, here(table.match, 2, 1), mailbox, whole_match=False)
     assert step.entries[0].body["level"] == "mailbox"
-    assert step.entries[0].body["evidence"] == digest(b"evidence")
+    assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
     assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]

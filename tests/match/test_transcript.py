@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.match.transcript import BEFORE, BrokenChain, Entry, canonical, digest, follow, statement
+from pbem.match.transcript import BEFORE, BrokenChain, Entry, canonical, follow, sha256_hex, statement
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
 VALUES = st.recursive(
@@ -59,7 +59,7 @@ def test_the_head_is_the_hash_of_a_tag_and_the_canonical_bytes() -> None:
     line = b'{"body":{"x":1},"prev":"' + b"0" * 64 + b'","seq":1,"time":"2026-03-01T12:00:00Z","type":"agreed"}'
     assert entry.canonical() == line
     assert entry.head == hashlib.sha256(b"pbem entry 1\n" + line).hexdigest()
-    assert digest(b"") == hashlib.sha256(b"").hexdigest()
+    assert sha256_hex(b"") == hashlib.sha256(b"").hexdigest()
 
 
 def test_the_statement_that_the_server_signs() -> None:

@@ -15,9 +15,9 @@ from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 from pbem.desk.commands import proposals
 from pbem.games import Refused
 from pbem.match import advance_orders, submissions
-from pbem.match.papers import Evidence, Receipt, Withdrawal
+from pbem.match.documents import Evidence, Receipt, Withdrawal
 from pbem.match.traces import SetAside, Trace
-from pbem.match.transcript import Entry, digest
+from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Submission
     from pbem.match.step import Step
     from pbem.proof.bundle import Bundle
@@ -166,7 +166,7 @@ class TestServerWithItsKey:
         """The withdrawal that the trace names came days before the time was over."""
         honest = advance_orders.withdraw
 
-        def lying(step: Step, seat: int, turn: int, form: Form, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed) -> Submission:
             stood = step.match.stored[seat, turn]
             submission = honest(step, seat, turn, form, signed)
             aside = step.match.stored[seat, turn].aside
@@ -193,7 +193,7 @@ class TestServerWithItsKey:
         """Orders that cite the head of their own turn did not come in advance, and are nothing `unused`."""
         honest = submissions.order
 
-        def lying(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
@@ -223,7 +223,7 @@ class TestServerWithItsKey:
         """What no position can make good was never stored: it is nothing `unused`, and excuses no claim."""
         honest = advance_orders.store
 
-        def lying(step: Step, seat: int, form: Form, signed: Signed) -> Submission:
+        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
             try:
                 return honest(step, seat, form, signed)
             except Refused:
@@ -324,7 +324,7 @@ class TestServerWithItsKey:
         moved = replace(evidence, place="game 2 turn 1").text().encode()
         old = found.papers[f"receipts/{second}.txt"]
         receipt = Receipt.read(old.decode())
-        receipt = replace(receipt, mail=digest(letter), evidence=digest(moved), received=evidence.received)
+        receipt = replace(receipt, mail=sha256_hex(letter), evidence=sha256_hex(moved), received=evidence.received)
         papers = {
             f"letters/{second}.eml": letter,
             f"evidence/{second}.txt": moved,
@@ -334,7 +334,7 @@ class TestServerWithItsKey:
         forged = with_entry(
             with_papers(found, papers),
             at,
-            lambda b: renamed(b, digest(old), digest(papers[f"receipts/{second}.txt"])),
+            lambda b: renamed(b, sha256_hex(old), sha256_hex(papers[f"receipts/{second}.txt"])),
         )
         fails(signed_again(forged, at), f"evidence/{second}.txt")
 
@@ -348,7 +348,7 @@ class TestServerWithItsKey:
         holds(found)
         path = "evidence/agreed-seat-2.txt"
         old = replace(Evidence.read(found.papers[path].decode()), place="").text().encode()
-        forged = with_entry(found, 0, lambda body: body["letters"]["2"].update(evidence=digest(old)))
+        forged = with_entry(found, 0, lambda body: body["letters"]["2"].update(evidence=sha256_hex(old)))
         assert b"pbem evidence 1" in old
         fails(signed_again(with_papers(forged, {path: old})), "entry 1")
 
@@ -363,9 +363,11 @@ class TestServerWithItsKey:
         lie = replace(Withdrawal.read(found.papers[path].decode()), player="bob").text().encode()
         where = "traces/game-1-end.txt"
         trace = Trace.read(found.papers[where].decode())
-        told = replace(trace, named={path: digest(lie)}).text().encode()
+        told = replace(trace, named={path: sha256_hex(lie)}).text().encode()
         at = index(found, "ended", 1)
-        forged = with_entry(with_papers(found, {path: lie, where: told}), at, lambda b: b.update(trace=digest(told)))
+        forged = with_entry(
+            with_papers(found, {path: lie, where: told}), at, lambda b: b.update(trace=sha256_hex(told))
+        )
         fails(signed_again(forged, at), path)
 
     def test_what_came_before_withdraws_nothing(self, referee: Referee) -> None:
@@ -389,10 +391,10 @@ class TestServerWithItsKey:
         before = replace(withdrawal, received="2026-03-01T12:30:00Z").text().encode()
         where = "traces/game-1-turn-1.txt"
         trace = Trace.read(found.papers[where].decode())
-        told = replace(trace, named={path: digest(before)}).text().encode()
+        told = replace(trace, named={path: sha256_hex(before)}).text().encode()
         at = index(found, "turn", 1, 1)
         forged = with_entry(
-            with_papers(found, {path: before, where: told}), at, lambda b: b.update(trace=digest(told))
+            with_papers(found, {path: before, where: told}), at, lambda b: b.update(trace=sha256_hex(told))
         )
         forged = signed_again(forged, at)
         ann.letters = [receipt]

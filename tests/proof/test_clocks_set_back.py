@@ -11,7 +11,7 @@ from honest import accused
 from make_vectors import SETUPS, SMALL, asked, early, home, proof, reply
 from referee import Mailbox, Referee, form_in, new
 
-from pbem.match.papers import Receipt
+from pbem.match.documents import Receipt
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from referee import Referee, attachment, body
 
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.folders import letters
-from pbem.match.transcript import digest, statement
+from pbem.match.transcript import sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.compare import Against, Letter, SignedHead, SignedPaper
@@ -381,8 +381,8 @@ def another_salt(content: bytes) -> bytes:
     old = found.papers[path]
     new = re.sub(rb'"salt":"[0-9a-f]{64}"', b'"salt":"' + b"77" * 32 + b'"', old)
     entries = list(found.entries)
-    at = next(at for at, entry in enumerate(entries) if entry.body.get("reports") == digest(old))
-    entries[at] = replace(entries[at], body={**entries[at].body, "reports": digest(new)})
+    at = next(at for at, entry in enumerate(entries) if entry.body.get("reports") == sha256_hex(old))
+    entries[at] = replace(entries[at], body={**entries[at].body, "reports": sha256_hex(new)})
     for later in range(at + 1, len(entries)):
         entries[later] = replace(entries[later], prev=entries[later - 1].head)
     signatures = [SERVER_KEY.sign(statement("play.example", "m1", entry.seq, entry.head)) for entry in entries]

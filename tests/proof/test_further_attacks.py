@@ -14,8 +14,8 @@ from honest import accused
 from make_vectors import SETUPS, SMALL, VECTORS
 from referee import Referee, body
 
-from pbem.match.papers import Receipt, Withdrawal
-from pbem.match.transcript import digest, voucher
+from pbem.match.documents import Receipt, Withdrawal
+from pbem.match.transcript import sha256_hex, voucher
 from pbem.proof import bundle
 from pbem.proof.compare import Against, Attached, Kept, SignedPaper
 from pbem.proof.kept_letters import kept
@@ -51,8 +51,8 @@ def judged(found: Bundle, paper: bytes) -> Letter:
     """How a letter stands that brings this paper, signed by the server."""
     bench = against(found)
     server, number = bench.match.server, bench.match.id
-    signature = SERVER_KEY.sign(voucher(server, number, digest(paper))).hex()
-    signed = SignedPaper(server, number, digest(paper), signature, None)
+    signature = SERVER_KEY.sign(voucher(server, number, sha256_hex(paper))).hex()
+    signed = SignedPaper(server, number, sha256_hex(paper), signature, None)
     told = Kept("", None, "", papers=(signed,), attached=(Attached("receipt.txt", (paper,)),))
     return bench.judge(told)
 

@@ -31,8 +31,8 @@ from signers import (
 )
 
 from pbem.identity import parse_key
-from pbem.match.papers import Opening, Receipt
-from pbem.match.transcript import Entry, digest
+from pbem.match.documents import Opening, Receipt
+from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from referee import Mailbox
 
-    from pbem.match.papers import Opening as AnyOpening
+    from pbem.match.documents import Opening as AnyOpening
     from pbem.proof.bundle import Bundle
 
     Signer = Callable[[Mailbox, str], bytes]
@@ -256,8 +256,8 @@ def with_letter(found: Bundle, path: str, at: int, letter: bytes) -> Bundle:
     paper = paper.replace("-setup-", "-")
     old = found.papers[paper]
     read: type[AnyOpening] | type[Receipt] = Opening if is_setup else Receipt
-    new = replace(read.read(old.decode()), mail=digest(letter)).text().encode()
-    forged = with_entry(found, at, lambda body: renamed(body, digest(old), digest(new)))
+    new = replace(read.read(old.decode()), mail=sha256_hex(letter)).text().encode()
+    forged = with_entry(found, at, lambda body: renamed(body, sha256_hex(old), sha256_hex(new)))
     return with_papers(forged, {path: letter, paper: new})
 
 

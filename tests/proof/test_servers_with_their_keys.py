@@ -10,10 +10,10 @@ import pytest
 from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
 from referee import Mailbox, Referee, attachment, body, whole_sentence
 
-from pbem.match.papers import Receipt
+from pbem.match.documents import Receipt
 from pbem.match.terms import Terms
 from pbem.match.traces import Trace
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -83,7 +83,7 @@ class TestReplayedSentences:
         first, second = (entry for entry in found.entries if entry.type == "draw" and entry.body["word"] == "offer")
         old = found.papers[f"letters/draw-{first.seq}-seat-1.eml"]
         path = f"letters/draw-{second.seq}-seat-1.eml"
-        forged = with_entry(found, second.seq - 1, lambda body: body.update(mail=digest(old)))
+        forged = with_entry(found, second.seq - 1, lambda body: body.update(mail=sha256_hex(old)))
         forged = signed_again(with_papers(forged, {path: old}), second.seq - 1)
         fails(forged, f"entry {second.seq}", path)
 
@@ -205,9 +205,9 @@ class TestNoOrderDisappears:
         trace = trace_of(found, 1, 3, "withdrawn")
         (path,) = trace
         papers = {name: paper for name, paper in found.papers.items() if "withdrawn" not in name} | trace
-        old = digest(found.papers[path])
+        old = sha256_hex(found.papers[path])
         at = index(found, "turn", 1, 3)
-        forged = with_entry(replace(found, papers=papers), at, lambda b: renamed(b, old, digest(papers[path])))
+        forged = with_entry(replace(found, papers=papers), at, lambda b: renamed(b, old, sha256_hex(papers[path])))
         lies = standings(signed_again(forged, at), *ann.letters)
         assert "two stories" in lies.values()
         assert any("left no trace" in lie for lie in lies)

@@ -19,9 +19,9 @@ from forgers import SERVER_KEY, checked, holds, index, remembering, renamed, sig
 from referee import Referee, attachment
 
 from pbem.identity import ssh
-from pbem.match.papers import Opening, Receipt
+from pbem.match.documents import Opening, Receipt
 from pbem.match.terms import Terms
-from pbem.match.transcript import Entry, canonical, digest
+from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
@@ -408,11 +408,11 @@ class TestARewritingServer:
     def test_an_opening_of_another_letter(self, match: Bundle) -> None:
         path, letter = "openings/game-1-seat-1.txt", "letters/game-1-setup-seat-1.eml"
         wrong = match.papers["letters/game-1-turn-1-seat-1.eml"]
-        opening = replace(Opening.read(match.papers[path].decode()), mail=digest(wrong))
+        opening = replace(Opening.read(match.papers[path].decode()), mail=sha256_hex(wrong))
         self.opening(match, path, opening.text().encode(), letter)
         self.opening(with_papers(match, {letter: wrong}), path, opening.text().encode(), letter)
         bob = match.papers["letters/game-1-setup-seat-2.eml"]
-        opening = replace(opening, mail=digest(bob))
+        opening = replace(opening, mail=sha256_hex(bob))
         self.opening(with_papers(match, {letter: bob}), path, opening.text().encode(), "signature of ann")
 
     def test_a_salt_of_an_opening_is_bound_by_the_orders_that_follow(self, match: Bundle) -> None:
@@ -422,7 +422,7 @@ class TestARewritingServer:
 
     def opening(self, match: Bundle, path: str, paper: bytes, word: str, entry: int = 2) -> None:
         def change(body: dict[str, Any]) -> None:
-            renamed(body, digest(bundle_papers[path]), digest(paper))
+            renamed(body, sha256_hex(bundle_papers[path]), sha256_hex(paper))
 
         bundle_papers = match.papers
         forged = with_entry(match, 1, change)
@@ -445,7 +445,7 @@ class TestARewritingServer:
 
     def last_turn(self, match: Bundle, path: str, paper: bytes, word: str) -> None:
         at = index(match, "turn", 2, 3)
-        forged = with_entry(match, at, lambda body: renamed(body, digest(match.papers[path]), digest(paper)))
+        forged = with_entry(match, at, lambda body: renamed(body, sha256_hex(match.papers[path]), sha256_hex(paper)))
         fails(signed_again(with_papers(forged, {path: paper})), word)
 
     @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ class TestARewritingServer:
             (b"\xff" * 100, "letters/"),
         ):
             assert changed != own
-            receipt = replace(Receipt.read(match.papers[path].decode()), mail=digest(changed))
+            receipt = replace(Receipt.read(match.papers[path].decode()), mail=sha256_hex(changed))
             forged = with_papers(match, {letter: changed})
             self.last_turn(forged, path, receipt.text().encode(), f"entry 11: {letter}: ")
             self.last_turn(forged, path, receipt.text().encode(), word)
@@ -503,7 +503,7 @@ class TestARewritingServer:
         paper = match.papers[path].replace(b"winner = 1", b"winner = 2")
         assert paper != match.papers[path]
         at = index(match, "revealed", 2)
-        forged = with_entry(match, at, lambda body: body.update(record=digest(paper)))
+        forged = with_entry(match, at, lambda body: body.update(record=sha256_hex(paper)))
         fails(signed_again(with_papers(forged, {path: paper})), f"entry 13: {path}: is not the record")
 
 
@@ -578,7 +578,7 @@ class TestResignations:
         path = f"letters/resign-{at + 1}-seat-2.eml"
         bob = referee.person("bob")
         letter = referee.raw(bob, referee.signed(bob, "resign m1\n"))
-        forged = with_entry(resigned, at, lambda body: body.update(mail=digest(letter)))
+        forged = with_entry(resigned, at, lambda body: body.update(mail=sha256_hex(letter)))
         fails(signed_again(with_papers(forged, {path: letter})), f"entry {at + 1}: {path}")
 
     @pytest.mark.parametrize("game", [1, 2])
@@ -801,10 +801,10 @@ class TestHostileBundles:
             raw = bytearray(match.papers[letter])
             for _ in range(rng.randint(1, 30)):
                 raw[rng.randrange(len(raw))] = rng.choice(b"\r\n\0 -:;=?\xff\xc3" + bytes(raw))
-            receipt = replace(Receipt.read(match.papers[path].decode()), mail=digest(bytes(raw)))
+            receipt = replace(Receipt.read(match.papers[path].decode()), mail=sha256_hex(bytes(raw)))
             paper = receipt.text().encode()
             forged = with_entry(
-                match, at, lambda body, paper=paper: renamed(body, digest(match.papers[path]), digest(paper))
+                match, at, lambda body, paper=paper: renamed(body, sha256_hex(match.papers[path]), sha256_hex(paper))
             )
             for check in checked(signed_again(with_papers(forged, {path: paper, letter: bytes(raw)})), reader=READER):
                 assert isinstance(check, Check)

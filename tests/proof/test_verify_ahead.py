@@ -11,8 +11,8 @@ from forgers import fails, holds, index, signed_again, with_entry, with_papers
 from referee import Referee, attachment
 
 from pbem.mail.folders import letters
-from pbem.match.papers import NotAPaper, Receipt
-from pbem.match.transcript import digest
+from pbem.match.documents import NotADocument, Receipt
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -75,9 +75,9 @@ def exchanged(found: Bundle, place: tuple[int, int, int], by: bytes, **changes: 
     path, receipt = receipt_of(found, *place)
     letter = f"letters/game-{game}-turn-{turn}-seat-{seat}.eml"
     forged = with_papers(found, {letter: by})
-    paper = replace(receipt, mail=digest(by), **changes).text().encode()
+    paper = replace(receipt, mail=sha256_hex(by), **changes).text().encode()
     at = index(forged, "turn", game, turn)
-    forged = with_entry(forged, at, lambda body: body["orders"].update({str(seat): digest(paper)}))
+    forged = with_entry(forged, at, lambda body: body["orders"].update({str(seat): sha256_hex(paper)}))
     return signed_again(with_papers(forged, {path: paper}))
 
 
@@ -125,7 +125,7 @@ def test_default_orders_as_if_they_had_been_sent_for_the_turn(found: Bundle) -> 
     path, receipt = receipt_of(found, 1, 2, 2)
     paper = replace(receipt, orders="").text().encode()
     at = index(found, "turn", 1, 2)
-    forged = with_entry(found, at, lambda body: body["orders"].update({"2": digest(paper)}))
+    forged = with_entry(found, at, lambda body: body["orders"].update({"2": sha256_hex(paper)}))
     fails(signed_again(with_papers(forged, {path: paper})), "holds no `orders` for this place")
 
 
@@ -147,7 +147,9 @@ def test_the_entry_says_who_played_by_default(found: Bundle, told: object) -> No
 def test_a_receipt_of_another_revision(found: Bundle) -> None:
     path, receipt = receipt_of(found, 1, 2, 2)
     paper = replace(receipt, rev=2).text().encode()
-    forged = with_entry(found, index(found, "turn", 1, 2), lambda body: body["orders"].update({"2": digest(paper)}))
+    forged = with_entry(
+        found, index(found, "turn", 1, 2), lambda body: body["orders"].update({"2": sha256_hex(paper)})
+    )
     fails(signed_again(with_papers(forged, {path: paper})), "holds no `default orders`")
 
 
@@ -163,7 +165,7 @@ def test_receipts_say_which_orders_they_are_of(found: Bundle) -> None:
     assert "\norders default\nreceived " in receipt.text()
     assert Receipt.read(receipt.text()) == receipt
     for text in (receipt.text().replace("orders default", "orders other"), receipt.text() + "orders default\n"):
-        with pytest.raises(NotAPaper):
+        with pytest.raises(NotADocument):
             Receipt.read(text)
 
 

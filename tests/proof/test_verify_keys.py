@@ -16,7 +16,7 @@ from forgers import fails, holds, signed_again, with_entry
 from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
 
 from pbem.identity import parse_key, ssh
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -159,8 +159,8 @@ def test_every_part_of_an_entry(match: Bundle, who: int) -> None:
         lambda content: content.update(revoked=[*content["revoked"], evil["fingerprint"]]),
         lambda content: content.update(revoked=[] if content["revoked"] else [old["fingerprint"]]),
         lambda content: content.update(letters={}),
-        lambda content: content["letters"].update(new=digest(b"")),
-        lambda content: content["letters"].update(other=digest(b"")),
+        lambda content: content["letters"].update(new=sha256_hex(b"")),
+        lambda content: content["letters"].update(other=sha256_hex(b"")),
         lambda content: content.update(more=1),
         lambda content: content.pop("letters"),
     ):
@@ -194,7 +194,7 @@ def test_letters_dropped_and_exchanged(match: Bundle) -> None:
             fails(replace(match, papers=papers), path)
 
             def renamed(content: dict[str, Any], who: str = who, other: str = other) -> None:
-                content["letters"][who] = digest(match.papers[other])
+                content["letters"][who] = sha256_hex(match.papers[other])
 
             fails(changed(replace(match, papers=papers), int(number) - 1, renamed), f"entry {number}")
 
@@ -212,7 +212,7 @@ def test_a_key_that_the_server_made_up(match: Bundle) -> None:
             "how": "signed",
             "added": [{"format": "ssh", "fingerprint": fingerprint(evil), "public": ssh.public(evil)}],
             "revoked": [],
-            "letters": {"old": digest(old), "new": digest(letter)},
+            "letters": {"old": sha256_hex(old), "new": sha256_hex(letter)},
         }
         entries = list(match.entries)
         entries.insert(at, replace(entries[at], type="keys", body=content))

@@ -11,7 +11,7 @@ from forgers import fails, holds, signed_again, with_papers
 from referee import Referee, attachment, body, form_in
 
 from pbem.identity import parse_key, ssh
-from pbem.match.transcript import Entry, digest
+from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
@@ -136,7 +136,7 @@ def test_another_newcomer_than_was_agreed(proof: Bundle, referee: Referee) -> No
         with_papers(proof, {"letters/substituted-6-seat-2.eml": raw}),
         "substituted",
         player={"name": "dora", "keys": [key]},
-        mail=digest(raw),
+        mail=sha256_hex(raw),
     )
     fails(forged, "dora was not asked to take this seat")
 
@@ -157,7 +157,7 @@ def test_a_word_from_another_moment(proof: Bundle, referee: Referee, change: tup
     """Ann's true signature, under words that were not for this moment of this match."""
     sent = form_in(proof.papers["letters/substitute-5-seat-1.eml"].decode().replace("\r\n", "\n"), "substitute")
     raw = letter_by(referee, "ann", sent.replace(*change))
-    forged = changed(with_papers(proof, {"letters/substitute-5-seat-1.eml": raw}), "substitute", mail=digest(raw))
+    forged = changed(with_papers(proof, {"letters/substitute-5-seat-1.eml": raw}), "substitute", mail=sha256_hex(raw))
     fails(forged, "holds no `substitute carl for bob` for this place")
 
 
@@ -168,10 +168,10 @@ def test_letters_of_bob_after_he_lost_the_seat(proof: Bundle, referee: Referee) 
     assert "player carl\n" in form
     raw = letter_by(referee, "bob", form)
     receipt = proof.papers["receipts/game-1-turn-2-seat-2.txt"].decode()
-    receipt = receipt.replace(digest(proof.papers[path]), digest(raw))
+    receipt = receipt.replace(sha256_hex(proof.papers[path]), sha256_hex(raw))
     papers = with_papers(proof, {path: raw, "receipts/game-1-turn-2-seat-2.txt": receipt.encode()})
     turn = proof.entries[at(proof, "turn", 1)]
-    forged = changed(papers, "turn", 1, orders={**turn.body["orders"], "2": digest(receipt.encode())})
+    forged = changed(papers, "turn", 1, orders={**turn.body["orders"], "2": sha256_hex(receipt.encode())})
     fails(forged, "the signature of carl does not hold")
 
 

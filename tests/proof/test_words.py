@@ -24,7 +24,7 @@ from signers import WAYS, by_openpgp_mime, by_smime, head
 from pbem import identity
 from pbem.identity import Verdict, parse_key
 from pbem.mail import commands
-from pbem.mail.letter import read
+from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard, said, words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, moment, stamp
+from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, from_db, to_db
 from pbem.store.schema import MIGRATIONS, PURPOSES, SEATS
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ def test_a_second_daemon_is_told_who_holds_the_store(tmp_path: Path) -> None:
 
 def test_stamps_sort_as_times_do() -> None:
     time = datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC)
-    assert moment(stamp(time)) == time
-    assert stamp(time) == "2026-11-21T12:00:00.000005Z"
-    assert stamp(time.astimezone(timezone(timedelta(hours=-5)))) == stamp(time)
+    assert from_db(to_db(time)) == time
+    assert to_db(time) == "2026-11-21T12:00:00.000005Z"
+    assert to_db(time.astimezone(timezone(timedelta(hours=-5)))) == to_db(time)
     with pytest.raises(ValueError, match="time zone"):
-        stamp(datetime(2026, 1, 1))  # noqa: DTZ001
+        to_db(datetime(2026, 1, 1))  # noqa: DTZ001

@@ -19,14 +19,14 @@ from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.clock import written, zone_named
 from pbem.phrase import Phrase
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
-    from pbem.mail.letter import Letter
+    from pbem.mail.message import Letter
     from pbem.store.players import PlayerRow
 
 __all__ = ["choose", "confirm", "register", "whoami"]
@@ -71,7 +71,7 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
     # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(caller.now).salt()
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
-    desk.players.await_answer(waiting, stamp(caller.now), stamp(caller.now - _PATIENCE))
+    desk.players.await_answer(waiting, to_db(caller.now), to_db(caller.now - _PATIENCE))
     facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
     return Reply("register", facts, outcome="asked")
 
@@ -90,7 +90,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise Refused(Fault("register", None, proof.missing))
-    desk.players.add(name, caller.address, None, stamp(caller.now))
+    desk.players.add(name, caller.address, None, to_db(caller.now))
     _keep_language(desk, caller, name)
     desk.people.speak(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
@@ -126,7 +126,7 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
         faults.append(Fault("confirm", None, Phrase("this key was registered meanwhile")))
     if faults:
         raise Refused(*faults)
-    desk.players.add(name, caller.address, waiting.key, stamp(caller.now))
+    desk.players.add(name, caller.address, waiting.key, to_db(caller.now))
     _keep_language(desk, caller, name)
     desk.players.answered(caller.address)
     desk.people.speak(caller.address)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
-from pbem.desk.out import Out
+from pbem.desk.out import OutgoingLetter
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.mail.commands import COMMANDS
@@ -57,7 +57,7 @@ def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
-    out = Out(subject, desk.clerk.draft(f"{game}/rules.txt"))
+    out = OutgoingLetter(subject, desk.clerk.draft(f"{game}/rules.txt"))
     return Reply("rules", {"title": rules(game).title}, letters=[out])
 
 

@@ -23,7 +23,7 @@ from pbem.match.clock import zone_named
 from pbem.match.state import RUNNING, standing
 from pbem.match.transcript import Entry
 from pbem.phrase import Phrase
-from pbem.store.database import moment
+from pbem.store.database import from_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,12 +113,12 @@ def _lines(desk: Desk, seated: SeatContext) -> Iterator[dict[str, Any]]:
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
-        yield {"time": moment(time), "kind": "press", "body": {"by": player}, "names": {}}
+        yield {"time": from_db(time), "kind": "press", "body": {"by": player}, "names": {}}
 
 
 def _moment(time: str) -> datetime:
     """The time of an entry."""
-    return moment(time.replace("Z", ".000000Z"))
+    return from_db(time.replace("Z", ".000000Z"))
 
 
 def report(desk: Desk, caller: Caller, command: Command) -> Reply:

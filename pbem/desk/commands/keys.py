@@ -19,7 +19,7 @@ from pbem.identity import STATES, BadKey, Key
 from pbem.match.keys import HOW, KeyChange
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
-from pbem.store.database import moment, stamp
+from pbem.store.database import from_db, to_db
 from pbem.store.keychanges import WaitingKey
 from pbem.store.players import KeyRow
 
@@ -91,7 +91,7 @@ def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
         raise Refused(Fault(command.name, given, reason))
     _count(desk, player, caller.now)
-    desk.players.revoke_key(found[0], stamp(caller.now))
+    desk.players.revoke_key(found[0], to_db(caller.now))
     desk.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
     waiting = keys.what_waits(desk, player)
@@ -143,7 +143,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
     _spare(desk, f"address challenges {player.name}", command.name, caller.now)
     challenge = desk.world(caller.now).salt()
-    desk.players.await_address(player.name, address, challenge, stamp(caller.now))
+    desk.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
     keys.write(desk, address, "address", Phrase("Is this your address?"), caller.now, **facts)
     return Reply("address_asked", facts)
@@ -179,7 +179,7 @@ def confirm_key(desk: Desk, caller: Caller, command: Command) -> Reply | None:
     ]
     if faults:
         raise Refused(*faults)
-    if moment(waiting.created) + keys.PATIENCE < caller.now:
+    if from_db(waiting.created) + keys.PATIENCE < caller.now:
         raise Refused(Fault("confirm", None, Phrase("this form is too old; ask for another")))
     if desk.players.owner(waiting.key.fingerprint):
         raise Refused(Fault("confirm", None, Phrase("this key was registered meanwhile")))
@@ -195,7 +195,7 @@ def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Com
         return None
     if desk.players.by_address(waiting.address):
         raise Refused(Fault("confirm", waiting.address, Phrase("this address was registered meanwhile")))
-    desk.players.confirm_address(player.name, waiting.address, stamp(caller.now))
+    desk.players.confirm_address(player.name, waiting.address, to_db(caller.now))
     return Reply("address_added", {"address": waiting.address, "first": player.address})
 
 
@@ -209,7 +209,7 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
     else:
         letters = {"old": waiting.letter, "new": caller.letter.raw}
         change, code = KeyChange("added", HOW[waiting.proof], (keys.document(waiting.key),), (), letters), None
-        desk.players.add_key(player.name, waiting.key, stamp(caller.now))
+        desk.players.add_key(player.name, waiting.key, to_db(caller.now))
         desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
         keys.enter(desk, player, change, caller.now)
     keys.tell_changed(desk, player, change, caller.now, but=caller.address)
@@ -228,12 +228,12 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: Pl
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The mailbox is proved: everybody is told, and the delay runs."""
     if waiting.due is not None:
-        return Reply("recovery_waits", {"due": moment(waiting.due), "fingerprint": waiting.key.fingerprint})
+        return Reply("recovery_waits", {"due": from_db(waiting.due), "fingerprint": waiting.key.fingerprint})
     due = caller.now + desk.config.recovery.delay
     for other in desk.changes.of_player(player.name):
         if other.due is not None:
             desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
-    desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=stamp(due)))
+    desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
     facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
     subject = Phrase("Your keys are said to be lost")
     keys.tell_player(desk, player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
@@ -278,7 +278,7 @@ def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge com
     """Keep what was asked for, and give the form that the new key is to sign."""
     now = caller.now
     row = KeyRow(key.format, key.fingerprint, key.public)
-    desk.changes.forget_older(player.name, stamp(now - keys.PATIENCE))
+    desk.changes.forget_older(player.name, to_db(now - keys.PATIENCE))
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:
@@ -290,7 +290,7 @@ def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge com
         )
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(now).salt()
-    desk.changes.ask(WaitingKey(player.name, proof, row, challenge, stamp(now), asked_by, letter))
+    desk.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
     facts = {"name": player.name, "key": row, "challenge": challenge, "proof": proof}
     return Reply("challenge", facts)
 

@@ -14,7 +14,7 @@ from pbem.games import Fault, Refused
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
@@ -37,9 +37,9 @@ def press(desk: Desk, caller: Caller, command: Command) -> Reply:
         if row.seat != seated.seat:
             facts = {"by": by, "text": text, "everybody": everybody}
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
-    desk.archive.matches.note_press(seated.row.number, by, stamp(caller.now))
+    desk.archive.matches.note_press(seated.row.number, by, to_db(caller.now))
     if everybody:
-        desk.archive.publish(seated.row.number, seated.match, by, text, stamp(caller.now))
+        desk.archive.publish(seated.row.number, seated.match, by, text, to_db(caller.now))
         desk.clerk.tell_observers_press(seated.match, seated.row, by, text, caller.now)
     return Reply("press", seated.facts(), at=seated)
 

@@ -11,7 +11,7 @@ from pbem.desk.ratings import PROVISIONAL
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.phrase import Phrase
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
@@ -35,7 +35,7 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     if match.seat_of(caller.player.name):
         raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
     desk.people.speak(caller.address)
-    desk.people.observe(row.number, caller.player.name, stamp(caller.now))
+    desk.people.observe(row.number, caller.player.name, to_db(caller.now))
     facts = {"m": desk.clerk.public_facts(match, row), "view": match.view(None)}
     return Reply("observe", facts)
 

@@ -14,8 +14,8 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused
 from pbem.match import submissions
-from pbem.match.papers import Opening
-from pbem.match.transcript import digest
+from pbem.match.documents import Opening
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
     facts = {
         "setup": submission.text,
         "file_name": name,
-        "commitment": digest(submission.paper.encode()),
-        "signature": desk.archive.vouch(opening.match, digest(submission.paper.encode())),
+        "commitment": sha256_hex(submission.paper.encode()),
+        "signature": desk.archive.vouch(opening.match, sha256_hex(submission.paper.encode())),
         "rev": submission.rev,
         "level": submission.level,
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.clerk import Out, named
+from pbem.desk.clerk import OutgoingLetter, named
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
@@ -22,7 +22,7 @@ from pbem.match.step import Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase, either
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,7 +82,7 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     desk.people.speak(caller.address)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
     phase = "open" if free else "proposed"
-    number = desk.archive.matches.create(terms.document(), known, BEFORE, stamp(caller.now), phase)
+    number = desk.archive.matches.create(terms.document(), known, BEFORE, to_db(caller.now), phase)
     desk.archive.consent(number, 1, caller.signed)
     told = {}
     for seat, address in free.items():
@@ -144,7 +144,7 @@ def _invite(  # noqa: PLR0913, PLR0917 - a letter
     desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime
 ) -> bool:
     """One polite invitation, never a second; whether it was sent."""
-    if desk.people.silent(address) or not desk.people.invite(address, stamp(now)):
+    if desk.people.silent(address) or not desk.people.invite(address, to_db(now)):
         return False
     text = desk.clerk.draft(
         "letters/invitation.txt",
@@ -154,7 +154,7 @@ def _invite(  # noqa: PLR0913, PLR0917 - a letter
         match=f"m{number}",
         found=desk.people.standing(terms.game, by),
     )
-    desk.clerk.send(address, Out(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
+    desk.clerk.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
     return True
 
 

@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer_letter import SHORT
-from pbem.desk.out import Out
-from pbem.store.database import stamp
+from pbem.desk.out import OutgoingLetter
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> 
     elif not (new and _says_its_place(desk, caller, place)):
         _ask(desk, caller)
         return False
-    desk.people.silence(caller.address, stamp(caller.now))
+    desk.people.silence(caller.address, to_db(caller.now))
     return True
 
 
@@ -50,7 +50,7 @@ def _ask(desk: Desk, caller: Caller) -> None:
     address, now = caller.address, caller.now
     if desk.people.silent(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
         return
-    out = Out("", desk.clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
+    out = OutgoingLetter("", desk.clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
     out.subject = SHORT
     if not caller.short:

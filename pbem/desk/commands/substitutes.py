@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import Out
+from pbem.desk.clerk import OutgoingLetter
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
@@ -99,7 +99,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
     }
     text = desk.clerk.draft("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
-    out = Out(subject, text)
+    out = OutgoingLetter(subject, text)
     out.place = (row.number, match.game, match.turn)
     desk.clerk.send(player.address, out, now)
 
@@ -162,7 +162,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     if gone := desk.players.by_name(left):
         text = desk.clerk.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))
         subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
-        desk.clerk.send(gone.address, Out(subject, text), now)
+        desk.clerk.send(gone.address, OutgoingLetter(subject, text), now)
     return Reply("substitute", facts | {"state": "taken"} | seated.facts(), at=seated)
 
 

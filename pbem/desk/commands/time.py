@@ -18,7 +18,7 @@ from pbem.match.events import claimed, extended, moved
 from pbem.match.events.vacation import announce
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
-from pbem.store.database import stamp
+from pbem.store.database import to_db
 from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
     today = on_a_day(now, zone)
     said = None
     if command.arguments.get("off"):
-        if not desk.players.vacations(player, stamp(now)):
+        if not desk.players.vacations(player, to_db(now)):
             raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
-        desk.players.call_off(player, stamp(now), today.isoformat())
+        desk.players.call_off(player, to_db(now), today.isoformat())
     else:
         said = _days(desk, player, command, today)
         stop = vacation_stop(*said, zone, now)
         assert stop.ended is not None
-        row = VacationRow(said[0].isoformat(), said[1].isoformat(), stamp(stop.began), stamp(stop.ended))
+        row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
         desk.players.take_vacation(player, row)
     for number in desk.archive.matches.of_player(player, RUNNING):
         seated = seat_at(desk, number, player)
@@ -57,7 +57,7 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
         stops = desk.time.calendar(player, runs.since if runs else now).vacations
         announce(step, seated.seat, stops, said)
         seated.commit(step)
-    rows = desk.players.vacations(player, stamp(now))
+    rows = desk.players.vacations(player, to_db(now))
     deadlines = _deadlines(desk, player)
     left = desk.config.clock.vacation_days - _taken(desk, player).get(today.year, 0)
     return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})

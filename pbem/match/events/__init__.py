@@ -28,7 +28,7 @@ from pbem.match.events import (
     turn,
     vacation,
 )
-from pbem.match.transcript import Untrue
+from pbem.match.transcript import TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,12 +76,12 @@ _OF_SEATS = ("seats", "to", "against", "default")
 
 
 def check(entry: Entry, seats: int) -> None:
-    """Raises `Untrue` unless the entry is of a known type, and its body, of so many seats, has just what such has."""
+    """Raises `TranscriptError` unless the entry is of a known type, and its body, of so many seats, fits that."""
     kind = TYPES.get(entry.type)
     if kind is None:
-        raise Untrue(entry.seq, None, f"`{entry.type}` is no type of entry")
+        raise TranscriptError(entry.seq, None, f"`{entry.type}` is no type of entry")
     if not kind.form(entry.body):
-        raise Untrue(entry.seq, None, f"{entry.type}: its body has not the form of one")
+        raise TranscriptError(entry.seq, None, f"{entry.type}: its body has not the form of one")
     named = {part: [entry.body.get(part, 0)] for part in ("seat", "for")}
     if entry.type != "vacation":
         named |= {part: entry.body.get(part, []) for part in _OF_SEATS}
@@ -89,4 +89,4 @@ def check(entry: Entry, seats: int) -> None:
         named |= {part: [*map(int, entry.body.get(part, ()))] for part in _BY_SEAT}
     for part, found in named.items():
         if any(seat > seats for seat in found):
-            raise Untrue(entry.seq, None, f"{entry.type}: `{part}` names a seat that there is not")
+            raise TranscriptError(entry.seq, None, f"{entry.type}: `{part}` names a seat that there is not")

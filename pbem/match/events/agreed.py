@@ -46,7 +46,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = 
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
         letters[str(seat)] = step.named(signed)
         step.file_mailbox(seat, player)
-    step.enter(
+    step.append_entry(
         "agreed",
         {
             **({"bundle": BUNDLE, "letters": letters} if consents else {}),

@@ -19,7 +19,7 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -29,13 +29,13 @@ ANNUL = "annul"
 WORDS = ("offer", "accept", "decline")
 
 
-def agree(step: Step, what: str, seat: int, word: str, form: Form, signed: Signed) -> bool:  # noqa: PLR0913, PLR0917 - a signed word
+def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed: Signed) -> bool:  # noqa: PLR0913, PLR0917 - a signed word
     """A seat offers, accepts or declines a draw or an annulment; whether all agree now. Raises `Refused`."""
     match = step.match
     wanted = match.offers.get(what, frozenset())
     _judge(match, what, seat, word, wanted)
     sentence = step.sentence(what, seat, form, signed)
-    step.enter(what, {"seat": seat, "word": word, **sentence})
+    step.append_entry(what, {"seat": seat, "word": word, **sentence})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
     for other in match.seats:

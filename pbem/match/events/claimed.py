@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
 
 
-def claim(step: Step, seat: int, form: Form, signed: Signed) -> None:
+def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
 
     From those whom no letter has reached for long nothing is won: the match ends, abandoned.
@@ -52,7 +52,7 @@ def claim(step: Step, seat: int, form: Form, signed: Signed) -> None:
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
 
 
-def grant(step: Step, seat: int, against: Sequence[int], form: Form, signed: Signed) -> None:
+def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
     silent = match.terms.claimable and set(against) <= match.missed
@@ -60,7 +60,7 @@ def grant(step: Step, seat: int, against: Sequence[int], form: Form, signed: Sig
     if seat in against or not against or not (silent or lost):
         raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
     sentence = step.sentence("claim", seat, form, signed)
-    step.enter("claimed", {"seat": seat, "against": list(against), **sentence})
+    step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
     if silent:
         lose(step, against)
     else:

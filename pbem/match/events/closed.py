@@ -27,9 +27,9 @@ def close(step: Step, winner: int, reason: str) -> None:
     if step.match.phase == "setup":
         trace = file_trace(step, "end", step.match.game - 1)
         over |= {"setups": {}, "resolve_at": None}
-    step.enter("closed", {**outcome, **trace})
+    step.append_entry("closed", {**outcome, **trace})
     step.match = replace(step.match, phase="closed", **over)
-    step.tell("closed")
+    step.notify("closed")
 
 
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:

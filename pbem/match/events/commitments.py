@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.documents import Evidence, Opening, level_in_words
 from pbem.match.entry_type import EntryType
 from pbem.match.events.turn import play_on
 from pbem.match.forms import anything, by_seat, hash_, mapping, number
-from pbem.match.papers import Evidence, Opening, level_in_words
 from pbem.match.set_aside import file_trace
-from pbem.match.step import Paper
+from pbem.match.step import Document
 from pbem.match.submissions import setup
-from pbem.match.transcript import digest
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,18 +33,18 @@ def begin(step: Step) -> None:
     assert match.options is not None
     for seat, submission in sorted(match.setups.items()):
         opening = f"openings/game-{match.game}-seat-{seat}.txt"
-        step.papers.append(Paper(opening, submission.paper.encode(), match.game, seat))
+        step.papers.append(Document(opening, submission.paper.encode(), match.game, seat))
         letter = f"game-{match.game}-setup-seat-{seat}"
         step.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
     trace = file_trace(step, "setup", match.game)
-    step.enter(
+    step.append_entry(
         "commitments",
         {
             **trace,
             "game": match.game,
             "options": dict(match.options.changed),
             "commitments": {
-                str(seat): digest(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
+                str(seat): sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())
             },
         },
     )
@@ -54,7 +54,7 @@ def begin(step: Step) -> None:
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
     step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, silent={}, said={})
     ask_for_orders(step, position)
-    step.tell("begin")
+    step.notify("begin")
     play_on(step)
 
 
@@ -65,7 +65,7 @@ def remake(replay: Replay) -> Step:
     for seat in replay.match.seats:
         path = f"openings/game-{replay.match.game}-seat-{seat}.txt"
         content = replay.file(path)
-        if digest(content) != replay.entry.body["commitments"][str(seat)]:
+        if sha256_hex(content) != replay.entry.body["commitments"][str(seat)]:
             raise replay.untrue(path, "does not open the commitment")
         opening = replay.read(path, Opening.read, content)
         letter = f"letters/game-{replay.match.game}-setup-seat-{seat}.eml"

@@ -16,8 +16,8 @@ from pbem.match.forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.set_aside import file_trace
 from pbem.match.state import Ended
-from pbem.match.step import Paper
-from pbem.match.transcript import digest
+from pbem.match.step import Document
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,9 +35,9 @@ def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
     record = write(_record(match, result)).encode()
     path = f"records/game-{match.game}.pbem.toml"
-    step.papers.append(Paper(path, record, match.game))
+    step.papers.append(Document(path, record, match.game))
     trace = file_trace(step, "end", match.game)
-    step.enter(
+    step.append_entry(
         "ended",
         {
             **trace,
@@ -48,12 +48,12 @@ def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None
             "reason": result.reason,
         },
     )
-    step.enter("revealed", {"game": match.game, "record": digest(record)})
+    step.append_entry("revealed", {"game": match.game, "record": sha256_hex(record)})
     step.match = replace(
         step.match,
         phase="ended",
         games=(*match.games, ended),
-        previous=digest(record),
+        previous=sha256_hex(record),
         orders={},
         stored={},
         resolve_at=None,
@@ -62,7 +62,7 @@ def end_game(step: Step, result: Result, *, goes_on: bool, by: str = "") -> None
         missed=frozenset(),
         offers={},
     )
-    step.tell("ended", game=match.game, ended=ended, by=by)
+    step.notify("ended", game=match.game, ended=ended, by=by)
     if not goes_on:
         return
     if _match_is_over(step.match, ended):

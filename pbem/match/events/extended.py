@@ -16,7 +16,7 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
 
 
@@ -24,7 +24,7 @@ GIFT = (3600, 30 * 86400)
 """The least and the greatest gift of time, in seconds."""
 
 
-def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> list[int]:
+def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed) -> list[int]:
     """A gift of time from this seat to the others that are asked; which they are. Raises `Refused`."""
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
@@ -33,7 +33,7 @@ def extend(step: Step, seat: int, seconds: int, form: Form, signed: Signed) -> l
     if not GIFT[0] <= seconds <= GIFT[1]:
         raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
     sentence = step.sentence("extend", seat, form, signed)
-    step.enter("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
+    step.append_entry("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
     clocks = {other: match.clocks[other].given(seconds, step.now) for other in to}
     missed = match.missed & set(to)
     step.match = replace(

@@ -29,7 +29,7 @@ def forfeit(step: Step, seats: Iterable[int]) -> None:
     allowed = [seat for seat in match.seats if seat in lost(match)]
     if not losing or not set(losing) <= set(allowed):
         raise Refused(Fault("forfeit", None, Phrase("nobody was silent for so long")))
-    step.enter("forfeited", {"game": match.game, "seats": losing})
+    step.append_entry("forfeited", {"game": match.game, "seats": losing})
     lose(step, losing)
 
 

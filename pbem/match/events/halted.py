@@ -34,7 +34,7 @@ def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
     if clock is None or clock.since != asked or seat in step.match.missed:
         return
     step.set_clock(seat, clock.halted(DELIVERY, since))
-    step.enter("halted", {"seat": seat, "reason": DELIVERY})
+    step.append_entry("halted", {"seat": seat, "reason": DELIVERY})
 
 
 def lose(step: Step, seat: int, since: datetime) -> None:
@@ -45,7 +45,7 @@ def lose(step: Step, seat: int, since: datetime) -> None:
     clock = match.clocks.get(seat)
     if clock is not None and seat not in match.missed:
         step.set_clock(seat, clock.halted(UNREACHABLE, max(since, clock.since)))
-    step.enter("halted", {"seat": seat, "reason": UNREACHABLE})
+    step.append_entry("halted", {"seat": seat, "reason": UNREACHABLE})
     step.match = replace(step.match, unreachable={**match.unreachable, seat: step.now})
 
 
@@ -68,7 +68,7 @@ def remake(replay: Replay) -> Step:
     if replay.match.bundle > 1 and replay.match.phase not in RUNNING:
         raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")
     step = replay.at_work()
-    step.enter(replay.entry.type, replay.entry.body)
+    step.append_entry(replay.entry.type, replay.entry.body)
     if replay.entry.body.get("reason") == UNREACHABLE:
         halted = replay.entry.type == "halted"
         seats = [replay.seat()] if halted else replay.entry.body["seats"]

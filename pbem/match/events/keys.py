@@ -13,8 +13,8 @@ from pbem.match.entry_type import EntryType
 from pbem.match.forms import hash_, key, list_of, mapping, one_of, seat_number, text
 from pbem.match.keys import KeyChange
 from pbem.match.state import PHASES, RUNNING
-from pbem.match.step import Notice, Paper
-from pbem.match.transcript import digest
+from pbem.match.step import Document, Notice
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def change(step: Step, seat: int, changed: KeyChange) -> None:
         raise Refused(Fault("keys", match.id, Phrase("this match is {phase}", phase=PHASES[match.phase])))
     player = changed.after(match.players[seat - 1], match.prev)
     step.papers += [
-        Paper(changed.path(match.seq + 1, seat, who), letter) for who, letter in sorted(changed.letters.items())
+        Document(changed.path(match.seq + 1, seat, who), letter) for who, letter in sorted(changed.letters.items())
     ]
-    step.enter("keys", changed.body(seat))
+    step.append_entry("keys", changed.body(seat))
     players = (*match.players[: seat - 1], player, *match.players[seat:])
     step.match = replace(step.match, players=players)
     others = (other for other in match.seats if other != seat)
@@ -50,7 +50,7 @@ def remake(replay: Replay) -> Step:
     for who, expected in replay.entry.body["letters"].items():
         path = KeyChange.path(replay.entry.seq, seat, who)
         letters[who] = replay.file(path)
-        if digest(letters[who]) != expected:
+        if sha256_hex(letters[who]) != expected:
             raise replay.untrue(path, "is not the letter that the transcript names")
     changed = KeyChange.read(replay.entry.body, letters)
     replay.source.keys(replay.match, seat, changed)

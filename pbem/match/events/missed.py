@@ -29,7 +29,7 @@ def miss(step: Step, seat: int) -> None:
     deadline = match.clocks[seat].deadline
     assert deadline is not None, "who has no deadline cannot miss it"
     body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
-    entry = step.enter("missed", body)
+    entry = step.append_entry("missed", body)
     times = match.silent.get(seat, 0) + 1
     again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
     silent = {**match.silent, seat: times}
@@ -40,7 +40,7 @@ def miss(step: Step, seat: int) -> None:
         step.match = replace(step.match, clocks={**others, **step.match.clocks})
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
-    step.tell("missed", seat=seat, silent=times, again=again)
+    step.notify("missed", seat=seat, silent=times, again=again)
 
 
 def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:

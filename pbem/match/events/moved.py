@@ -38,7 +38,7 @@ def catch_up(step: Step) -> None:
             stop.ended for clock in moved.values() for stop in clock.stops if stop.reason == OUTAGE and stop.ended
         ]
         until = max(ends, default=step.world.now)
-        step.enter("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": written(until)})
+        step.append_entry("moved", {"seats": sorted(moved), "reason": OUTAGE, "until": written(until)})
 
 
 def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datetime) -> bool:
@@ -47,7 +47,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     if clock is None or clock.since != asked or seat in step.match.missed:
         return False
     step.set_clock(seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
-    step.enter("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
+    step.append_entry("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
     return True
 
 
@@ -61,7 +61,7 @@ def find(step: Step, seat: int) -> None:
     step.match = replace(
         step.match, unreachable={one: when for one, when in match.unreachable.items() if one != seat}
     )
-    step.enter("moved", {"seats": [seat], "reason": UNREACHABLE, "until": step.world.time})
+    step.append_entry("moved", {"seats": [seat], "reason": UNREACHABLE, "until": step.world.time})
 
 
 ENTRY = EntryType(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -48,13 +48,13 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
     return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
 
 
-def nominate(step: Step, by: int, seat: int, name: str, form: Form, signed: Signed) -> None:  # noqa: PLR0913, PLR0917 - a signed word
+def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:  # noqa: PLR0913, PLR0917 - a signed word
     """A player wants this one in that seat, or nobody (`NOBODY`) after all. Raises `Refused`."""
     match = step.match
     nomination = match.nominated.get(seat)
     _judge(step, by, seat, name)
     sentence = step.sentence("substitute", by, form, signed)
-    step.enter("substitute", {"seat": by, "for": seat, "name": name, **sentence})
+    step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
     nominated = {other: found for other, found in match.nominated.items() if other != seat}
     if name != NOBODY:
         willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()

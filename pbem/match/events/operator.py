@@ -43,16 +43,16 @@ def resume(step: Step, reason: str) -> None:
     """Let the match go on; what became due meanwhile comes with `advance`."""
     _under_way(step.match, "resume", paused=True)
     forgot = step.match.paused == RESTORED
-    step.enter("resumed", {"by": "operator", "reason": reason})
+    step.append_entry("resumed", {"by": "operator", "reason": reason})
     clocks = {seat: clock.released(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
     step.match = replace(step.match, paused="", clocks=clocks)
-    step.tell("resumed", reason=reason, forgot=forgot)
+    step.notify("resumed", reason=reason, forgot=forgot)
 
 
 def stop(step: Step, reason: str) -> None:
     """End the match for good: a game under way is abandoned as it stands and revealed, and nobody wins."""
     _under_way(step.match, "end", paused=None)
-    step.enter("stopped", {"by": "operator", "reason": reason})
+    step.append_entry("stopped", {"by": "operator", "reason": reason})
     step.match = replace(step.match, paused="")
     abandon(step, f"operator: {reason}", by="operator")
 
@@ -69,10 +69,10 @@ def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
 
 
 def _stand_still(step: Step, kind: str, why: str, body: dict[str, Any]) -> None:
-    step.enter(kind, body)
+    step.append_entry(kind, body)
     clocks = {seat: clock.halted(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
     step.match = replace(step.match, paused=why or kind, resolve_at=None, clocks=clocks)
-    step.tell(kind, **body)
+    step.notify(kind, **body)
 
 
 def remake(replay: Replay) -> Step:

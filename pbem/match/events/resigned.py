@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
+from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
 from pbem.match.forms import boolean, said, seat_number
-from pbem.match.papers import Evidence, level_in_words
 from pbem.match.state import RUNNING, only_one_without
 from pbem.phrase import Phrase
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def resign(step: Step, seat: int, form: Form, signed: Signed, *, whole_match: bool) -> None:
+def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_match: bool) -> None:
     """Give up the game, or the whole match: the position's scores stand.
 
     Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
@@ -47,7 +47,7 @@ def resign(step: Step, seat: int, form: Form, signed: Signed, *, whole_match: bo
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
     winner = only_one_without(in_game, seat)
     said = step.sentence("resign", seat, form, signed)
-    step.enter("resigned", {"seat": seat, "match": whole_match, **said})
+    step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
     if match.position is not None and match.phase == "playing":
         end_game(step, Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
     if whole_match and step.match.phase != "closed":

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.replay import Replay
-    from pbem.match.signed import Form, Signed
+    from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def take_over(step: Step, seat: int, player: Player, form: Form, signed: Signed) -> None:
+def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: Signed) -> None:
     """The newcomer takes the seat: all that it knows, and a clock that starts anew. Raises `Refused`.
 
     What the other had sent and was not used yet is given up: it was signed with keys that count no longer.
@@ -44,7 +44,7 @@ def take_over(step: Step, seat: int, player: Player, form: Form, signed: Signed)
         raise Refused(Fault("substitute", match.id, Phrase("not everybody agrees to it any more")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)
     step.file_mailbox(seat, player)
-    step.enter("substituted", {"seat": seat, "player": player.document(), **sentence})
+    step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
     left = match.name(seat)
     given_up = "setups" if match.phase == "setup" else "orders"
     submissions = {other: found for other, found in getattr(match, given_up).items() if other != seat}

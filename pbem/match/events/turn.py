@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from pbem.match import advance_orders, stored_orders, traces
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
 from pbem.match.events.missed import missed_from
 from pbem.match.forms import by_seat, hash_, mapping, number, seats
-from pbem.match.papers import SALT, Receipt, level_in_words, salt_in
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
-from pbem.match.step import Notice, Paper
+from pbem.match.step import Document, Notice
 from pbem.match.submissions import order
-from pbem.match.transcript import canonical, digest, utc
+from pbem.match.transcript import canonical, sha256_hex, utc
 from pbem.match.turns import Played, Reports
 
 if TYPE_CHECKING:
@@ -62,24 +62,24 @@ def resolve(step: Step) -> None:
     position, reports = match.rules.turn(match.position, orders)
     name = f"game-{match.game}-turn-{match.turn}"
     for seat, counts in given.items():
-        step.papers.append(Paper(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
+        step.papers.append(Document(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
         step.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
     told = Reports(reports)
     files = {seat: _report_file(step, seat, match.show(seat, told)) for seat in match.seats}
     everything = _report_file(step, None, reports)
     for seat, content in files.items():
-        step.papers.append(Paper(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
-    step.papers.append(Paper(f"reports/{name}.json", everything, match.game))
+        step.papers.append(Document(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
+    step.papers.append(Document(f"reports/{name}.json", everything, match.game))
     trace = file_trace(step, f"turn-{match.turn}", match.game)
-    step.enter(
+    step.append_entry(
         "turn",
         {
             **trace,
             "game": match.game,
             "turn": match.turn,
-            "orders": {str(seat): digest(submission.paper.encode()) for seat, submission in given.items()},
-            "shown": {str(seat): digest(content) for seat, content in files.items()},
-            "reports": digest(everything),
+            "orders": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in given.items()},
+            "shown": {str(seat): sha256_hex(content) for seat, content in files.items()},
+            "reports": sha256_hex(everything),
             **({"default": list(stand_ins)} if stand_ins or match.bundle > 1 else {}),
         },
     )
@@ -169,7 +169,7 @@ def remake(replay: Replay) -> Step:
             continue
         path = f"receipts/{name}-seat-{seat}.txt"
         content = replay.file(path)
-        if digest(content) != body["orders"][str(seat)]:
+        if sha256_hex(content) != body["orders"][str(seat)]:
             raise replay.untrue(path, "is not the receipt that the transcript names")
         receipts[seat] = replay.read(path, Receipt.read, content)
     sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
@@ -210,7 +210,7 @@ def _check_reports(replay: Replay, name: str, body: Mapping[str, Any]) -> None:
     for seat in (*replay.match.seats, None):
         path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
         content = replay.file(path)
-        if digest(content) != (body["shown"][str(seat)] if seat else body["reports"]):
+        if sha256_hex(content) != (body["shown"][str(seat)] if seat else body["reports"]):
             raise replay.untrue(path, "is not the report that the transcript names")
         if replay.match.bundle > 1 and not SALT.fullmatch(salt_in(content)):
             raise replay.untrue(path, "has no salt")

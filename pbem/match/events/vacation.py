@@ -30,7 +30,7 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
         "from": first.isoformat() if first else None,
         "to": last.isoformat() if last else None,
     }
-    step.enter("vacation", body)
+    step.append_entry("vacation", body)
     for other in step.match.seats:
         if other != seat:
             step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))

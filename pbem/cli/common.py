@@ -1,0 +1,167 @@
+"""What the operator's commands have in common: the configuration, the open store, and how instructions are given.
+
+A command looks into the store beside a running daemon, and never makes or migrates one. An instruction waits in the
+store for the daemon, which is woken; when none runs, the desk is opened here for a moment, under the same lock.
+Implements reliability.md, case 30 (one daemon a store).
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import signal
+import time
+import traceback
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from pbem.config import Config, ConfigError, load
+from pbem.server.daemon import configure_logs, open_composer
+from pbem.store import own_keys
+from pbem.store.database import Database, Lock, LockedError, StoreError
+from pbem.store.operator import Busy, Generation, Instructions
+from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["as_json", "config_option", "fields", "instruct", "opened", "table", "troubles", "wake"]
+
+STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
+
+
+class Opened(NamedTuple):
+    """The store of a configuration, and the vault that opens what is sealed in it."""
+
+    config: Config
+    database: Database
+    vault: Vault
+    afterwards: ExitStack
+    """What is closed when the store is."""
+
+
+def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --config, alike for all commands of the operator."""
+    return click.option(
+        "--config",
+        "config_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        default=Path("pbem.toml"),
+        envvar="PBEM_CONFIG",
+        show_default=True,
+        help="The server's configuration.",
+    )(command)
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
+
+
+@contextmanager
+def troubles() -> Iterator[None]:
+    """Tell the operator of what is no fault of the program in a sentence."""
+    try:
+        yield
+    except (ConfigError, StoreError, KeyFileError, Busy) as error:
+        raise click.ClickException(str(error)) from error
+    except Sealed as error:
+        raise click.ClickException(
+            f"{error} does not open: store.key is not the key of this store, or it is damaged: ask `pbem doctor`"
+        ) from error
+
+
+@contextmanager
+def _damages() -> Iterator[None]:
+    """What cannot be made sense of in a store that opens is damage: say so, and where it was met."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except (ConfigError, StoreError, KeyFileError, Busy, Sealed):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
+        raise click.ClickException(
+            f"something in the store cannot be read ({where}): ask `pbem doctor` whether it is damaged; if it is"
+            " sound, this is a fault of the program"
+        ) from error
+
+
+@contextmanager
+def opened(config_file: Path) -> Iterator[Opened]:
+    """The store of a server, as it is."""
+    with troubles():
+        config = load(config_file)
+        with ExitStack() as afterwards, Database(config.store, migrate=False) as database, _damages():
+            yield Opened(config, database, Vault(load_key(config.store_key)), afterwards)
+
+
+def wake(config: Config) -> bool:
+    """Let the daemon look at the store now; whether one runs."""
+    daemon = Lock.holder(config.store)
+    if daemon:
+        with suppress(ProcessLookupError, PermissionError):  # it looks by itself, later
+            os.kill(daemon, signal.SIGCONT)
+    return daemon is not None
+
+
+def instruct(store: Opened, what: str, match: int, reason: str) -> str:
+    """Give the desk an instruction, wait until it is obeyed, and give its answer; raises ClickException."""
+    instructions = Instructions(store.database)
+    number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
+    try:
+        store.afterwards.enter_context(Lock(store.config.store))
+    except LockedError:
+        wake(store.config)
+    else:
+        _obey(store)
+    until = time.monotonic() + PATIENCE
+    while (outcome := instructions.outcome(number))[0] == "waiting":
+        if time.monotonic() > until:
+            raise click.ClickException("The server has not obeyed yet; it will when it comes to it.")
+        time.sleep(0.1)
+    if outcome[0] == "refused":
+        raise click.ClickException(outcome[1])
+    return outcome[1]
+
+
+def _obey(store: Opened) -> None:
+    """Do what the daemon would do, when none runs; the letters leave when it starts."""
+    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
+    from pbem.server.sandbox import InProcess  # noqa: PLC0415 - as above
+
+    configure_logs(store.config.log)
+    keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
+    own_keys.check(store.database, keys)
+    composer = open_composer(store.config, Generation(store.database).number)
+    reader = InProcess(store.config.limits)
+    desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
+    desk.obey(datetime.now(UTC))
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Print rows beneath the names of their columns."""
+    lines = [list(columns), *([_text(row[column]) for column in columns] for row in rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
+    for line in lines:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def fields(row: Mapping[str, Any]) -> None:
+    """Print one row, a line for each of its fields."""
+    width = max(map(len, row))
+    for name, value in row.items():
+        click.echo(f"{name.ljust(width)}  {_text(value)}")
+
+
+def _text(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+    text = STAMP.sub(r"\1 \2", text)
+    # A stranger's words: nothing in them may command a terminal.
+    return "".join(char if char.isprintable() else "?" for char in text)

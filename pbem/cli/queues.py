@@ -1,0 +1,109 @@
+"""`pbem inbox` and `pbem outbox`: letters that wait, were set aside or given up, and what to do with them.
+
+Thin: the rows are `pbem.store.operator`'s. What is in a letter is shown on demand alone, and with a word about it.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from pbem.cli.common import as_json, config_option, fields, opened, table, wake
+from pbem.store.inbox import Inbox
+from pbem.store.operator import Box
+from pbem.store.outbox import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["inbox", "outbox"]
+
+SECRETS = (
+    "This prints the letter itself. It may hold setups, orders or reports that nobody but its sender or receiver may"
+    " know while the game runs. Look only if you must, and play in no match that you looked into."
+)
+
+
+@click.group()
+def inbox() -> None:
+    """Letters received: list those that are not through, show, retry or drop one."""
+
+
+@click.group()
+def outbox() -> None:
+    """Letters to be sent: list those that are not through, show, retry or drop one."""
+
+
+def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequence[str]) -> None:
+    """The four commands of a box."""
+
+    @group.command("list")
+    @config_option
+    @click.option("--all", "everything", is_flag=True, help="Also those that are through.")
+    @as_json
+    def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
+        """List the letters that are not through, oldest first."""
+        with opened(config_file) as store:
+            rows = Box(store.database, box).list(everything=everything)
+        if as_json:
+            click.echo(json.dumps(rows, indent=1))
+        elif rows:
+            table(rows, columns)
+        else:
+            click.echo(f"Nothing waits in the {box}.")
+
+    @group.command()
+    @click.argument("number", type=int)
+    @config_option
+    @click.option("--secrets", is_flag=True, help="Print the letter itself, too. It may hold what nobody may know.")
+    @as_json
+    def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> None:
+        """Show what is known of letter NUMBER: its envelope and what became of it."""
+        with opened(config_file) as store:
+            row = Box(store.database, box).show(number)
+            kind: Any = Inbox if box == "inbox" else Outbox
+            raw: bytes = kind(store.database, store.vault).raw(number) if secrets else b""
+        if as_json:
+            click.echo(json.dumps(row | ({"raw": raw.decode("latin-1")} if secrets else {}), indent=1))
+        else:
+            fields(row)
+        if secrets:
+            click.echo(SECRETS, err=True)
+            if not as_json:
+                click.echo("\n" + _harmless(raw), nl=False)
+
+    @group.command()
+    @click.argument("number", type=int)
+    @config_option
+    def retry(number: int, config_file: Path) -> None:
+        """Try letter NUMBER once more, now."""
+        with opened(config_file) as store:
+            Box(store.database, box).retry(number, datetime.now(UTC))
+            click.echo("It is tried now." if wake(store.config) else "It is tried when the server starts.")
+
+    @group.command()
+    @click.argument("number", type=int)
+    @config_option
+    @click.confirmation_option(prompt="Shall the letter have no effect, or not be sent, for good?")
+    def drop(number: int, config_file: Path) -> None:
+        """Drop letter NUMBER: it has no effect, or is not sent. Its bytes are kept."""
+        with opened(config_file) as store:
+            Box(store.database, box).drop(number, datetime.now(UTC))
+        click.echo("Dropped.")
+
+
+def _harmless(raw: bytes) -> str:
+    """A stranger's letter as text: nothing in it commands a terminal; `--json` has its very octets."""
+    text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else ascii(char).removeprefix("'").removesuffix("'")
+        for char in text
+    )
+
+
+_commands(inbox, "inbox", ("id", "state", "attempts", "received", "sender", "size", "outcome", "reference"))
+_commands(outbox, "outbox", ("id", "state", "attempts", "created", "due", "recipient", "size", "bounces", "reply"))

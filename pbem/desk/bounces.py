@@ -1,0 +1,170 @@
+"""The postmaster: letters of ours that came back, whom that cuts off, and who is told.
+
+Here is decided what a bounce or a refused letter means: its player is out of reach until something comes that only
+the player can have sent. The operator and the opponents are told once, when that changes, never letter by letter,
+and never why: an address and what its server said are nobody's business but the operator's. Every call is part of
+the desk's transaction. Implements reliability.md, cases 28 and 29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from pbem.desk.out import OutgoingLetter
+from pbem.mail import bounces
+from pbem.match.clock import written
+from pbem.match.events import halted, moved
+from pbem.match.state import RUNNING
+from pbem.match.step import Step
+from pbem.phrase import Phrase
+from pbem.store.database import from_db, to_db
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+    from pbem.mail.message import Letter
+    from pbem.store.inbox import InboxRow
+    from pbem.store.outbox import Failure
+    from pbem.store.players import PlayerRow
+
+__all__ = ["bounce", "heard", "tell_failures"]
+
+_LETTERS = 10
+"""How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
+
+_LOST = 3
+"""How often a day, at the most, a player is cut off who was heard in between."""
+
+_CAME_BACK = Phrase("it came back, with status {status}")
+
+_LISTED = 50
+"""How many undelivered letters are listed in one of them."""
+
+_LOG: Any = structlog.get_logger("postmaster")
+
+
+def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
+    """Take a letter that came to a return path; what became of it, or None when it came to none of ours."""
+    token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
+    returned = desk.outbox.returned(token) if token else None
+    if returned is None:
+        return None
+    found = desk.before.bounce(letter)
+    desk.outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
+    _LOG.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
+    # Who receives a letter knows its return path: what came back before says nothing new.
+    if found.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
+        _report(desk, [returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
+    return f"bounce of letter {returned.id}: {found.kind}"
+
+
+def tell_failures(desk: Desk, now: datetime) -> None:
+    """Tell of the letters that sending gave up; each once."""
+    failures = desk.outbox.failures()
+    for failure in failures:
+        desk.outbox.told(failure.id)
+    _report(desk, failures, now)
+
+
+def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> bool:
+    """Something came that only this player can have sent; whether nothing had reached the player until then."""
+    since = desk.players.unreachable(player.name)
+    if since is None or to_db(received) <= since:
+        return False
+    desk.players.find(player.name)
+    _LOG.info("player reached again", player=player.name)
+    _clocks(desk, player, now, None)
+    _write(
+        desk,
+        player,
+        "reachable",
+        Phrase("{player}: can be reached again", player=player.name),
+        now,
+        since=from_db(since),
+        opponents=True,
+    )
+    return True
+
+
+def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -> None:
+    """Note who is cut off by letters that did not arrive, and tell those concerned of what is new in it."""
+    told: list[tuple[Failure, str | None]] = []
+    for failure in failures:
+        if failure.recipient == desk.config.operator:
+            _LOG.error("letter to the operator undelivered", outbox=failure.id)
+            continue
+        player = desk.players.by_address(failure.recipient)
+        if player is None:
+            # Somebody wrote in that name, perhaps; it concerns nobody here.
+            _LOG.info("letter to a stranger undelivered", outbox=failure.id)
+        elif failure.recipient.lower() != player.address.lower():
+            told.append((failure, None))  # reports do not go to a second address: nobody is cut off
+        elif _loses(desk, player, failure, now):
+            _LOG.warning("player out of reach", player=player.name, outbox=failure.id)
+            told.append((failure, player.name))
+            _clocks(desk, player, now, failure.created)
+            _write(
+                desk,
+                player,
+                "unreachable",
+                Phrase("{player}: letters do not arrive", player=player.name),
+                now,
+                opponents=True,
+            )
+            _write(desk, player, "returned", Phrase("a letter to you came back"), now, opponents=False)
+    if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
+        return
+    facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
+    text = desk.clerk.draft("letters/undelivered.txt", **facts)
+    desk.clerk.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] Letters could not be delivered"), text), now)
+
+
+def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
+    """Cut a player off by a letter that did not arrive; whether the player was not yet, and is now.
+
+    Who receives a letter knows its return path: a player who is lost and found all day is not told of any more.
+    """
+    if desk.players.unreachable(player.name) or desk.today(f"lost {player.name}", now) > _LOST:
+        return False
+    return desk.players.lose(player.name, to_db(now), failure.id)
+
+
+def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None) -> None:
+    """Let the player's clocks stand since a letter that did not arrive; None: let them run again."""
+    for number in desk.archive.matches.of_player(player.name, RUNNING):
+        loaded = desk.archive.load(number)
+        assert loaded is not None
+        match, _ = loaded
+        step, seat = Step(match, desk.world(now)), match.seat_of(player.name)
+        assert seat is not None
+        if since is None:
+            moved.find(step, seat)
+        else:
+            halted.lose(step, seat, since)
+        if step.entries:
+            desk.archive.save(number, match, step)
+            desk.archive.remember(number, match, step)
+
+
+def _write(  # noqa: PLR0913 - a letter
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: Any
+) -> None:
+    """A letter to the player, or to the opponents, in each running match of the player."""
+    for number in desk.archive.matches.of_player(player.name):
+        loaded = desk.archive.load(number)
+        assert loaded is not None
+        match, row = loaded
+        if match.phase not in RUNNING:
+            continue
+        for seat in match.seats:
+            reader = desk.players.by_name(match.name(seat))
+            if reader is None or (reader.name == player.name) == opponents:
+                continue
+            out = desk.clerk.thread(match, row, seat, subject)
+            m = desk.clerk.facts(match, row, seat, match)
+            until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
+            out.text = desk.clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
+            desk.clerk.send(reader.address, out, now)

@@ -1,0 +1,302 @@
+"""Matches from the store and back: a warm one is kept by its head, a cold one comes from a snapshot of that head.
+
+Where there is no such snapshot it is retraced from its transcript. Here is known how a `Match` lies in rows. Every
+call is part of the desk's transaction; after one that failed, the desk forgets what was warm. Implements design.md,
+"The rules interface": only orders are stored, never states; a snapshot is a note of their replay.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import OrderedDict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pbem.desk.ratings import rated, reliability
+from pbem.match.clock import Clock
+from pbem.match.documents import Opening, Receipt
+from pbem.match.replay import replay_transcript
+from pbem.match.signed import Signed, SignedForm, here
+from pbem.match.state import Match, Submission
+from pbem.match.stored_orders import DEFAULT
+from pbem.match.terms import Terms
+from pbem.match.traces import SetAside
+from pbem.match.transcript import BEFORE, Entry, statement, voucher
+from pbem.store.database import from_db, to_db
+from pbem.store.matches import EntryRow, PressRow, SubmissionRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.desk.snapshots import Snapshots
+    from pbem.match.keys import KeyChange
+    from pbem.match.replay import Proving
+    from pbem.match.step import Step
+    from pbem.store.matches import Matches, MatchRow
+    from pbem.store.people import People
+
+__all__ = ["MatchRepository"]
+
+WARM = 256
+"""How many matches are kept in memory as they stand; the others are read when a letter comes."""
+
+
+class MatchRepository:
+    """The matches of a server; `sign` makes the server's signature of a statement, which `key` (in hex) verifies.
+
+    Without `snapshots` every match is retraced: for those who write nothing, or who believe nothing but transcripts.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that a match is made of
+        self,
+        matches: Matches,
+        people: People,
+        server: str,
+        sign: Callable[[bytes], bytes],
+        key: str,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        self.matches = matches
+        self.key = key
+        self._people = people
+        self._server = server
+        self._sign = sign
+        self._snapshots = snapshots
+        self._warm: OrderedDict[int, Match] = OrderedDict()
+
+    def forget(self) -> None:
+        """Keep nothing warm: what was changed may not have been committed."""
+        self._warm.clear()
+
+    def vouch(self, match: str, sha256: str) -> str:
+        """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
+        return self._sign(voucher(self._server, match, sha256)).hex()
+
+    def load(self, number: int) -> tuple[Match, MatchRow] | None:
+        """The match of this number, and its row; None when there is none."""
+        row = self.matches.row(number)
+        if row is None:
+            return None
+        match = self._warm.get(number)
+        if match is None or match.head != row.head or match.phase != row.phase:
+            match = self._restore(row)
+        self._keep(number, match)
+        return match, row
+
+    def _keep(self, number: int, match: Match) -> None:
+        self._warm[number] = match
+        self._warm.move_to_end(number)
+        if len(self._warm) > WARM:
+            self._warm.popitem(last=False)
+
+    def _restore(self, row: MatchRow) -> Match:
+        if row.head == BEFORE:
+            return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
+        match, rows = self._from_snapshot(row) or self._retraced(row.number)
+        waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
+        if match.phase == "setup":
+            match = replace(match, setups=waiting)
+        elif match.phase == "playing":
+            stored = {(r.seat, _turn(r)): _submission(r) for r in rows if r.game == match.game and _ahead(r, match)}
+            match = replace(match, orders=waiting, stored=stored)
+        clock = row.clock or {"clocks": {}, "banks": {}}
+        return replace(
+            match,
+            resolve_at=from_db(row.resolve_at) if row.resolve_at else None,
+            clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
+            banks={int(seat): left for seat, left in clock["banks"].items()},
+        )
+
+    def _from_snapshot(self, row: MatchRow) -> tuple[Match, list[SubmissionRow]] | None:
+        """The match, and its submissions that may matter still; None where no snapshot tells how it stood."""
+        if self._snapshots is None:
+            return None
+        found = self._snapshots.read(row.number, row.head, self._walk(row.number))
+        if found is None:
+            return None
+        rows = self.matches.waiting(row.number, found.match.game, found.match.turn)
+        setups = {r.seat: replace(_submission(r), aside=()) for r in rows if not r.turn and r.seat in found.setups}
+        return replace(found.match, setups=setups), rows
+
+    def _retraced(self, number: int, seq: int | None = None) -> tuple[Match, list[SubmissionRow]]:
+        """The match after so many entries of its transcript, or all of them, and all of its submissions."""
+        entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)][:seq]
+        rows = self.matches.submissions(number)
+        return replay_transcript(
+            entries, _Rows(number, self.matches, {(r.game, r.turn, r.seat): r for r in rows})
+        ), rows
+
+    def _walk(self, number: int) -> Callable[[int], Match]:
+        """What gives the match after so many entries."""
+        return lambda seq: self._retraced(number, seq)[0]
+
+    def remember(self, number: int, before: Match, step: Step) -> None:
+        """Keep a snapshot of what a step led to, once everybody was told of it."""
+        if step.entries and self._snapshots is not None:
+            self._keep(number, self._snapshots.write(number, before, step.match, self._walk(number)))
+
+    def save(self, number: int, before: Match, step: Step) -> None:
+        """Write what a step led to: entries with the server's signatures, papers, the row."""
+        match = step.match
+        for paper in step.papers:
+            self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
+        rows = [
+            EntryRow(
+                entry.seq,
+                entry.canonical(),
+                entry.head,
+                self._sign(statement(self._server, match.id, entry.seq, entry.head)),
+            )
+            for entry in step.entries
+        ]
+        self.matches.append(number, before.head, rows)
+        for game, turn, seat, submission in step.submitted:
+            self._write(number, game, turn, seat, submission)
+        clock = {
+            "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
+            "banks": {str(seat): left for seat, left in match.banks.items()},
+        }
+        self.matches.update(
+            number,
+            match.phase,
+            to_db(match.resolve_at) if match.resolve_at else None,
+            clock if any(clock.values()) else None,
+            to_db(match.wakes) if match.wakes else None,
+        )
+        self._keep(number, match)
+        for seat, in_time in reliability(before, step.entries):
+            self._people.count_turn(before.name(seat), in_time=in_time)
+        if match.phase == "closed" and before.phase != "closed":
+            self._rate(match)
+
+    def _rate(self, match: Match) -> None:
+        """Write what a closed match makes of its players' standings."""
+        outcome = match.outcome or {}
+        reason = str(outcome.get("reason"))
+        if reason == "annulled":
+            return
+        abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
+        standings = [self._people.standing(match.terms.game, name) for name in match.names]
+        after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
+        self._people.record(match.terms.game, after)
+
+    def consent(self, number: int, seat: int, signed: Signed) -> None:
+        """Keep the letter by which a seat agrees to what was proposed."""
+        content = {
+            "level": signed.level,
+            "key": signed.key,
+            "evidence": signed.evidence.decode(),
+            "received": signed.received,
+        }
+        self.matches.consent(number, seat, content, signed.raw)
+
+    def consents(self, number: int) -> dict[int, Signed]:
+        """The letters by which seats agreed, by seat; of proposals from before they were kept there are none."""
+        return {
+            seat: Signed(letter, content["level"], content["key"], content["evidence"].encode(), content["received"])
+            for seat, content, letter in self.matches.consents(number)
+        }
+
+    def submit(self, number: int, match: Match, seat: int, submission: Submission, turn: int | None = None) -> None:
+        """Keep what a seat sent or withdrew, before the step that it may lead to; `match` is as it was then.
+
+        `turn` is another one than that which is due where orders are sent in advance, or are default orders.
+        """
+        assert (match.phase, match.turn > 0) in (("setup", False), ("playing", True)), "nothing may be submitted now"
+        place = match.turn if turn is None else _OF_DEFAULTS if turn == DEFAULT else turn
+        self._write(number, match.game, place, seat, submission)
+
+    def _write(self, number: int, game: int, turn: int, seat: int, submission: Submission) -> None:
+        content = {
+            "rev": submission.rev,
+            "text": submission.text,
+            "paper": submission.paper,
+            "final": submission.final,
+            "standing": submission.standing,
+            "evidence": submission.evidence.decode(),
+            "aside": [
+                [one.paper, base64.b64encode(one.letter).decode(), one.evidence.decode()] for one in submission.aside
+            ],
+        }
+        self.matches.submit(number, SubmissionRow(game, turn, seat, content, submission.letter))
+
+    def publish(self, number: int, match: Match, by: str, text: str, time: str) -> None:
+        """Keep press that its writer made public, where in a public match it belongs."""
+        if match.terms.privacy != "public":
+            return
+        played = match.games[-1].turns if match.phase == "closed" and match.games else 0
+        self.matches.publish(number, PressRow(match.game, match.turn or played, by, text), time)
+
+
+class _Rows:
+    """The rows of the store as a source for retracing: our own, already judged when they came."""
+
+    def __init__(self, number: int, matches: Matches, rows: Mapping[tuple[int, int, int], SubmissionRow]) -> None:
+        self._number = number
+        self._matches = matches
+        self._rows = rows
+
+    def paper(self, path: str) -> bytes | None:
+        return self._matches.paper(self._number, path)
+
+    def form(
+        self,
+        match: Match,
+        kind: str,
+        seat: int,
+        _letter: bytes,
+        paper: Proving | None,
+        _evidence: bytes = b"",
+        _received: str = "",
+    ) -> SignedForm:
+        if not isinstance(paper, Opening | Receipt):
+            return replace(here(match, seat, 0), rev=None)
+        turn = match.turn if kind == "orders" else 0
+        content = self._rows[match.game, turn, seat].content
+        return SignedForm(
+            match.server,
+            match.name(seat),
+            match.prev,
+            content["rev"],
+            game=match.game,
+            turn=DEFAULT if isinstance(paper, Receipt) and paper.by_default else match.turn,
+            final=content["final"],
+            text=content["text"],
+        )
+
+    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+        """Our own orders were judged when their turn came."""
+
+    def keys(self, match: Match, seat: int, change: KeyChange) -> None:
+        """Our own entries were judged when the letters came."""
+
+
+_OF_DEFAULTS = -1
+"""The turn in the rows of default orders, where 0 is that of setups."""
+
+
+def _turn(row: SubmissionRow) -> int:
+    return DEFAULT if row.turn == _OF_DEFAULTS else row.turn
+
+
+def _ahead(row: SubmissionRow, match: Match) -> bool:
+    """Whether the row holds what was sent before its turn, by the player who has the seat now."""
+    early = row.turn == _OF_DEFAULTS or row.turn > match.turn
+    return early and Receipt.read(row.content["paper"]).player == match.name(row.seat)
+
+
+def _submission(row: SubmissionRow) -> Submission:
+    content = row.content
+    return Submission(
+        content["rev"],
+        content["text"],
+        content["paper"],
+        row.letter,
+        content["final"],
+        content["standing"],
+        content.get("evidence", "").encode(),
+        tuple(
+            SetAside(paper, base64.b64decode(letter), evidence.encode())
+            for paper, letter, evidence in content.get("aside", ())
+        ),
+    )

@@ -1,0 +1,244 @@
+"""The mailbox level: what a letter without a signature needs so that it counts for its player, and what it lacks.
+
+It brings back a reply token that was mailed to that mailbox, once, and the domain of its From vouches for it: by a
+DKIM signature that we verify, or by the word of our own mail server, where the operator trusts that. Both are kept as
+evidence beside the letter, and judged again from it at verification. What the DNS is to be asked is only named here.
+Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from pbem.identity import authres
+from pbem.mail.message import ADDRESSES
+from pbem.match.documents import Evidence
+from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase
+from pbem.proof import mailbox_evidence
+from pbem.store import tokens
+from pbem.store.database import from_db, to_db
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pbem.config import Config
+    from pbem.identity.sender_auth import Voucher
+    from pbem.mail.message import Letter
+    from pbem.store.inbox import InboxRow
+    from pbem.store.lookups import Lookups
+    from pbem.store.players import PlayerRow
+    from pbem.store.tokens import Place, Purpose, Token, Tokens
+
+__all__ = ["NeedsDns", "Proof", "ReplyTokens", "token_in"]
+
+TRIES = 4
+"""How often the DNS is asked before a letter is answered without it."""
+
+_AGE = timedelta(days=400)
+"""How long an unused token is good: longer than the slowest match waits for a turn."""
+
+_QUOTED = 20_000
+"""How many characters of a text are searched for a quoted address."""
+
+
+class NeedsDns(Exception):  # noqa: N818 - no error: the letter waits for what the DNS says
+    """The letter cannot be judged before these names were looked up, so many times at the most."""
+
+    def __init__(self, names: Sequence[str], tries: int) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+        self.tries = tries
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How far a letter proves the mailbox that it came from."""
+
+    missing: Phrase | None = None
+    """A sentence for the player: what it lacks; None when it counts."""
+    token: Token | None = None
+    """The token that it brought back."""
+    again: str | None = None
+    """When the very same text had its effect; then it counts, and changes nothing."""
+    key: str = ""
+    """What it rests on, as receipts name it."""
+    evidence: bytes = b""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the letter counts at level `mailbox`."""
+        return self.missing is None
+
+
+class ReplyTokens:
+    """Reply tokens given out and taken back, and letters judged by them.
+
+    Randomness is handed in, and `vouch`, which takes strangers' bytes apart.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
+        self,
+        config: Config,
+        kept: Tokens,
+        lookups: Lookups,
+        random: Callable[[int], bytes],
+        vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
+        sub_address: Callable[[str], str],
+    ) -> None:
+        self._config = config
+        self._tokens = kept
+        self._lookups = lookups
+        self._random = random
+        self._vouch = vouch
+        self._sub_address = sub_address
+
+    def draw(self, match: str = "reply") -> str:
+        """The detail of a sub-address that a letter is to be answered to; good for one letter, once it is given."""
+        return f"{match}.{tokens.new(self._random)}"
+
+    def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
+        """Note that such a detail goes to this player, in a letter about this place."""
+        self._issue(detail, player.address, player.name, "reply", place, now)
+
+    def ask(self, purpose: Purpose, address: str, name: str, now: datetime) -> str:
+        """The same, for the answer to what is mailed to an address, a stranger's perhaps; the whole sub-address."""
+        detail = self.draw(purpose)
+        self._issue(detail, address, name, purpose, None, now)
+        return self._sub_address(detail)
+
+    def write_back(self, address: str, player: PlayerRow | None, now: datetime) -> str | None:
+        """The address for an answer that is read whatever others send in that name.
+
+        None for a player without a key: each letter has a reply address of that kind.
+        """
+        if player is not None and player.level == "mailbox":
+            return None
+        return self.ask("write", address, player.name if player else "", now)
+
+    def go_on(self, tokens: Sequence[Token], letter: Letter, player: PlayerRow | None, now: datetime) -> str | None:
+        """The same for the answer to somebody who wrote to such an address, which is used up; else None."""
+        spent = [token for token in tokens if token.purpose == "write"]
+        for token in spent:
+            self.use(token, letter, now)
+        return self.write_back(spent[0].address, player, now) if spent else None
+
+    def asked(self, purpose: Purpose, address: str, since: datetime) -> int:
+        """How often an address was asked since then, and has not answered."""
+        return self._tokens.waiting(address, purpose, to_db(since))
+
+    def _issue(  # noqa: PLR0913, PLR0917 - whose it is, and what for
+        self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime
+    ) -> None:
+        token = detail.partition(".")[2]
+        self._tokens.issue(token, address, name, purpose, place, time=to_db(now), too_old=to_db(now - _AGE))
+
+    def tokens_of(self, letter: Letter, row: InboxRow) -> list[Token]:
+        """The reply tokens that a letter was sent to, by envelope, header or quoted address, each once."""
+        details = dict.fromkeys(self._details(letter, row))
+        return list(filter(None, (self._tokens.find(detail) for detail in list(details)[:20])))
+
+    def _details(self, letter: Letter, row: InboxRow) -> Iterator[str]:
+        mailbox = self._config.mail_address.partition("@")[0]
+        text = (letter.text or "")[:_QUOTED].lower()
+        quoted = ADDRESSES.findall(text) if f"{mailbox}{self._config.delimiter}" in text else ()
+        for address in (*row.envelope.recipients, *letter.recipients, *quoted):
+            if detail := token_in(address, self._config):
+                yield detail
+
+    def judge(self, letter: Letter, row: InboxRow, found: Sequence[Token], player: PlayerRow | None) -> Proof:
+        """What the letter proves, given the tokens found in it; raises `NeedsDns` while the DNS is to be asked."""
+        sender = (letter.sender or "").lower()
+        name = player.name if player else None
+        # The evidence must show which token it was: one that only the envelope knew proves nothing later.
+        shown = mailbox_evidence.shown_tokens(letter)
+        given = [token for token in found if token.address.lower() == sender and name in {None, token.name}]
+        own = [token for token in given if token.hash in shown]
+        text = _text_of(letter)
+        if not own:
+            return Proof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
+        token = min(own, key=lambda token: (token.used is not None, token.letter != text))
+        if token.used is not None and token.letter != text:
+            return Proof(_USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}"))
+        reason, evidence = self._evidence(letter, row, token)
+        if evidence is None:
+            return Proof(_WITHOUT_DKIM.given(reason=reason), token)
+        return Proof(None, token, token.used, evidence.key, evidence.text().encode())
+
+    def _evidence(self, letter: Letter, row: InboxRow, token: Token) -> tuple[Phrase, Evidence | None]:
+        """Whether somebody vouches for From: what is wrong, or the evidence."""
+        found = self.voucher(letter, row)
+        if found.verdict.kind == "valid":
+            word = ("dkim", found.name, self._lookups.found(row.id)[found.name] or "")
+        elif found.told:
+            word = ("server", self._config.identity.authserv_id, found.told)
+        else:
+            return found.verdict.reason, None
+        place = f"m{token.place[0]}" if token.place else "-"
+        received = row.received.astimezone(UTC).strftime(_TIME)
+        about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
+        where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
+        return found.verdict.reason, Evidence(*about, *word, place=where)
+
+    def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
+        """Whether one of these headers of a letter names an address of ours."""
+        mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
+        for value in (value for header in headers for value in letter.values(header)):
+            for recipient in ADDRESSES.findall(value.lower()):
+                local, _, host = recipient.rstrip(".").rpartition("@")
+                if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
+                    return True
+        return False
+
+    def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
+        """Who vouches for From; where it is enough that it was `sent` from there, the DNS need not be asked.
+
+        Raises `NeedsDns` while it is to be asked.
+        """
+        known = self._lookups.found(row.id)
+        told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
+        found = self._vouch(letter, known, told_by, row.received)
+        if found.wanted and not known and not (sent and found.sent):
+            # With our own server's word at hand, the DNS need not be asked twice.
+            raise NeedsDns(found.wanted, 1 if found.told else TRIES)
+        return found
+
+    def use(self, token: Token, letter: Letter, now: datetime) -> None:
+        """Use a token up: the letter had effect."""
+        self._tokens.use(token.hash, _text_of(letter), to_db(now))
+
+
+def token_in(address: str, config: Config) -> str:
+    """The token that a reply address of ours ends with; empty for all other addresses."""
+    local, _, detail = address.partition("@")[0].lower().partition(config.delimiter)
+    mailbox = config.mail_address.partition("@")[0]
+    return detail.partition(".")[2] if local == mailbox else ""
+
+
+def _text_of(letter: Letter) -> str:
+    return sha256_hex((letter.text or "").encode("utf-8", "replace"))
+
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+_NO_REPLY = Phrase(
+    "without a key of yours, this must be a reply to one of our letters: the address that it answers to is good for"
+    " one letter. Answer the letter that asks for it, or this one"
+)
+_FOREIGN = Phrase(
+    "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
+    " you, such as this one"
+)
+_UNSEEN = Phrase(
+    "the reply address that your letter was sent to is not to be seen in it, so that nobody could check it later."
+    " Send your letter with that address as To"
+)
+_USED = Phrase(
+    "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
+    " Answer our latest letter, such as this one"
+)
+_WITHOUT_DKIM = Phrase(
+    "{reason} Without a key, that is needed: see `help mailbox`; a key works from everywhere: see `help signing`"
+)

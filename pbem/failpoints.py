@@ -1,0 +1,36 @@
+"""The points on the way of a letter at which a server may be stopped dead without harm; tests stop it there.
+
+Here live their names alone. A server is handed what to do at each point: nothing, but in tests of promises 1 to 3 of
+reliability.md, "What the post office promises". Nothing may depend on what is done there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["ALL", "Failpoints", "passing"]
+
+Failpoints = Callable[[str], None]
+"""Called with the name of the point that is being passed."""
+
+ALL = (
+    "message read",  # the final dot was seen; nothing is stored
+    "transaction written",  # any transaction, of the inbox, the desk or the outbox, just before its commit
+    "transaction committed",
+    "letter stored",  # on disk; 250 is not yet said
+    "250 said",
+    "letter leased",  # the attempt is counted; the desk begins
+    "letter read",  # before the desk's transaction
+    "effects written",  # in the desk's transaction, all of it
+    "effects committed",
+    "clock written",  # in the transaction of what the clock demands
+    "clock committed",
+    "sending leased",
+    "sending begun",
+    "smarthost said 250",  # nothing of it is noted yet
+    "sending settled",
+)
+
+
+def passing(_point: str) -> None:
+    """Do nothing, and go on."""

@@ -1,0 +1,304 @@
+"""What can be found wrong with a server from outside, without changing anything: one finding a line.
+
+Here live the checks of `pbem check-config` (what surrounds the configuration) and `pbem doctor` (the store, every
+transcript, the clock, the queues, and a letter that goes round through the mail). What makes the findings is where it
+belongs; here they are asked for and put into plain words.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pbem.desk.matches import MatchRepository
+from pbem.identity import BadKey, parse_key
+from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.match.transcript import Entry, TranscriptError
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+from pbem.store import own_keys
+from pbem.store.database import Lock, from_db, to_db
+from pbem.store.matches import Matches
+from pbem.store.operator import Box, Busy, arrival, latest, survey
+from pbem.store.operator import growth as growth_of
+from pbem.store.outbox import Outbox
+from pbem.store.own_keys import ForeignKeysError
+from pbem.store.people import People
+from pbem.store.snapshots import SnapshotRows
+from pbem.store.soundness import unsound
+from pbem.store.vault import KeyFileError, Sealed, load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from pbem.config import Config, Listen
+    from pbem.mail.compose import Composer
+    from pbem.store.database import Database
+    from pbem.store.own_keys import OwnKeys
+    from pbem.store.vault import Vault
+
+__all__ = [
+    "Finding",
+    "clock",
+    "examined",
+    "growth",
+    "keys",
+    "mail_loop",
+    "queues",
+    "store",
+    "surroundings",
+    "transcripts",
+]
+
+RUNNING = frozenset({"setup", "playing", "ended"})
+
+STEP = timedelta(minutes=2)
+"""How far the clock may seem to go back: other machines' times are not in the store, only ours."""
+
+STUCK = timedelta(minutes=10)
+"""How long a letter may wait at the desk, or a turn that is due, while the daemon runs."""
+
+WEEK = timedelta(days=7)
+FAULTS = 20
+"""How many damaged rows are told of."""
+
+SLOW = timedelta(days=1)
+"""How long a letter may wait for the smarthost before the operator should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: whether it is well, and what was found."""
+
+    well: bool
+    what: str
+    found: str
+
+
+def surroundings(config: Config) -> Iterator[Finding]:
+    """What the configuration speaks of: files, folders, names and places to listen at."""
+    yield _folder("store", config.store)
+    for key in (config.store_key, config.signing_key):
+        yield _key(key)
+    if config.smarthost.user and not config.smarthost.password_file:
+        yield Finding(False, "smarthost", "has a user and no password_file")
+    if name := config.smarthost.password_file:
+        readable = os.access(name, os.R_OK)
+        yield Finding(readable, "smarthost", f"{name} {'is there' if readable else 'cannot be read'}")
+    try:
+        socket.getaddrinfo(config.smarthost.host, config.smarthost.port, type=socket.SOCK_STREAM)
+        yield Finding(True, "smarthost", f"{config.smarthost.host} has an address")
+    except OSError as error:
+        yield Finding(False, "smarthost", f"{config.smarthost.host}: {error.strerror}")
+    if not config.smtp.listen and not config.lmtp.listen:
+        yield Finding(False, "listen", "nothing to listen at: both smtp.listen and lmtp.listen are empty")
+    for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
+        if listener.listen:
+            yield _place(name, listener.listen)
+        for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
+            if file and not os.access(file, os.R_OK):
+                yield Finding(False, name, f"{file} cannot be read")
+    if config.dkim.selector:
+        yield _dkim(config)
+    if not config.operator:
+        yield Finding(False, "operator", "nobody is told of letters set aside and of dead addresses: set an address")
+
+
+def _folder(what: str, file: Path) -> Finding:
+    folder = file.parent
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding(False, what, f"{there} cannot be written by this user")
+    if file.exists() and file.stat().st_mode & 0o077:
+        return Finding(False, what, f"{file} may be read by others: chmod 600 {file}")
+    return Finding(True, what, f"{file} {'is there' if file.exists() else 'will be made at the first start'}")
+
+
+def _key(path: Path) -> Finding:
+    if not path.exists():
+        return Finding(True, "keys", f"{path} will be made at the first start")
+    try:
+        load_key(path)
+    except KeyFileError as error:
+        return Finding(False, "keys", str(error))
+    return Finding(True, "keys", f"{path} is a key, and private")
+
+
+def _place(name: str, place: Listen) -> Finding:
+    if place.systemd:
+        return Finding(True, name, f"a socket that systemd hands over under the name {name}")
+    if place.path is not None:
+        there = place.path.parent.is_dir()
+        return Finding(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
+    try:
+        socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        return Finding(False, name, f"{place}: {error.strerror}")
+    return Finding(True, name, f"{place}")
+
+
+def _dkim(config: Config) -> Finding:
+    try:
+        DkimSigner(config.dkim.selector, config.dkim_domain, config.dkim.key_file)
+    except BadDkimKey as error:
+        return Finding(False, "dkim", str(error))
+    where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
+    return Finding(True, "dkim", f"letters are signed; the public key belongs into the DNS under {where}")
+
+
+def examined(what: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, and that there are no more of them where a damage stops the search."""
+    try:
+        yield from findings
+    except Exception as error:  # whatever it is, the operator asked what is wrong
+        yield Finding(False, what, f"cannot be examined further: {type(error).__name__}: {error}")
+
+
+def store(database: Database, vault: Vault) -> Iterator[Finding]:
+    """Whether the file is sound, its tables agree, and what is in them is what was written."""
+    damage = database.damage()
+    faults = [*damage, *islice(unsound(database, vault), FAULTS)]
+    for fault in faults:
+        yield Finding(False, "store", fault)
+    if not faults:
+        yield Finding(True, "store", "sound, and all seals open")
+
+
+def keys(database: Database, own: OwnKeys) -> Iterator[Finding]:
+    """Whether the server's keys are those of its store, and the players' keys those that they go by."""
+    try:
+        own_keys.check(database, own)
+        yield Finding(True, "keys", "those of this store")
+    except ForeignKeysError as error:
+        yield Finding(False, "keys", str(error))
+    for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):
+        try:
+            same = parse_key(row["public"]).fingerprint == row["fingerprint"]
+        except BadKey:
+            same = False
+        if not same:
+            yield Finding(False, "keys", f"a key of {row['player']} is not the one that it was")
+
+
+def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Finding]:
+    """Whether every match is what its own letters and papers give, and what anybody's verification gives."""
+    matches = Matches(database, vault)
+    archive = MatchRepository(matches, People(database), config.server, lambda _: b"", server_key)
+    for number in matches.numbers():
+        try:
+            yield _transcript(archive, number, server_key)
+            _snapshot(database, vault, archive, number)
+        except TranscriptError as error:
+            yield Finding(False, f"m{number}", str(error))
+        except Sealed as error:
+            yield Finding(False, f"m{number}", f"{error} does not open: another key, or damaged")
+        except Exception as error:  # one match that cannot be examined must not hide the others
+            yield Finding(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
+
+
+def _snapshot(database: Database, vault: Vault, archive: MatchRepository, number: int) -> None:
+    """See that the turns which are kept beside the transcript open; raises `Sealed`."""
+    loaded = archive.load(number)
+    assert loaded is not None
+    SnapshotRows(database, vault).turns(number, loaded[0].game)
+
+
+def _transcript(archive: MatchRepository, number: int, server_key: str) -> Finding:
+    loaded = archive.load(number)
+    assert loaded is not None
+    match, row = loaded
+    rows = archive.matches.entries(number)
+    if not rows:
+        return Finding(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")
+    if rows[-1].head != row.head or match.phase != row.phase:
+        return Finding(False, match.id, "its row does not agree with its transcript")
+    papers = archive.matches.papers(number, len(match.games), 0, None)
+    entries = [Entry.read(entry.entry) for entry in rows]
+    content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
+    for check in verify(content, Letters, server_key):
+        if not check.holds:
+            return Finding(False, match.id, f"{check.what}: {check.found}")
+    return Finding(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
+
+
+def clock(database: Database, now: datetime) -> Iterator[Finding]:
+    """Whether the clock stands before something that already happened."""
+    stamp = latest(database)
+    if stamp and from_db(stamp) > now + STEP:
+        yield Finding(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
+    else:
+        yield Finding(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
+
+
+def growth(database: Database, config: Config, now: datetime) -> Iterator[Finding]:
+    """How large the store is, how fast it grows, and whether there is room for it."""
+    found, room = growth_of(database, to_db(now - WEEK)), database.room()
+    yield Finding(
+        room >= 3 * config.limits.reserve_bytes,
+        "room",
+        f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
+        f" {found['sent']} that went; in the last week {found['lately']} came, of"
+        f" {found['octets_lately'] / 2**20:.1f} MiB; {room // 2**20} MiB are free",
+    )
+
+
+def queues(database: Database, vault: Vault, config: Config, now: datetime) -> Iterator[Finding]:
+    """Whether letters flow, as far as the store shows."""
+    found = survey(database)
+    runs = Lock.holder(config.store)
+    yield Finding(runs is not None, "daemon", f"runs, process {runs}" if runs else "does not run")
+    for box, patience in (("inbox", STUCK), ("outbox", SLOW)):
+        oldest = found[f"{box}_oldest"]
+        late = bool(oldest) and now - from_db(oldest) > patience
+        waiting = found[box]["waiting"] + found[box]["leased"]
+        yield Finding(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
+    if aside := found["inbox"]["aside"]:
+        yield Finding(False, "inbox", f"{aside} set aside: `pbem inbox list`")
+    due = Matches(database, vault).next_due()
+    if due and now - from_db(due) > STUCK:
+        yield Finding(False, "turns", f"something was due at {due[:16]} and is not done")
+    for player, since in found["unreachable"].items():
+        yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
+
+
+def mail_loop(  # noqa: PLR0913, PLR0917 - the outside world, handed in
+    database: Database,
+    vault: Vault,
+    composer: Composer,
+    token: str,
+    deadline: float,
+    now: Callable[[], datetime],
+    wake: Callable[[], object],
+) -> Finding:
+    """Send a letter to ourselves through the smarthost, and see it come back within `deadline` seconds."""
+    address = composer.sub_address(f"canary.{token}")
+    text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
+    raw = composer.compose(
+        address, "[pbem] canary", text, message_id=composer.message_id(f"canary.{token}"), date=now()
+    )
+    outbox = Outbox(database, vault)
+    with database.transaction():
+        number = outbox.put(address, composer.message_id(f"canary.{token}"), raw, now())
+    wake()
+    begun = time.monotonic()
+    while time.monotonic() - begun < deadline:
+        if arrival(database, address):
+            return Finding(True, "mail", f"a letter to {address} came back in {time.monotonic() - begun:.1f} s")
+        if (row := Box(database, "outbox").show(number))["state"] == "failed":
+            return Finding(False, "mail", f"the smarthost did not take a letter to {address}: {row['reply']}")
+        time.sleep(0.1)
+    row = Box(database, "outbox").show(number)
+    if row["state"] == "delivered":
+        return Finding(False, "mail", f"the smarthost took a letter to {address}; it did not come back in time")
+    with suppress(Busy):  # it is just being sent, or was
+        Box(database, "outbox").drop(number, now())
+    return Finding(False, "mail", f"a letter to {address} could not be sent: {row['reply'] or 'no attempt was made'}")

@@ -1,0 +1,137 @@
+"""The figures of a running server for Prometheus, at `/metrics` of a listener of their own.
+
+Here live what is told, and who may ask: the loopback interface alone (`pbem.config`). It tells numbers: no name, no
+address, no word of a letter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import structlog
+from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.registry import Collector
+
+from pbem.store.database import from_db
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
+    from wsgiref.simple_server import WSGIServer
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+__all__ = ["Metrics", "gauges"]
+
+PATIENCE = 5.0  # seconds for one request and its answer
+POLL = 0.05  # seconds until the listener notices that it is to end
+
+log = structlog.get_logger()
+
+
+def gauges(survey: Mapping[str, Any], now: datetime) -> Iterator[GaugeMetricFamily]:
+    """The figures of `pbem.store.operator.survey`."""
+    yield GaugeMetricFamily("pbem_generation", "Restores from a backup, plus one.", survey["generation"])
+    for box in ("inbox", "outbox"):
+        yield _labelled(f"pbem_{box}_letters", f"Letters in the {box} by state.", "state", survey[box])
+        oldest = survey[f"{box}_oldest"]
+        age = max((now - from_db(oldest)).total_seconds(), 0) if oldest else 0
+        what = "Age of the oldest letter that waits there; 0 when none does."
+        yield GaugeMetricFamily(f"pbem_{box}_oldest_seconds", what, age)
+    yield _labelled("pbem_bounces", "Bounces received by kind.", "kind", survey["bounces"])
+    yield _labelled("pbem_matches", "Matches by phase.", "phase", survey["matches"])
+    yield GaugeMetricFamily("pbem_matches_paused", "Matches that stand still.", len(survey["paused"]))
+    yield GaugeMetricFamily("pbem_players", "Registered players.", survey["players"])
+    what = "Players to whom letters do not arrive."
+    yield GaugeMetricFamily("pbem_players_unreachable", what, len(survey["unreachable"]))
+
+
+def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, what, labels=[label])
+    for value, count in counts.items():
+        family.add_metric([value], count)
+    return family
+
+
+class Metrics(Collector):
+    """Answers `GET /metrics`; `survey` gives the figures, on the loop that `listen` was called on."""
+
+    def __init__(self, survey: Callable[[], Awaitable[Mapping[str, Any]]], now: Callable[[], datetime]) -> None:
+        self._survey = survey
+        self._now = now
+        self._server: WSGIServer | None = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        self._figures = make_wsgi_app(registry, disable_compression=True)
+
+    async def listen(self, host: str, port: int) -> int:
+        """Take the port, which is given; nobody is answered before `open`. Raises OSError."""
+        self._loop = asyncio.get_running_loop()
+        family = _IPv6Server if ":" in host else ThreadingWSGIServer
+        self._server = make_server(host, port, self._answer, family, _Handler)
+        return self._server.server_port
+
+    async def open(self) -> None:
+        """Answer from now on, if there is a place."""
+        if self._server is not None:
+            self._thread = threading.Thread(
+                target=self._server.serve_forever, args=(POLL,), name="metrics", daemon=True
+            )
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            if self._thread is not None:
+                self._server.shutdown()
+            self._server.server_close()
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """Nothing: the names are known when there are figures."""
+        return ()
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The figures of this moment."""
+        assert self._loop is not None
+        survey = asyncio.run_coroutine_threadsafe(self._asked(), self._loop).result(PATIENCE)
+        yield from gauges(survey, self._now())
+
+    async def _asked(self) -> Mapping[str, Any]:
+        return await self._survey()
+
+    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "GET" or environ["PATH_INFO"] != "/metrics":
+            start("404 Not Found", [("Content-Length", "0")])
+            return []
+        try:
+            body: Iterable[bytes] = self._figures(environ, start)
+        except Exception:
+            log.exception("metrics trouble")
+            start("500 Internal Server Error", [("Content-Length", "0")])
+            return []
+        return body
+
+
+class _IPv6Server(ThreadingWSGIServer):
+    address_family = socket.AF_INET6
+
+
+class _Handler(WSGIRequestHandler):
+    """Patient for so long, and silent: what is wrong is logged in lines of our own."""
+
+    timeout = PATIENCE
+
+    def log_message(self, *_: Any) -> None:
+        """Who asked is not noted."""
+
+    def get_stderr(self) -> io.StringIO:
+        """Nobody whom a traceback would help reads there."""
+        return io.StringIO()

@@ -1,0 +1,617 @@
+"""The reader: letters, signatures and keys of strangers are taken apart in a process of their own.
+
+Here live the `Reader` that the desk is handed, the one that reads in this very process (tests, verification), and the
+one that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and starts another when it
+dies. A worker has no store, no keys and no network; what it sends back is decoded by its type, so that nothing but
+plain letters, verdicts and commands can come of it. What reading means is said in mail, identity and proof; nothing
+here decides anything.
+Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from datetime import datetime  # noqa: TC003 - msgspec reads the types of frames
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+import structlog
+
+from pbem import identity
+from pbem.config import Duration, Limits
+from pbem.identity import BadKey, Key
+from pbem.identity.sender_auth import Voucher, vouch
+from pbem.mail import bounces, commands
+from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.message import Letter, Unreadable, received
+from pbem.phrase import Phrase
+from pbem.proof.signed_letters import VOCABULARY, Heard, heard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood", "Worker"]
+
+START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
+LENGTH = 4  # octets of a frame's length
+AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
+AT_HAND = 8  # letters that are read together
+COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
+ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
+
+log = structlog.get_logger()
+
+
+class ReaderError(Exception):
+    """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A letter to be read; and to be judged, if there are, by the keys that it was probably signed with."""
+
+    raw: bytes = field(repr=False)
+    keys: Sequence[Key] | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """Who signed a letter, of those whose keys were named, what it says, and the commands in that."""
+
+    heard: Heard
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What reading a letter gave or raised, and what it says by the keys that were named; None where none were."""
+
+    letter: Letter | Unreadable | ReaderError
+    understood: Understood | None = None
+
+
+class Reader(Protocol):
+    """Reads what strangers wrote, within the limits it was made with; all methods may raise `ReaderError`."""
+
+    def get_ready(self) -> None:
+        """Make sure that reading is possible at all, before any letter is taken in hand."""
+
+    def read(self, raw: bytes) -> Letter:
+        """`mail.letter.read`: raises `Unreadable` beyond the limits."""
+
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
+
+        What was asked before, and is not `found` yet, is forgotten.
+        """
+
+    def found(self) -> list[Found]:
+        """What was asked: waits until all of it is there, in order."""
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """`identity.vouching.vouch`."""
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """`identity.parse_key`: raises `BadKey`."""
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """`mail.bounces.read`."""
+
+    def close(self) -> None:
+        """Read no more."""
+
+
+class InProcess:
+    """A reader without a worker."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._asked: tuple[Sequence[Asked], str] = ((), "")
+
+    def get_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    def read(self, raw: bytes) -> Letter:
+        """Read a letter; raises `Unreadable`."""
+        return received(raw, self._limits)
+
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Remember what was asked."""
+        self._asked = (asked, server)
+
+    def found(self) -> list[Found]:
+        """Read and judge now."""
+        asked, server = self._asked
+        self._asked = ((), "")
+        return [self._find(one, server) for one in asked]
+
+    def _find(self, asked: Asked, server: str) -> Found:
+        try:
+            letter = self.read(asked.raw)
+        except Unreadable as error:
+            return Found(error)
+        return Found(letter, self.understood(letter, asked.keys, server, asked.at))
+
+    def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
+        """What a letter says, where there are keys to judge by; what fails is tried again when it matters."""
+        if keys is None:
+            return None
+        try:
+            return self.understand(letter, keys, server, at)
+        except MemoryError:
+            raise
+        except Exception:
+            log.exception("judging ahead failed")
+            return None
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says."""
+        verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
+        said = heard(letter, verdict, self.read)
+        return Understood(said, commands.parse(said.text, COMMANDS))
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Say who vouches for a letter's From."""
+        return vouch(letter, records, authserv_id, at)
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """Read a public key; raises `BadKey`."""
+        return identity.parse_key(data, at)
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """Read what came to a return path."""
+        return bounces.read(letter)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+# What goes to the worker.
+
+
+class _Read(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+    keys: list[Key] | None = None
+    server: str = ""
+    at: datetime | None = None
+
+
+class _Understand(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+    keys: list[Key]
+    server: str
+    at: datetime
+
+
+class _Vouch(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+    records: dict[str, str | None]
+    authserv_id: str
+    at: datetime
+
+
+class _ParseText(msgspec.Struct, frozen=True, tag=True):
+    data: str
+    at: datetime | None
+
+
+class _ParseBytes(msgspec.Struct, frozen=True, tag=True):
+    data: bytes
+    at: datetime | None
+
+
+class _Bounced(msgspec.Struct, frozen=True, tag=True):
+    raw: bytes
+
+
+_Request = _Bounced | _Read | _Understand | _Vouch | _ParseText | _ParseBytes
+
+# What comes back.
+
+
+class _Letter(msgspec.Struct, frozen=True, tag=True):
+    letter: Letter
+    understood: Understood | None
+
+
+class _Unreadable(msgspec.Struct, frozen=True, tag=True):
+    reason: Phrase
+    letter: Letter | None
+
+
+class _Understood(msgspec.Struct, frozen=True, tag=True):
+    understood: Understood
+
+
+class _Voucher(msgspec.Struct, frozen=True, tag=True):
+    voucher: Voucher
+
+
+class _Key(msgspec.Struct, frozen=True, tag=True):
+    key: Key
+
+
+class _Bounce(msgspec.Struct, frozen=True, tag=True):
+    bounce: Bounce
+
+
+class _BadKey(msgspec.Struct, frozen=True, tag=True):
+    reason: Phrase
+
+
+class _Broken(msgspec.Struct, frozen=True, tag=True):
+    """An exception that should not be: its kind and its places, never its text, which may quote the letter."""
+
+    kind: str
+    frames: list[str]
+
+
+class _Ready(msgspec.Struct, frozen=True, tag=True):
+    pass
+
+
+_Reply = _Bounce | _Letter | _Unreadable | _Understood | _Voucher | _Key | _BadKey | _Broken | _Ready
+
+
+def _document(value: object) -> object:
+    if isinstance(value, Phrase):
+        return value.document
+    raise NotImplementedError(type(value))
+
+
+def _phrase(_kind: type, document: object) -> Phrase:
+    return Phrase.read(document)
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_document)
+
+
+class _Batch:
+    """Requests to a worker, how many of them were sent, and the answers that came."""
+
+    def __init__(self, requests: Sequence[_Request]) -> None:
+        self.frames = [_encoder.encode(request) for request in requests]
+        self.replies: list[_Reply | ReaderError] = []
+        self.sent = 0
+        self.in_socket = 0
+        """Octets of requests that were sent and not answered."""
+
+    @property
+    def next(self) -> bytes | None:
+        """The request to be sent next, if its worker's socket has room for it.
+
+        A worker that nobody listens to must not keep us from listening.
+        """
+        if self.sent == len(self.frames):
+            return None
+        frame = self.frames[self.sent]
+        return frame if self.sent == len(self.replies) or self.in_socket + len(frame) <= AHEAD else None
+
+    def answered(self, reply: _Reply | ReaderError) -> None:
+        """Note the answer to the first request that has none."""
+        self.in_socket -= len(self.frames[len(self.replies)])
+        self.replies.append(reply)
+
+    def lost(self) -> None:
+        """What was sent ahead went down with the worker."""
+        self.sent, self.in_socket = len(self.replies), 0
+
+
+class Worker:
+    """A reader whose work is done in a process of its own; for one thread at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._deadline = limits.reading.total_seconds()
+        # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
+        # signed, and in pieces, with up to three octets for each of its own.
+        self._most = (2 * (limits.depth + 2) + 24) * limits.message_bytes + 2**20
+        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._received = bytearray()
+        self._asked = _Batch([])
+        self._beside: Worker | None = None
+        self._started = False
+        self._start()
+
+    def get_ready(self) -> None:
+        """Make sure that a worker waits for letters; raises `ReaderError` when none can be started."""
+        if self._process is None or self._process.poll() is not None:
+            self._end("ended between letters" if self._process else "was closed")
+            self._start()
+        if self._started:
+            return
+        reply = self._receive(time.monotonic() + START)
+        if not isinstance(reply, _Ready):
+            raise self._failed("did not get ready")
+        self._started = True
+
+    def read(self, raw: bytes) -> Letter:
+        """Read a letter; raises `Unreadable` and `ReaderError`."""
+        found = self._as_found(self._ask(_Read(raw))).letter
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Send letters to the worker, as many as its socket takes; it reads them whatever we do meanwhile."""
+        with contextlib.suppress(ReaderError):
+            self._complete(self._asked)
+        self._asked = _Batch(
+            [_Read(one.raw, None if one.keys is None else list(one.keys), server, one.at) for one in asked]
+        )
+        if self._started:
+            try:
+                self._send_ahead(self._asked)
+            except ReaderError:
+                self._asked.lost()
+
+    def found(self) -> list[Found]:
+        """What the worker found; the next letter is at its hand while it reads another."""
+        batch, self._asked = self._asked, _Batch([])
+        self._complete(batch)
+        return [self._as_found(reply) for reply in batch.replies]
+
+    def _as_found(self, reply: _Reply | ReaderError) -> Found:
+        if isinstance(reply, _Unreadable):
+            return Found(Unreadable(reply.reason, reply.letter))
+        if isinstance(reply, _Letter):
+            return Found(reply.letter, reply.understood)
+        return Found(reply if isinstance(reply, ReaderError) else self._failed("answered something else"))
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says; raises `ReaderError`."""
+        reply = self._ask(_Understand(letter.raw, list(keys), server, at))
+        if not isinstance(reply, _Understood):
+            raise self._failed("answered something else")
+        return reply.understood
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Say who vouches for a letter's From; raises `ReaderError`."""
+        reply = self._ask(_Vouch(letter.raw, dict(records), authserv_id, at))
+        if not isinstance(reply, _Voucher):
+            raise self._failed("answered something else")
+        return reply.voucher
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """Read a public key; raises `BadKey` and `ReaderError`."""
+        reply = self._ask(_ParseText(data, at) if isinstance(data, str) else _ParseBytes(data, at))
+        if isinstance(reply, _BadKey):
+            raise BadKey(reply.reason)
+        if not isinstance(reply, _Key):
+            raise self._failed("answered something else")
+        return reply.key
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """Read what came to a return path; raises `ReaderError`."""
+        reply = self._ask(_Bounced(letter.raw))
+        if not isinstance(reply, _Bounce):
+            raise self._failed("answered something else")
+        return reply.bounce
+
+    def close(self) -> None:
+        """End the worker."""
+        self._end("")
+        if self._beside is not None:
+            self._beside.close()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    command,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,  # a library's last words may quote the letter
+                    cwd="/",
+                    env={"LC_ALL": "C.UTF-8"},  # what our own environment holds is none of its business
+                )
+            except OSError as error:
+                ours.close()
+                raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
+        self._socket, self._started = ours, False
+        self._received.clear()
+
+    def _end(self, reason: str) -> None:
+        """Leave nothing running; what a worker held is forgotten."""
+        if self._process is not None:
+            self._process.kill()
+            status = self._process.wait()
+            if reason:
+                log.error("reader ended", reason=reason, status=status)
+        if self._socket is not None:
+            self._socket.close()
+        self._process = self._socket = None
+        self._asked.lost()
+
+    def _ask(self, request: _Request) -> _Reply:
+        if self._asked.frames:
+            # Who asks by the way holds up others meanwhile, and waits for no letters but its own.
+            self._beside = self._beside or Worker(self._limits)
+            return self._beside._ask(request)  # noqa: SLF001 - another worker
+        batch = _Batch([request])
+        self._complete(batch)
+        (reply,) = batch.replies
+        if isinstance(reply, ReaderError):
+            raise reply
+        return reply
+
+    def _complete(self, batch: _Batch) -> None:
+        """Wait for the answers to all requests; one that fails leaves the others alone.
+
+        Raises `ReaderError` when no worker can be started.
+        """
+        while len(batch.replies) < len(batch.frames):
+            if batch.sent == len(batch.replies):
+                self.get_ready()
+            try:
+                self._send_ahead(batch)
+                reply = self._receive(time.monotonic() + self._deadline)
+                if isinstance(reply, _Broken):
+                    log.error("reader trouble", exception=reply.kind, frames=reply.frames)
+                    batch.answered(ReaderError(f"{reply.kind} while reading"))
+                else:
+                    batch.answered(reply)
+            except ReaderError as error:
+                batch.answered(error)
+                batch.lost()
+
+    def _send_ahead(self, batch: _Batch) -> None:
+        while (frame := batch.next) is not None:
+            self._send(frame)
+            batch.in_socket += len(frame)
+            batch.sent += 1
+
+    def _send(self, request: bytes) -> None:
+        """Send a frame; raises `ReaderError`."""
+        assert self._socket is not None
+        try:
+            self._socket.settimeout(self._deadline)
+            self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
+        except TimeoutError:
+            raise self._failed("took too long") from None
+        except OSError:
+            raise self._failed("died") from None
+
+    def _receive(self, end: float) -> _Reply:
+        """The next frame; raises `ReaderError`."""
+        assert self._socket is not None
+        try:
+            length = int.from_bytes(self._octets(LENGTH, end), "big")
+            if length > self._most:
+                raise self._failed("answered too much")
+            return self._decoder.decode(self._octets(length, end))
+        except TimeoutError:
+            raise self._failed("took too long") from None
+        except OSError:
+            raise self._failed("died") from None
+        except (msgspec.DecodeError, RecursionError):
+            raise self._failed("answered nonsense") from None
+
+    def _octets(self, count: int, end: float) -> bytes:
+        assert self._socket is not None
+        while len(self._received) < count:
+            self._socket.settimeout(max(end - time.monotonic(), 0.001))
+            piece = self._socket.recv(max(count - len(self._received), AHEAD))
+            if not piece:
+                raise ConnectionResetError
+            self._received += piece
+        data = bytes(self._received[:count])
+        del self._received[:count]
+        return data
+
+    def _failed(self, what: str) -> ReaderError:
+        """End the worker, begin another for the letters to come, and say what happened to this one."""
+        started = self._started
+        self._end(what)
+        if started:
+            self._start()
+        return ReaderError(f"the reader {what}")
+
+
+def _plain(limits: Limits) -> str:
+    """The limits as JSON for a worker's command line, durations in seconds."""
+    values = {name: getattr(limits, name) for name in limits.__struct_fields__}
+    plain = {name: value.total_seconds() if isinstance(value, Duration) else value for name, value in values.items()}
+    return msgspec.json.encode(plain).decode()
+
+
+def _limits(text: str) -> Limits:
+    return msgspec.convert(msgspec.json.decode(text), Limits, dec_hook=lambda _, value: Duration(seconds=value))
+
+
+def work() -> None:
+    """A worker's whole life: frames in, frames out, until the daemon hangs up."""
+    limits = _limits(sys.argv[1])
+    _confine(limits.reading_bytes)
+    reader = InProcess(limits)
+    # What follows reading finds the letter still at hand, even when others were read meanwhile.
+    reader.read = lru_cache(2 * AT_HAND)(reader.read)  # type: ignore[method-assign]
+    decoder = msgspec.msgpack.Decoder(_Request)
+    with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
+        _send(daemon, _Ready())
+        while len(head := incoming.read(LENGTH)) == LENGTH:
+            request = decoder.decode(incoming.read(int.from_bytes(head, "big")))
+            # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
+            signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
+            # So does SIGPROF when so much work was done: on a busy machine a letter takes longer, not more work.
+            signal.setitimer(signal.ITIMER_PROF, limits.reading_processor.total_seconds())
+            reply = _answer(reader, request)
+            for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
+                signal.setitimer(timer, 0)
+            _send(daemon, reply)
+
+
+def _answer(reader: InProcess, request: _Request) -> _Reply:
+    try:
+        if isinstance(request, _Read):
+            letter = reader.read(request.raw)
+            understood = request.at and reader.understood(letter, request.keys, request.server, request.at)
+            return _Letter(letter, understood or None)
+        if isinstance(request, _Bounced):
+            return _Bounce(_bounce(reader, request.raw))
+        if isinstance(request, _Understand):
+            letter = reader.read(request.raw)
+            return _Understood(reader.understand(letter, request.keys, request.server, request.at))
+        if isinstance(request, _Vouch):
+            letter = reader.read(request.raw)
+            return _Voucher(reader.vouch(letter, request.records, request.authserv_id, request.at))
+        return _Key(reader.parse_key(request.data, request.at))
+    except Unreadable as error:
+        return _Unreadable(error.reason, error.letter)
+    except BadKey as error:
+        return _BadKey(error.reason)
+    except MemoryError:
+        raise  # whatever is left of this process is not to be trusted with another letter
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])
+
+
+def _bounce(reader: InProcess, raw: bytes) -> Bounce:
+    """A bounce may be beyond the limits that letters have: then its headers must do."""
+    try:
+        letter = reader.read(raw)
+    except Unreadable as error:
+        if error.letter is None:
+            raise
+        letter = error.letter
+    return reader.bounce(letter)
+
+
+def _send(daemon: socket.socket, reply: _Reply) -> None:
+    data = _encoder.encode(reply)
+    daemon.sendall(len(data).to_bytes(LENGTH, "big") + data)
+
+
+def _confine(memory: int) -> None:
+    """Take from this process what reading does not need."""
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the letter
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which hangs up when it is done
+    os.umask(0o077)
+
+
+if __name__ == "__main__":
+    work()

@@ -1,0 +1,392 @@
+"""Sending the outbox to the smarthost, with retries, in exactly the bytes that were stored.
+
+Here live the connections to the smarthost, the judgement of its replies (again later, or never), the schedule of
+retries, and the task that keeps a few letters under way, over connections that it uses again. Every letter has a
+return path of its own (VERP). Nothing is composed or changed here. The store is asked once for many letters: what
+came of some, and which are next, in one commit. Its calls go through `run`, because they may wait for the disk; time
+is handed in.
+Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+
+import aiosmtplib
+import structlog
+
+from pbem.failpoints import Failpoints, passing
+from pbem.mail.bounces import RETURN_PATH
+from pbem.mail.compose import ADDRESS
+from pbem.smtp.client import Refused, SmtpClient
+from pbem.store.database import StoreError
+from pbem.store.outbox import Sent
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pbem.config import Delivery as Schedule
+    from pbem.config import Smarthost as SmarthostConfig
+    from pbem.store.outbox import Outbox, OutboxRow
+
+__all__ = ["Deliverer", "Permanent", "Run", "Smarthost", "Temporary", "Transport", "retry_time"]
+
+REPLY = 500  # characters of a reply that are kept
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
+PATIENCE = 10.0  # seconds that letters under way get to finish when the daemon stops
+AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
+LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
+SOON = 0.02  # seconds that what came of a letter may wait for others to be noted together
+LETTERS_AHEAD = 16  # in hand for each connection; as many may be sent and not yet noted
+
+log = structlog.get_logger()
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+
+class Run(Protocol):
+    """Runs a call to the store where it may wait."""
+
+    async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        """Call it with these arguments and give its result."""
+
+
+class Transport(Protocol):
+    """What letters are sent by."""
+
+    async def send(self, sender: str, recipient: str, raw: bytes) -> str:
+        """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
+
+    async def rest(self) -> None:
+        """Nothing is to be sent for a while: let go of what was kept for the next letter."""
+
+
+class Permanent(Exception):  # noqa: N818 - RFC 5321 4.2.1: permanent negative completion
+    """The letter will never be taken; the text is the reply."""
+
+
+class Temporary(Exception):  # noqa: N818 - RFC 5321 4.2.1: transient negative completion
+    """The letter was not taken this time; the text is the reply or the trouble."""
+
+
+class _Ended(Exception):  # noqa: N818 - no error: connections end
+    """A connection that was kept took no letter any more."""
+
+
+class Smarthost:
+    """The mail server that takes our letters; a connection carries one letter after the other."""
+
+    def __init__(
+        self, config: SmarthostConfig, *, server: str, password: str = "", tls_context: ssl.SSLContext | None = None
+    ) -> None:
+        self._config = config
+        self._server = server
+        self._password = password
+        self._tls_context = tls_context
+        self._idle: list[SmtpClient] = []
+
+    async def send(self, sender: str, recipient: str, raw: bytes) -> str:
+        """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
+        if not ADDRESS.fullmatch(recipient):
+            # Nobody else is to be written to, and nothing but an address goes into a command.
+            raise Permanent("not sent: no plain address")
+        kept = self._idle.pop() if self._idle else None
+        try:
+            if kept is not None:
+                with contextlib.suppress(_Ended):
+                    return _clean(await self._carry(kept, sender, recipient, raw))
+            return _clean(await self._carry(self._conversation(), sender, recipient, raw))
+        except aiosmtplib.SMTPResponseException as error:
+            raise _judged(error) from None
+        except (aiosmtplib.SMTPException, OSError) as error:
+            # Nobody knows whether the letter arrived when the connection broke after the final dot:
+            # the same bytes and Message-ID go out again, and the receiver can tell.
+            raise Temporary(_clean(f"{type(error).__name__}: {error}")) from None
+
+    async def rest(self) -> None:
+        """Say goodbye on all connections that are not in use."""
+        while self._idle:
+            await self._idle.pop().end()
+
+    async def _carry(self, line: SmtpClient, sender: str, recipient: str, raw: bytes) -> str:
+        """Send a letter over a connection, which is kept for the next if it may be.
+
+        Raises `_Ended` when it was kept and has ended meanwhile.
+        """
+        kept = line.letters > 0
+        usable = False
+        try:
+            if not kept:
+                await line.begin()
+            reply = await line.send(sender, recipient, raw)
+            usable = True
+        except Refused as refusal:
+            if kept and not line.begun:
+                raise _Ended from refusal
+            usable = line.begun and await line.reset()
+            raise
+        except (aiosmtplib.SMTPException, OSError) as error:
+            if kept and not line.begun:
+                raise _Ended from error
+            raise
+        finally:
+            if usable and line.open and line.letters < LETTERS_PER_CONNECTION:
+                self._idle.append(line)
+            else:
+                await line.end()
+        return reply
+
+    def _conversation(self) -> SmtpClient:
+        return SmtpClient(self._client(), self._config.timeout.total_seconds())
+
+    def _client(self) -> aiosmtplib.SMTP:
+        config = self._config
+        return aiosmtplib.SMTP(
+            hostname=config.host,
+            port=config.port,
+            username=config.user or None,
+            password=self._password if config.user else None,
+            local_hostname=self._server,
+            timeout=config.timeout.total_seconds(),
+            use_tls=config.tls == "implicit",
+            start_tls=config.tls == "starttls",  # True: no sending without it
+            tls_context=self._tls_context if config.tls != "none" else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What came of an attempt to send a letter."""
+
+    row: OutboxRow
+    sent: Sent
+
+
+class Deliverer:
+    """The task that empties the outbox; `wake` is set when new letters were put into it."""
+
+    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+        self,
+        outbox: Outbox,
+        transport: Transport,
+        schedule: Schedule,
+        *,
+        address: str,
+        delimiter: str,
+        now: Callable[[], datetime],
+        run: Run,
+        settled: Callable[[], None] = lambda: None,
+        points: Failpoints = passing,
+    ) -> None:
+        self.wake = asyncio.Event()
+        self._outbox = outbox
+        self._transport = transport
+        self._schedule = schedule
+        self._local, _, self._domain = address.rpartition("@")
+        self._delimiter = delimiter
+        self._now = now
+        self._run = run
+        self._settled = settled
+        self._points = points
+        self._ahead = LETTERS_AHEAD * schedule.concurrency
+        self._in_hand: deque[OutboxRow] = deque()
+        self._fates: list[_Fate] = []
+        """What came of letters, not yet on disk."""
+        self._since = 0.0
+        """When the oldest of them came about, by the event loop's clock."""
+        self._senders: set[asyncio.Task[None]] = set()
+        self._stopping = False
+
+    async def work(self) -> None:
+        """Send letters as they come due, until `stop`; letters under way then get some time to finish."""
+        while not self._stopping:
+            self.wake.clear()
+            try:
+                wait = self._leisure() or await self._exchange()
+                if not self._senders:
+                    await self._transport.rest()
+            except StoreError as error:
+                log.error("outbox out of reach", trouble=type(error).__name__)
+                wait = TROUBLE_WAIT
+            except Exception:
+                log.exception("outbox trouble")
+                wait = TROUBLE_WAIT
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self.wake.wait()
+        await self._finish()
+
+    def stop(self) -> None:
+        """Begin no further letter, and let `work` come to its end."""
+        self._stopping = True
+        self.wake.set()
+
+    def envelope_sender(self, row: OutboxRow) -> str:
+        """The sender that a bounce comes back to (VERP): nobody can guess it, and it counts nothing."""
+        return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
+
+    def _leisure(self) -> float:
+        """How long the store need not be asked; 0 when now is the time.
+
+        Half a hand is enough to go on with, and what came of its other half is noted in one go. But where letters
+        take long, what came of one is on disk soon: until then, a crash would send it again.
+        """
+        if len(self._in_hand) <= self._ahead // 2:
+            return 0.0 if self._fates or not self._in_hand else LONGEST_WAIT
+        if not self._fates:
+            return LONGEST_WAIT
+        return max(self._since + SOON - asyncio.get_running_loop().time(), 0.0)
+
+    async def _exchange(self) -> float:
+        """Bring to disk what came of letters, and fill the hand in the same go; gives how long to wait for more."""
+        fates, self._fates = self._fates, []
+        full = self._stopping or len(self._in_hand) > self._ahead // 2
+        room = 0 if full else self._ahead - len(self._in_hand)
+        try:
+            leased = await self._run(self._outbox.exchange, [fate.sent for fate in fates], self._now(), room)
+        except BaseException:
+            self._fates = fates + self._fates
+            raise
+        for fate in fates:
+            self._noted(fate)
+        for number in leased.sealed:
+            log.error("letter cannot be opened", outbox=number)
+        if leased.rows:
+            self._points("sending leased")
+            self._in_hand.extend(leased.rows)
+        self._send()
+        if self._in_hand or leased.due is None:
+            return LONGEST_WAIT
+        return min(max((leased.due - self._now()).total_seconds(), 0.0), LONGEST_WAIT)
+
+    def _send(self) -> None:
+        """Have as many letters under way as may be."""
+        while self._free() and len(self._senders) < self._schedule.concurrency:
+            sender = asyncio.create_task(self._sender(self._in_hand.popleft()))
+            self._senders.add(sender)
+            sender.add_done_callback(self._ended)
+
+    async def _sender(self, row: OutboxRow) -> None:
+        """Send this letter and those in hand after it."""
+        while True:
+            try:
+                fate = await self._deliver(row)
+            except Exception:
+                log.exception("sending broke", outbox=row.id)
+                fate = self._again(row, "internal error")
+            self._note(fate)
+            if not self._free():
+                return
+            row = self._in_hand.popleft()
+
+    def _free(self) -> bool:
+        """Whether there is a letter in hand that may be begun; not while too many wait for the disk."""
+        return bool(self._in_hand) and not self._stopping and len(self._fates) < self._ahead
+
+    def _note(self, fate: _Fate) -> None:
+        self._fates.append(fate)
+        if len(self._fates) == 1:
+            self._since = asyncio.get_running_loop().time()
+        if len(self._fates) == 1 or not self._leisure():
+            self.wake.set()
+
+    def _ended(self, sender: asyncio.Task[None]) -> None:
+        self._senders.discard(sender)
+        # The hand may have been filled while it came to its end.
+        self._send()
+        self.wake.set()
+
+    async def _deliver(self, row: OutboxRow) -> _Fate:
+        """Try one leased letter once."""
+        self._points("sending begun")
+        try:
+            reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
+        except Temporary as trouble:
+            return self._again(row, str(trouble))
+        except Permanent as refusal:
+            return _Fate(row, Sent(row.id, str(refusal), self._now(), "failed"))
+        self._points("smarthost said 250")
+        return _Fate(row, Sent(row.id, reply, self._now(), "delivered"))
+
+    def _again(self, row: OutboxRow, reply: str) -> _Fate:
+        now = self._now()
+        retry = retry_time(self._schedule, row.created, row.attempts, now)
+        if retry is None:
+            return _Fate(row, Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed"))
+        return _Fate(row, Sent(row.id, reply, now, "waiting", retry))
+
+    def _noted(self, fate: _Fate) -> None:
+        """What came of a letter is on disk."""
+        row, sent = fate.row, fate.sent
+        if sent.state == "delivered":
+            self._points("sending settled")
+            log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
+        elif sent.retry is not None:
+            code, retry = _code(sent.reply), sent.retry.isoformat()
+            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
+        else:
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_code(sent.reply))
+            self._settled()
+
+    async def _finish(self) -> None:
+        """Let letters under way come to their end, and leave nothing in hand."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + PATIENCE
+        await self._leave()
+        while self._senders and (left := give_up - loop.time()) > 0:
+            await asyncio.wait(self._senders, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await self._leave()
+        late = [*self._senders]
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        await self._leave()  # what came of the last ones while others were noted
+        await self._transport.rest()
+
+    async def _leave(self) -> None:
+        """Note what came of letters, until nothing more came meanwhile, and give back what is in hand."""
+        try:
+            while self._fates:
+                await self._exchange()
+            if self._in_hand:
+                await self._run(self._outbox.give_back, [row.id for row in self._in_hand])
+                self._in_hand.clear()
+        except Exception:
+            # What is leased waits again at the next start.
+            log.exception("outbox trouble")
+
+
+def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
+    """When to try again after so many attempts, or None when the letter is to be given up."""
+    longest = schedule.longest_retry.total_seconds()
+    wait = schedule.first_retry.total_seconds()
+    for _ in range(attempts - 1):
+        wait = min(wait * schedule.factor, longest)
+    retry = now + timedelta(seconds=min(wait, longest))
+    return None if retry > created + schedule.give_up else retry
+
+
+def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
+    """Permanent only when a 5xx was said about this very letter: to MAIL, RCPT, DATA, or the final dot."""
+    text = _clean(f"{error.code} {error.message}")
+    if isinstance(error, Refused) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
+        return Permanent(text)
+    return Temporary(text)
+
+
+def _code(reply: str) -> str:
+    """A reply's first word, for the log: the rest may name the recipient, and stays in the store."""
+    return reply.partition(" ")[0].rstrip(":")
+
+
+def _clean(reply: str) -> str:
+    """A stranger's words, fit for a log line and for the operator's letter."""
+    return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]

@@ -1,0 +1,86 @@
+"""Calls that share a commit: what comes while others are being written waits for the next turn, all of it at once.
+
+One fsync then serves many letters, and each caller still hears of its own only when that is on disk. While more is
+about to come, what is here waits a moment for it. No store and no mail in here. Implements reliability.md, promise 1,
+at little cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+__all__ = ["GroupCommit"]
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+MOMENT = 0.002
+"""Seconds that the first one waits for others; an fsync takes about as long."""
+
+
+class GroupCommit(Generic[Item, Outcome]):
+    """Carries out items in batches of `most`; `carry_out` gives their outcomes in order, or raises for all of them.
+
+    An outcome that is an exception is raised to whoever waits for it. `more` says whether others are about to come.
+    """
+
+    def __init__(
+        self,
+        carry_out: Callable[[list[Item]], Awaitable[Sequence[Outcome | Exception]]],
+        most: int,
+        more: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._carry_out = carry_out
+        self._most = most
+        self._more = more
+        self._moment: asyncio.Future[None] | None = None
+        self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
+        self._work: asyncio.Task[None] | None = None
+
+    def __call__(self, item: Item) -> asyncio.Future[Outcome]:
+        """Carry out an item, together with others; the future is done when it is."""
+        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, done))
+        if self._work is None:
+            self._work = asyncio.create_task(self._work_off(), name="together")
+        elif self._moment is not None and not self._worth_waiting():
+            _end(self._moment)
+        return done
+
+    def _worth_waiting(self) -> bool:
+        return len(self._waiting) < self._most and self._more()
+
+    async def _wait_a_moment(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._moment = loop.create_future()
+        timer = loop.call_later(MOMENT, _end, self._moment)
+        await self._moment
+        timer.cancel()
+        self._moment = None
+
+    async def _work_off(self) -> None:
+        while self._waiting:
+            if self._worth_waiting():
+                await self._wait_a_moment()
+            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+            try:
+                outcomes = await self._carry_out([item for item, _ in batch])
+            except Exception as error:
+                outcomes = [error] * len(batch)
+            for (_, done), outcome in zip(batch, outcomes, strict=True):
+                if done.cancelled():
+                    continue
+                if isinstance(outcome, Exception):
+                    done.set_exception(outcome)
+                else:
+                    done.set_result(outcome)
+        self._work = None
+
+
+def _end(moment: asyncio.Future[None]) -> None:
+    if not moment.done():
+        moment.set_result(None)

@@ -1,0 +1,85 @@
+"""Letters that wait for their player's digest: written, not yet in the outbox.
+
+Only storage: what may wait, and how a digest reads, is decided at the desk. Contents are sealed by the vault, because
+reports carry what only one player may know. Every call is part of the caller's transaction. Implements protocol.md,
+"Commands" (`set mail`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.store.database import from_db, to_db
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+    from pbem.store.decision import Later
+    from pbem.store.vault import Vault
+
+__all__ = ["Held", "HeldRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRow:
+    """A letter that waits: its number, the match that it is about, and its content as it was given."""
+
+    id: int
+    match: int
+    content: bytes | Later[bytes]
+
+
+class Held:
+    """The letters of a store that wait for a digest."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        self._database = database
+        self._vault = vault
+        self._begun = 0
+        self._unmade: dict[bytes, Later[bytes]] = {}
+        """What was put off in the transaction that was begun last, by what lies in the rows meanwhile."""
+
+    def hold(self, player: str, match: int, content: Later[bytes], due: datetime) -> None:
+        """Keep a letter to a player, about a match, until then."""
+        if self._begun != self._database.begun:
+            self._begun, self._unmade = self._database.begun, {}
+        mark = f"later {len(self._unmade)}".encode()
+        self._unmade[mark] = content
+        sealed = content.then(lambda letter: self._vault.seal(letter, f"held {player} {match}"), mark)
+        self._database.write(
+            "INSERT INTO held (player, match, due, sealed) VALUES (?, ?, ?, ?)", (player, match, to_db(due), sealed)
+        )
+
+    def take(self, player: str, match: int | None = None) -> list[HeldRow]:
+        """The letters that wait for this player (about this match), oldest first; they wait no longer.
+
+        What was put off in the same decision comes as it was given.
+        """
+        query = "SELECT id, match, sealed FROM held WHERE player = ? AND (? IS NULL OR match = ?) ORDER BY id"
+        rows = self._database.rows(query, (player, match, match))
+        for row in rows:
+            self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
+        return [
+            HeldRow(
+                row["id"],
+                row["match"],
+                self._unmade.get(row["sealed"]) or self._vault.open(row["sealed"], f"held {player} {row['match']}"),
+            )
+            for row in rows
+        ]
+
+    def due(self, now: datetime) -> list[str]:
+        """The players whose digests are due."""
+        query = "SELECT DISTINCT player FROM held WHERE due <= ? ORDER BY player"
+        return [row["player"] for row in self._database.rows(query, (to_db(now),))]
+
+    def next_due(self) -> datetime | None:
+        """When the next digest is due."""
+        due = self._database.scalar("SELECT min(due) FROM held")
+        return None if due is None else from_db(due)
+
+    def hurry(self, player: str, now: datetime) -> None:
+        """Let everything that waits for this player go at once."""
+        self._database.write("UPDATE held SET due = ? WHERE player = ?", (to_db(now), player))

@@ -1,0 +1,313 @@
+"""Letters that do not arrive: who is out of reach, who is told, and that nothing automatic is answered."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from golden import reads_like
+from referee import attachment, body, form_in
+
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+from pbem.store.database import to_db
+from pbem.store.players import Players
+
+if TYPE_CHECKING:
+    from referee import Mailbox, Referee
+
+HOUR = timedelta(hours=1)
+
+DSN = """From: MAILER-DAEMON@mx.example
+To: {to}
+Subject: Undelivered Mail Returned to Sender
+Auto-Submitted: auto-replied
+Content-Type: multipart/report; report-type=delivery-status; boundary="b"
+
+--b
+Content-Type: text/plain
+
+help
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.example
+
+Final-Recipient: rfc822; bob@mail.example
+Action: {action}
+Status: {status}
+--b--
+"""
+
+
+def return_path(referee: Referee, person: Mailbox) -> str:
+    """That of the latest letter to a person."""
+    query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
+    return f"pbem+b{referee.database.scalar(query, (person.address,))}@play.example"
+
+
+def bounce(referee: Referee, to: str, action: str = "failed", status: str = "5.1.1") -> None:
+    raw = DSN.format(to=to, action=action, status=status).replace("\n", "\r\n").encode()
+    referee.deliver(raw, "", to)
+
+
+def since(referee: Referee, person: Mailbox) -> str | None:
+    return Players(referee.database).unreachable(person.name)
+
+
+@pytest.fixture
+def operator(referee: Referee) -> Mailbox:
+    person = referee.person("operator")
+    referee.people["operator@play.example"] = person
+    return person
+
+
+@pytest.fixture
+def table(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    ann, bob = referee.begun()
+    referee.now += HOUR
+    referee.alive()
+    return ann, bob
+
+
+def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
+    referee: Referee, operator: Mailbox, table: tuple[Mailbox, Mailbox]
+) -> None:
+    ann, bob = table
+    letters = len(ann.letters), len(bob.letters), len(operator.letters)
+    bounce(referee, return_path(referee, bob))
+    assert since(referee, bob) == to_db(referee.now)
+    assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
+    assert "Letters to bob do not arrive any more, in match m1" in ann.text
+    assert "came back" in bob.text
+    assert "bob@mail.example" in operator.text
+    assert "player     bob" in operator.text
+    assert "5.1.1" in operator.text
+    assert "mail.example" not in ann.text.replace("ann@mail.example", "")
+    assert "5.1.1" not in ann.text
+    referee.now += HOUR
+    referee.alive()
+    bounce(referee, return_path(referee, bob))
+    assert since(referee, bob) == to_db(referee.now - HOUR)
+    assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
+    assert referee.outbox.bounces() == {"permanent": 2}
+
+
+def test_a_letter_that_was_refused_cuts_off_as_well(
+    referee: Referee, operator: Mailbox, table: tuple[Mailbox, Mailbox]
+) -> None:
+    ann, bob = table
+    referee.send(ann, ann.filled("orders", "final\n"))
+    referee.inbox.put(*letter_of(referee, bob, bob.filled("orders", "final\n")), referee.now)
+    while referee.desk.handle_next(referee.now):
+        pass
+    while row := referee.outbox.lease(referee.now):
+        reply = "550 5.1.1 bob@mail.example unknown" if row.recipient == bob.address else None
+        if reply:
+            referee.outbox.failed(row.id, reply, referee.now, None)
+        else:
+            referee.outbox.delivered(row.id, "250 ok", referee.now)
+    referee.work()
+    assert since(referee, bob) is not None
+    assert "550 5.1.1 bob@mail.example unknown" in operator.text
+    assert "Letters to bob do not arrive" in ann.text
+    assert referee.outbox.failures() == []
+
+
+def letter_of(referee: Referee, person: Mailbox, text: str) -> tuple[object, bytes]:
+    from pbem.store.inbox import Envelope  # noqa: PLC0415 - of this helper alone
+
+    return Envelope(person.address, ("pbem@play.example",)), referee.raw(person, referee.signed(person, text))
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "kind"), [("delayed", "4.4.1", "temporary"), ("delivered", "2.0.0", "unclear")]
+)
+def test_what_is_no_failure_is_only_counted(
+    referee: Referee, table: tuple[Mailbox, Mailbox], action: str, status: str, kind: str
+) -> None:
+    ann, bob = table
+    letters = len(ann.letters)
+    bounce(referee, return_path(referee, bob), action, status)
+    assert (since(referee, bob), len(ann.letters)) == (None, letters)
+    assert referee.outbox.bounces() == {kind: 1}
+
+
+@pytest.mark.parametrize(
+    "to", ["pbem@play.example", "pbem+b0123456789abcdef0123@play.example", "pbem+b1@play.example"]
+)
+def test_a_bounce_that_anybody_could_have_made_means_nothing(
+    referee: Referee, table: tuple[Mailbox, Mailbox], to: str
+) -> None:
+    ann, bob = table
+    letters = len(ann.letters), len(bob.letters)
+    bounce(referee, to)
+    assert (since(referee, bob), len(ann.letters), len(bob.letters)) == (None, *letters)
+    assert referee.outbox.bounces() == {}
+
+
+def test_nothing_that_comes_to_a_return_path_is_obeyed_or_answered(
+    referee: Referee, table: tuple[Mailbox, Mailbox]
+) -> None:
+    ann, bob = table
+    letters = len(ann.letters), len(bob.letters)
+    referee.send(bob, "resign m1 match\n", to=return_path(referee, bob))
+    assert (len(ann.letters), len(bob.letters)) == letters
+    assert referee.database.scalar("SELECT phase FROM matches") == "playing"
+
+
+def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:
+    ann, bob = table
+    bounce(referee, return_path(referee, bob))
+    referee.now += HOUR
+    referee.send(bob, "help\n", sign=False)
+    assert since(referee, bob) is not None
+    referee.send(bob, "status m1\n")
+    assert since(referee, bob) is None
+    assert "A letter of bob has come" in body(ann.find("can be reached again"))
+    assert "2026-03-01 at 13:00" in body(ann.find("can be reached again"))
+
+
+def test_a_forged_answer_to_a_letter_of_the_match_brings_nobody_back(
+    referee: Referee, table: tuple[Mailbox, Mailbox]
+) -> None:
+    """The reply address only names the match: whoever saw one of the player's letters knows it."""
+    _, bob = table
+    bounce(referee, return_path(referee, bob))
+    referee.now += HOUR
+    forged = referee.raw(bob, "status m1\n")
+    referee.deliver(forged, "eve@elsewhere.example", str(bob.last["Reply-To"]))
+    assert since(referee, bob) is not None
+
+
+def test_an_old_letter_sent_by_somebody_else_brings_nobody_back(
+    referee: Referee, table: tuple[Mailbox, Mailbox]
+) -> None:
+    ann, bob = table
+    old = referee.signed(bob, "status m1\n")
+    referee.deliver(referee.raw(bob, old), bob.address)
+    bounce(referee, return_path(referee, bob))
+    referee.now += HOUR
+    referee.deliver(referee.raw(bob, old, subject="again"), ann.address)
+    assert since(referee, bob) is not None
+
+
+def test_a_letter_from_before_the_bounce_brings_nobody_back(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:
+    _, bob = table
+    envelope, raw = letter_of(referee, bob, "status m1\n")
+    early = referee.now
+    referee.now += HOUR
+    referee.alive()
+    bounce(referee, return_path(referee, bob))
+    referee.inbox.put(envelope, raw, early)
+    referee.work()
+    assert since(referee, bob) is not None
+
+
+def test_failures_of_strangers_are_told_to_nobody(referee: Referee, operator: Mailbox) -> None:
+    for number in range(30):
+        stranger = referee.person(f"stranger{number}")
+        referee.inbox.put(*letter_of(referee, stranger, "help\n"), referee.now)
+        while referee.desk.handle_next(referee.now):
+            pass
+        while row := referee.outbox.lease(referee.now):
+            if row.recipient == "operator@play.example":
+                referee.outbox.failed(row.id, "452 no room", referee.now, referee.now + HOUR)
+            else:
+                referee.outbox.failed(row.id, "550 unknown", referee.now, None)
+        referee.desk.tick(referee.now)
+    referee.now += HOUR
+    referee.alive()
+    referee.work()
+    assert len(operator.letters) == 0
+
+
+def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.inbox.put(*letter_of(referee, ann, "help\n"), referee.now)
+    before = referee.outbox.count()
+    while referee.desk.handle_next(referee.now):
+        pass
+    for _ in range(5):
+        while row := referee.outbox.lease(referee.now):
+            referee.outbox.failed(row.id, "550 unknown", referee.now, None)
+        referee.desk.tick(referee.now)
+    assert referee.outbox.count() == before + 2  # the answer, and that it was refused
+
+
+class TestForEver:
+    """Whom no letter reaches for ever loses nothing, but nobody must wait for ever."""
+
+    DAY = timedelta(days=1)
+
+    def lost(self, referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
+        ann, bob = referee.begun(options)
+        referee.send(ann, ann.filled("orders", "final\n"))
+        bounce(referee, return_path(referee, bob))
+        return ann, bob
+
+    def test_the_match_can_be_ended_after_pace_and_grace_and_nobody_has_won(self, referee: Referee) -> None:
+        ann, _ = self.lost(referee, "kind: scored\ngames: 3\nmiss: forfeit")
+        reads_like(ann.last, "post/unreachable")
+        referee.wait(9 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "the agreed rules say what a miss means" in ann.text
+        referee.open_desk()
+        referee.wait(self.DAY)
+        referee.send(ann, "claim m1 # now\n")
+        assert "Your claim is granted" in ann.text
+        end = ann.find("the end")
+        assert "The game ends without a winner after 0 turns, because nobody played on." in body(end)
+        assert "because nobody played on" in body(ann.find("the match is closed"))
+        checks = list(verify(attachment(end, ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+        referee.send(ann, "standings\n", sign=False)
+        assert "     -        0     0      0       1  ann" in ann.text
+
+    def test_the_seat_can_go_to_somebody_else(self, referee: Referee) -> None:
+        ann, _ = self.lost(referee)
+        carl = referee.registered("carl")
+        referee.wait(10 * self.DAY)
+        referee.send(ann, "substitute m1 carl for bob\n")
+        referee.send(carl, form_in(carl.text, "substitute"))
+        assert "Your clock stands" not in body(carl.find("your seat"))
+        referee.send(carl, carl.filled("orders", "final\n"))
+        assert "game 1, turn 1" in str(carl.last["Subject"]) or carl.find("game 1, turn 1")
+        referee.send(ann, "transcript m1\n", sign=False)
+        checks = list(verify(attachment(ann.last, ".zip"), Letters))
+        assert all(check.holds for check in checks), checks[-1]
+
+    def test_the_clocks_of_later_turns_stand_too(self, referee: Referee) -> None:
+        """Bob's orders were in when he was lost: the next turn's clock must not run against him."""
+        ann, bob = referee.begun("miss: forfeit")
+        referee.send(bob, bob.filled("orders", "final\n"))
+        bounce(referee, return_path(referee, bob))
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.open_desk()
+        referee.wait(60 * self.DAY)
+        assert "is lost" not in ann.text
+        assert not any("the time is over" in str(letter["Subject"]) for letter in ann.letters)
+        referee.send(bob, "status m1\n")
+        assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
+
+    def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
+        ann, bob = self.lost(referee)
+        referee.wait(8 * self.DAY)
+        referee.send(bob, "status m1\n")
+        referee.wait(3 * self.DAY)
+        referee.send(ann, "claim m1\n")
+        assert "nobody's time and grace are over" in ann.text
+
+    def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
+        """Clocks stand as long as any reason lasts, and run on with what was left."""
+        ann, bob = referee.begun("miss: forfeit")
+        referee.wait(2 * self.DAY)
+        bounce(referee, return_path(referee, bob))
+        referee.wait(3 * self.DAY)
+        referee.send(ann, ann.filled("orders", "final\n"))
+        referee.send(bob, f"vacation {(referee.now + self.DAY).date()} to {(referee.now + 2 * self.DAY).date()}\n")
+        referee.send(bob, "status m1\n", sign=False)
+        # Six days are left by now, for the letter that came back was five days old: and two days of vacation.
+        assert "Sunday 15 March 2026, 12:00 UTC" in bob.text

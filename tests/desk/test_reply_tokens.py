@@ -1,0 +1,689 @@
+"""People without keys: single-use reply tokens and DKIM, what counts, what does not, and the proof of it all."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from domains import Domain, rsa_key
+from referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
+
+from pbem.config import Identity
+from pbem.identity import ssh
+from pbem.match.documents import Evidence, Opening
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+from pbem.store.database import to_db
+from pbem.store.players import KeyRow, PlayerRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+OURS = "mx.play.example"
+
+
+class Post:
+    """A referee among people without keys, whose domain signs what they send."""
+
+    def __init__(self, folder: Path) -> None:
+        self.referee = Referee(folder)
+        self.referee.records[HOME.where] = HOME.record
+
+    def reply(
+        self,
+        person: Mailbox,
+        text: str,
+        *,
+        to: str | None = None,
+        envelope: str | None = None,
+        sign: Callable[[bytes], bytes] | None = None,
+        headers: str = "",
+    ) -> None:
+        """An answer to the person's latest letter, with what mail programs quote beneath."""
+        address = to or reply_to(person.last)
+        quoted = "".join(f"> {line}\n" for line in person.text.split("\n")[:20]) if person.letters else ""
+        raw = self.referee.raw(person, f"{text}\nOn Sunday the referee wrote:\n{quoted}", headers=headers)
+        raw = raw.replace(b"To: pbem@play.example", f"To: {address}".encode())
+        raw = (sign or self.sign)(raw)
+        self.referee.deliver(raw, person.address, envelope or address)
+
+    def sign(self, raw: bytes) -> bytes:
+        return HOME.sign(raw, self.referee.now)
+
+    def registered(self, name: str) -> Mailbox:
+        person = self.referee.person(name)
+        self.referee.send(person, f"register {name}\n", sign=False)
+        self.reply(person, f"register {name}")
+        assert "You are registered as" in person.text
+        return person
+
+    def agreed(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
+        """Ann with a key and Bob without, in match m1, their setups asked for."""
+        ann, bob = self.referee.registered("ann"), self.registered("bob")
+        self.referee.send(ann, f"new spaceships with bob\n{options}\nend\n")
+        self.reply(bob, form_in(bob.text, "accept", lines=1))
+        return ann, bob
+
+    def begun(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
+        ann, bob = self.agreed(options)
+        self.referee.send(ann, ann.filled("setup", ANN))
+        self.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("your setup is asked for")))
+        return ann, bob
+
+    def trust(self, authserv_id: str) -> None:
+        """Take the word of this server, from now on."""
+        identity = Identity(authserv_id=authserv_id)
+        self.referee.config = msgspec.structs.replace(self.referee.config, identity=identity)
+        self.referee.open_desk()
+
+    def standing(self, seat: int) -> str | None:
+        """The orders that stand for a seat."""
+        loaded = self.referee.desk.archive.load(1)
+        assert loaded is not None
+        orders = loaded[0].orders.get(seat)
+        return orders.text if orders and orders.standing else None
+
+
+def reply_to(letter: EmailMessage) -> str:
+    return email.utils.parseaddr(str(letter["Reply-To"]))[1]
+
+
+def checks(content: bytes) -> list[str]:
+    return [f"{'ok' if check.holds else 'FAIL'} {check.what}: {check.found}" for check in verify(content, Letters)]
+
+
+@pytest.fixture
+def post(tmp_path: Path) -> Iterator[Post]:
+    made = Post(tmp_path)
+    yield made
+    made.referee.close()
+
+
+# Registration.
+
+
+def test_registration_without_a_key(post: Post) -> None:
+    bob = post.referee.person("bob")
+    post.referee.send(bob, "register bob\n", sign=False)
+    assert "level `mailbox`" in bob.text
+    assert reply_to(bob.last).startswith("pbem+register.")
+    post.reply(bob, "register bob")
+    assert "You are registered as bob, at the level `mailbox`" in bob.text
+    post.reply(bob, "whoami")
+    assert "You have no key" in bob.text
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda raw: raw, "no DKIM signature"),
+        (lambda raw: Domain("evil.example").craft(raw), "signed (DKIM) by evil.example"),
+        (lambda raw: HOME.craft(raw, l="5"), "covers only the beginning"),
+        (lambda raw: HOME.craft(raw) + b"footer\r\n", "the text was changed"),
+        (lambda raw: Domain("mail.example", key=rsa_key(2048, 1)).craft(raw), "does not hold"),
+    ],
+)
+def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], told: str) -> None:
+    bob = post.referee.person("bob")
+    post.referee.send(bob, "register bob\n", sign=False)
+    asked = reply_to(bob.last)
+    post.reply(bob, "register bob", sign=change)
+    assert told in " ".join(bob.text.split())
+    assert "help mailbox" in " ".join(bob.text.split())
+    assert post.referee.desk.players.by_name("bob") is None
+    post.reply(bob, "register bob", to=asked)
+    assert "You are registered as bob" in bob.text
+
+
+def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
+    bob, eve = post.referee.person("bob"), post.referee.person("eve")
+    post.referee.send(bob, "register bob\n", sign=False)
+    post.reply(eve, "register bob", to=reply_to(bob.last))
+    assert post.referee.desk.players.by_name("bob") is None
+    assert "given to somebody else" in " ".join(eve.text.split())
+
+
+def test_registrations_are_few(post: Post) -> None:
+    bob = post.referee.person("bob")
+    for number in range(6):
+        post.referee.send(bob, f"register bob{number}\n", sign=False)
+    assert "somebody else may have written them" in " ".join(bob.text.split())
+    # Who reads the mail there goes on all the same.
+    post.reply(bob, "register bob")
+    post.reply(bob, "register bob")
+    assert "You are registered as bob" in bob.text
+
+
+# A whole match.
+
+
+def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
+    ann, bob = post.begun()
+    assert "(level mailbox)" in body(ann.find("your setup is asked for"))
+    assert "bob, at the level mailbox:" in ann.text
+    assert "at the level mailbox" in body(bob.find("orders"))
+    for turn in range(1, 4):
+        asked = bob.find(f"game 1, turn {turn - 1}" if turn > 1 else "begins")
+        post.referee.turn((ann, ""))
+        post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
+        assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
+    html = bob.find("game 1, turn 3").get_body(("html",))
+    assert html is not None
+    assert "Answer this letter with the form" in html.get_content()
+    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
+    post.reply(bob, "transcript m1")
+    part = checks(attachment(bob.last, ".pbem.zip"))
+    assert all(line.startswith("ok") for line in part)
+    post.reply(bob, "resign m1 game 1")
+    content = attachment(ann.find("what was secret"), ".pbem.zip")
+    found = checks(content)
+    assert all(line.startswith("ok") for line in found), found
+    assert sum("bob: mailbox, DKIM with the key record that the server kept" in line for line in found) == 4
+    assert any("resigned the game, signed (mailbox, DKIM" in line for line in found)
+    assert "bob, at the level mailbox" in " ".join(body(ann.find("what was secret")).split())
+
+
+def test_each_paper_of_the_level_is_needed(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
+    post.reply(bob, "resign m1 game 1")
+    content = attachment(ann.find("what was secret"), ".pbem.zip")
+    assert all(line.startswith("ok") for line in checks(content))
+    found = bundle.read(content)
+    evidence = [path for path in found.papers if path.startswith("evidence/")]
+    assert len(evidence) == 5
+    for path in evidence:
+        paper = found.papers[path]
+        forged = (
+            (paper.replace(b"address bob", b"address eve"),)
+            if path.startswith("evidence/mailbox-")
+            else (
+                paper.replace(b"by dkim", b"by server"),
+                paper.replace(b"p=MI", b"p=MJ"),
+                paper.replace(b"received 2026", b"received 2027"),
+            )
+        )
+        for changed in (None, paper.replace(b"player bob", b"player eve"), *forged):
+            assert changed != paper
+            papers = {**found.papers, path: changed or b""}
+            if changed is None:
+                del papers[path]
+            lines = checks(bundle.write(bundle.Bundle(found.entries, found.signatures, papers)))
+            assert lines[-1].startswith("FAIL"), path
+            assert path in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"record": Domain("mail.example", key=rsa_key(2048, 1)).record}, "does not hold"),
+        ({"name": "s2._domainkey.mail.example"}, "it is not vouched for"),
+        ({"mail": "0" * 64}, "about another letter"),
+        ({"received": "yesterday"}, "does not say when"),
+        ({"player": "ann"}, "another server or player"),
+        ({"match": "m2"}, "another match"),
+        ({"server": "other.example"}, "another server or player"),
+        ({"by": "server", "name": OURS, "record": "x"}, "is said to have written"),
+    ],
+)
+def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str, str], told: str) -> None:
+    """A server that kept what does not hold, and hashed it into everything, is found out all the same."""
+    post.begun()
+    loaded = post.referee.desk.archive.load(1)
+    assert loaded is not None
+    match = loaded[0]
+    at_setup, sent = replace(match, phase="setup", position=None), match.setups[2]
+    evidence = replace(Evidence.read(sent.evidence.decode()), **changes)
+    opening = Opening.read(sent.paper)
+
+    def form() -> None:
+        Letters({}).form(at_setup, "setup", 2, sent.letter, opening, evidence.text().encode())
+
+    if told:
+        with pytest.raises(ValueError, match=told):
+            form()
+    else:
+        form()
+
+
+def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> None:
+    post.begun()
+    loaded = post.referee.desk.archive.load(1)
+    assert loaded is not None
+    match, sent = loaded[0], loaded[0].setups[2]
+    pinned = match.players[1]
+    assert pinned.named is not None
+    other = replace(pinned, named=replace(pinned.named, address="eve@mail.example"))
+    keyed = replace(match.players[1], keys=match.players[0].keys)
+    for player, told in ((other, "does not come from the mailbox"), (keyed, "has a key")):
+        changed = replace(match, players=(match.players[0], player))
+        with pytest.raises(ValueError, match=told):
+            Letters({}).form(changed, "setup", 2, sent.letter, Opening.read(sent.paper), sent.evidence)
+
+
+# Tokens.
+
+
+def test_a_token_is_good_for_one_letter(post: Post) -> None:
+    _, bob = post.begun()
+    asked, form = reply_to(bob.last), bob.form("orders")
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=asked)
+    assert post.standing(2) == "bOy3Oy5"
+    receipt = bob.text
+    # The very same letter again: answered, and nothing changes.
+    post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
+    changed = form.replace("\nrev 1", "\nrev 2").replace("end", "Gx3\nend")
+    post.reply(bob, changed, to=asked)
+    assert "good for one letter, which came on 2026-03-01" in " ".join(bob.text.split())
+    assert post.standing(2) == "bOy3Oy5"
+    # The refusal brings a fresh one.
+    post.reply(bob, changed)
+    assert "at the level mailbox" in bob.text
+    assert post.standing(2) != "bOy3Oy5"
+    assert receipt != bob.text
+
+
+def test_the_same_letter_again_is_answered_again_and_changes_nothing(post: Post) -> None:
+    _, bob = post.begun()
+    asked, text, quoted = reply_to(bob.last), bob.filled("orders", "bOy3Oy5"), list(bob.letters)
+    post.reply(bob, text, to=asked)
+    post.reply(bob, "clear m1")
+    assert post.standing(2) is None
+    bob.letters[:] = quoted
+    post.reply(bob, text, to=asked)
+    assert "is not obeyed twice" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+
+
+def test_a_refused_letter_does_not_use_the_token_up(post: Post) -> None:
+    _, bob = post.begun()
+    asked, form = reply_to(bob.last), bob.form("orders")
+    post.reply(bob, form.replace("end", "nonsense\nend"), to=asked)
+    assert "Refused" in bob.text
+    post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_without_a_token_nothing_changes(post: Post) -> None:
+    _, bob = post.begun()
+    text = bob.filled("orders", "bOy3Oy5")
+    for to in ("pbem@play.example", "pbem+m1.aaaaaaaaaaaaaaaaaaaa@play.example", "pbem+m1.x@play.example"):
+        post.reply(bob, text, to=to)
+        assert "must be a reply to one of our letters" in " ".join(bob.text.split())
+        assert post.standing(2) is None
+    assert HOME.where not in post.referee.asked[-1:] or len(post.referee.asked) == post.referee.asked.count(
+        HOME.where
+    )
+
+
+def test_letters_without_a_token_ask_the_dns_once_for_whom_we_answer(post: Post) -> None:
+    _, bob = post.begun()
+    before = list(post.referee.asked)
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example")
+    post.reply(post.referee.person("stranger"), "register stranger", to="pbem@play.example")
+    assert post.referee.asked == [*before, HOME.where, HOME.where]
+
+
+@pytest.mark.parametrize(
+    "text", ["set timezone Asia/Tokyo", "set mail digest", "press m1\nHi.\nend", "observe m1", "unobserve m1"]
+)
+def test_settings_and_messages_need_a_token_and_dkim_too(post: Post, text: str) -> None:
+    ann, bob = post.begun()
+    before, fresh = len(ann.letters), reply_to(bob.last)
+    for to, sign in (("pbem@play.example", post.sign), ("pbem+m1@play.example", post.sign), (fresh, bytes)):
+        post.reply(bob, text, to=to, sign=sign)
+        assert "Refused" in bob.text
+    assert len(ann.letters) == before
+    assert post.referee.desk.players.setting("bob", text.split()[1], "as it was") == "as it was"
+
+
+def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
+    ann, bob = post.begun()
+    early = reply_to(bob.find("begins"))
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "final"))
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, "press m1\nOf another match.\nend", to=reply_to(bob.find("proposes")))
+    assert "belongs to another match" in " ".join(bob.text.split())
+    post.reply(bob, "press m1\nWell played.\nend", to=early)
+    assert "Well played." in ann.text
+    post.reply(bob, "press m1\nAnother one.\nend", to=early)
+    assert "Another one." not in ann.text
+
+
+def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_does_not(post: Post) -> None:
+    _, bob = post.begun()
+    referee, players = post.referee, post.referee.desk.players
+    used = reply_to(bob.last)
+    post.reply(bob, bob.filled("orders", "final"), to=used)
+    with referee.database.transaction():
+        players.lose("bob", to_db(referee.now), 1)
+    referee.now += timedelta(hours=1)
+    fresh = reply_to(bob.last)
+    for to, sign in (("pbem+m1@play.example", post.sign), (used, post.sign), (fresh, bytes)):
+        post.reply(bob, "status m1", to=to, sign=sign)
+        assert players.unreachable("bob")
+    post.reply(bob, "status m1", to=fresh)
+    assert players.unreachable("bob") is None
+    # Nor by the same letter, should it be seen and sent once more.
+    with referee.database.transaction():
+        players.lose("bob", to_db(referee.now), 1)
+    referee.now += timedelta(hours=1)
+    post.reply(bob, "status m1 # again", to=fresh)
+    assert players.unreachable("bob")
+
+
+def test_another_players_token(post: Post) -> None:
+    ann, bob = post.begun()
+    carl = post.registered("carl")
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(carl.last))
+    assert "given to somebody else" in " ".join(bob.text.split())
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(ann.last))
+    assert "must be a reply" in " ".join(bob.text.split())
+    post.reply(carl, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("begins")))
+    assert post.standing(2) is None
+
+
+def test_a_token_of_another_turn_or_match(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "final"))
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, "help")
+    others = [bob.find("begins"), bob.find("proposes"), bob.last]
+    for other in others:
+        post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(other))
+        assert "belongs to another match or turn" in " ".join(bob.text.split())
+        assert post.standing(2) is None
+    # The turn's own letter still does, and a proposal can be accepted with its own.
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
+    assert post.standing(2) == "bOy3Oy5"
+    post.reply(bob, form_in(body(bob.find("proposes")), "accept", lines=1), to=reply_to(bob.find("proposes")))
+    assert "the match begins" in bob.text
+
+
+def test_a_token_that_the_envelope_alone_shows_proves_nothing_later(post: Post) -> None:
+    """Evidence is judged again from the letter, which alone is in the bundle."""
+    _, bob = post.begun()
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example", envelope=reply_to(bob.last))
+    assert "Send your letter with that address as To" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+
+
+def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
+    _, bob = post.begun()
+    elsewhere = "pbem@play.example"
+    for rev, place in enumerate(("To", "Cc", "Delivered-To", "quoted"), start=1):
+        token = reply_to(bob.last)
+        text = bob.filled("orders", "bOy3Oy5", rev=rev)
+        if place == "quoted":
+            text += f"\nAm Sonntag schrieb <{token}>:\n"
+        post.reply(
+            bob,
+            text,
+            to=token if place == "To" else elsewhere,
+            envelope=elsewhere,
+            headers=f"{place}: {token}\n" if place in {"Cc", "Delivered-To"} else "",
+        )
+        assert f"revision {rev}, at the level mailbox" in bob.text, place
+
+
+def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_hashes(post: Post) -> None:
+    ann, bob = post.begun()
+    addresses = [reply_to(letter) for letter in bob.letters[1:]]
+    assert len(set(addresses)) == len(addresses) >= 4
+    assert all(re.fullmatch(r"pbem\+(m1|reply)\.[a-z2-7]{20}@play\.example", address) for address in addresses)
+    assert len({reply_to(letter) for letter in ann.letters if "m1" in str(letter["Subject"])}) == 1
+    stored = str(post.referee.database.rows("SELECT * FROM reply_tokens"))
+    assert not any(address.partition(".")[2].partition("@")[0] in stored for address in addresses)
+
+
+def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
+    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    _, bob = post.begun()
+    letter = bob.find("begins")
+    position = json.loads(attachment(letter, "position.json"))
+    assert position["address"] == reply_to(letter)
+    bob.letters[:] = [letter]
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=position["address"])
+    assert post.standing(2) == "bOy3Oy5"
+
+
+# Whose word is taken.
+
+
+FORGED = f"Authentication-Results: {OURS}; dkim=pass header.d=mail.example\r\n".encode()
+GENUINE = FORGED.replace(b"pass", b"fail")
+WAYS: dict[str, Callable[[bytes], bytes]] = {
+    "another server's": lambda raw: FORGED.replace(OURS.encode(), b"mx.google.com") + HOME.craft(raw) + b"footer\r\n",
+    "beneath our own": lambda raw: GENUINE + FORGED + HOME.craft(raw) + b"footer\r\n",
+    "from before it came to us": lambda raw: (
+        b"Received: by a\r\nReceived: by b\r\n" + FORGED + HOME.craft(raw) + b"x"
+    ),
+    "of no signature": lambda raw: FORGED + raw,
+    "of another domain's": lambda raw: FORGED + Domain("evil.example").craft(raw),
+    "l tag": lambda raw: HOME.craft(raw, l="10") + b"injected\r\n",
+    "l tag, passed": lambda raw: FORGED + HOME.craft(raw, l="10") + b"injected\r\n",
+}
+
+
+@pytest.mark.parametrize("authserv_id", ["", OURS])
+def test_case_24_forged_results_and_l_tags_never_raise_trust(post: Post, authserv_id: str) -> None:
+    """Named in reliability.md: injected Authentication-Results, DKIM with `l=`."""
+    post.trust(authserv_id)
+    _, bob = post.begun()
+    text, asked = bob.filled("orders", "bOy3Oy5"), reply_to(bob.find("begins"))
+    for name, way in WAYS.items():
+        post.reply(bob, text, to=asked, sign=way)
+        assert "Refused" in bob.text, name
+        assert post.standing(2) is None, name
+    post.reply(bob, text, to=asked)
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_the_word_of_our_own_server(post: Post) -> None:
+    """Where the operator trusts it, it stands in for a record that cannot be had; and the proof says so."""
+    post.trust(OURS)
+    ann, bob = post.begun()
+    post.referee.records[HOME.where] = None
+    told = (
+        f"Received: from a by b\r\nAuthentication-Results: {OURS};\r\n dkim=pass header.d=mail.example\r\n".encode()
+    )
+    post.referee.turn((ann, ""))
+    post.reply(
+        bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")), sign=lambda raw: told + post.sign(raw)
+    )
+    assert "turn 1" in str(ann.last["Subject"])  # at once: the DNS is asked but one time
+    post.referee.records[HOME.where] = HOME.record
+    post.reply(bob, "resign m1 game 1")
+    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found)
+    assert any("bob: mailbox, by the word of the server" in line for line in found)
+    assert any("bob: mailbox, DKIM" in line for line in found)
+
+
+def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: Post) -> None:
+    """What we find ourselves outweighs it: the header may have come with the letter."""
+    post.trust(OURS)
+    _, bob = post.begun()
+    text, asked = bob.filled("orders", "bOy3Oy5"), reply_to(bob.find("begins"))
+    post.reply(bob, text, to=asked, sign=lambda raw: FORGED + post.sign(raw) + b"footer\r\n")
+    assert "the text was changed on its way" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    post.referee.records[HOME.where] = None
+    post.reply(bob, text, to=asked, sign=lambda raw: FORGED + post.sign(raw))
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
+    _, bob = post.begun()
+    post.referee.records[HOME.where] = None
+    count = len(bob.letters)
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
+    assert len(bob.letters) == count
+    assert post.standing(2) is None
+    post.referee.wait(timedelta(minutes=6))
+    post.referee.records[HOME.where] = HOME.record
+    post.referee.wait(timedelta(minutes=6))
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.records[HOME.where] = None
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
+    post.referee.send(ann, ann.filled("orders", ""))  # others do not wait
+    assert "Your orders for turn 1 stand" in ann.text
+    for _ in range(4):
+        post.referee.wait(timedelta(minutes=6))
+    assert "could not be asked for the key" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+
+
+def test_what_the_dns_said_is_kept_beside_the_letter(post: Post) -> None:
+    """After a restart, and whatever the DNS says by then, the same letter is judged by the same record."""
+    _, bob = post.begun()
+    asked = len(post.referee.asked)
+    post.referee.open_desk()
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
+    assert len(post.referee.asked) == asked + 1
+    rows = post.referee.database.rows("SELECT record FROM lookups")
+    assert {row["record"] for row in rows} == {HOME.record}
+
+
+# Who may play at this level.
+
+
+def test_a_pinned_key_is_never_weakened(post: Post) -> None:
+    ann, _ = post.begun()
+    post.reply(ann, ann.filled("orders", "Gx3"), to=reply_to(ann.last))
+    assert "must be signed with your key" in " ".join(ann.text.split())
+    assert post.standing(1) is None
+
+
+def test_a_key_that_was_revoked_does_not_bring_the_lower_level_back() -> None:
+    key = KeyRow("ssh", "SHA256:x", "ssh-ed25519 AAAA", revoked="2026-03-01")
+    assert PlayerRow("ann", "ann@mail.example", (), former=(key,)).level == "key"
+    assert PlayerRow("ann", "ann@mail.example", (key,)).level == "key"
+    assert PlayerRow("bob", "bob@mail.example", ()).level == "mailbox"
+
+
+def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
+    """After notice and delay; then unsigned letters change nothing, and what stood before stands, and verifies."""
+    ann, bob = post.begun()
+    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
+    post.reply(bob, f"recover\n{ssh.public(bob.key)}")
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    post.referee.wait(timedelta(days=8))
+    assert post.referee.desk.players.level("bob") == "key"
+    post.referee.turn((ann, ""))
+    post.reply(bob, bob.filled("orders", "Gx3"), to=reply_to(bob.last))
+    assert "must be signed with your key" in " ".join(bob.text.split())
+    assert post.standing(2) is None
+    post.referee.turn((ann, ""), (bob, ""))
+    post.referee.send(ann, "resign m1 game 1\n")
+    found = checks(attachment(bob.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found
+
+
+def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships with bob\nkeys: demanded\nend\n")
+    assert "bob is registered without one" in " ".join(ann.text.split())
+    post.reply(bob, "new spaceships with ann\nkeys: demanded\nend")
+    assert "bob is registered without one" in " ".join(bob.text.split())
+    carl = post.referee.registered("carl")
+    post.referee.send(ann, "new spaceships with carl\nkeys: demanded\nend\n")
+    assert "keys      demanded" in carl.text
+
+
+def test_two_people_without_keys(post: Post) -> None:
+    bob, carl = post.registered("bob"), post.registered("carl")
+    post.reply(bob, "new spaceships with carl\nsettle: 0\nend")
+    post.reply(carl, form_in(carl.text, "accept", lines=1))
+    post.reply(bob, bob.filled("setup", ANN), to=reply_to(bob.find("setup is asked for")))
+    post.reply(carl, carl.filled("setup", BOB), to=reply_to(carl.find("setup is asked for")))
+    post.reply(carl, "press m1\nGood luck!\nend", to=reply_to(carl.find("begins")))
+    assert "Good luck!" in bob.text
+    post.reply(carl, carl.filled("orders", "final"))
+    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
+    assert "turn 1" in str(carl.last["Subject"])
+    assert "Level of the orders: bob mailbox, carl mailbox." in carl.text
+
+
+def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.desk.authenticate._UNSIGNED", 3)
+    _, bob = post.begun()
+    for number in range(5):
+        post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")
+    assert len([letter for letter in bob.letters if "Refused" in body(letter)]) <= 3
+    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("begins")))
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_signature_by_a_key_that_is_not_registered_is_no_hindrance(post: Post) -> None:
+    _, bob = post.begun()
+    other = post.referee.person("elsewhere")
+    text = post.referee.signed(other, bob.filled("orders", "bOy3Oy5"))
+    post.reply(bob, text)
+    assert post.standing(2) == "bOy3Oy5"
+
+
+def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(post: Post) -> None:
+    ann, bob = post.begun()
+    post.reply(bob, f"key add\n{ssh.public(bob.key)}\n", to=reply_to(bob.find("begins")))
+    assert "you have no key yet" in bob.text
+    post.referee.send(bob, f"recover\n{ssh.public(bob.key)}\n", sign=False)
+    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    assert "bob" in ann.text
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("begins")))
+    post.referee.wait(timedelta(days=7))
+    post.referee.turn((ann, ""))
+    assert "Level of the orders: ann key, bob mailbox." in body(ann.find("game 1, turn 1"))
+    post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
+    assert "must be signed" in bob.text
+    post.referee.turn((ann, ""), (bob, "bOy3Oy5"))
+    assert "Level of the orders" not in body(ann.find("game 1, turn 2"))
+    post.referee.send(bob, "resign m1 game 1\n")
+    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found
+
+
+# Orders before their turn.
+
+
+def small(post: Post) -> tuple[Mailbox, Mailbox]:
+    ann, bob = post.agreed("fleet: cost:3\nsettle: 0\nmiss: default")
+    post.referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv3"))
+    post.reply(
+        bob, bob.filled("setup", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), to=reply_to(bob.find("your setup is asked for"))
+    )
+    return ann, bob
+
+
+def test_orders_in_advance_and_by_default(post: Post) -> None:
+    ann, bob = small(post)
+    form = bob.filled("orders", "final\n")
+    post.reply(bob, form.replace("turn 1", "turn 2"))
+    assert "at the level mailbox: your orders for turn 2" in bob.text
+    post.reply(bob, form.replace("turn 1", "default").replace("final\n", ""))
+    assert "at the level mailbox: your default orders" in bob.text
+    post.reply(bob, form)
+    for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
+        post.referee.turn((ann, cell))
+        post.referee.wait(timedelta(days=11))
+    lines = [line for line in checks(attachment(ann.find("what was secret"), ".zip")) if "orders signed" in line]
+    assert ["bob: mailbox" in line for line in lines] == [True] * 4
+    assert ["by default" in line for line in lines] == [False, False, True, True]

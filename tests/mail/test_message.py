@@ -1,0 +1,333 @@
+"""Letters in: limits before parsing, one reading of the bytes, no exception on any."""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pbem.config import Limits
+from pbem.mail.message import Letter, Unreadable, automatic, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@example.org>\r\n"
+
+
+def letter(head: bytes = b"", body: bytes = b"text\r\n") -> Letter:
+    return read(HEAD + head + b"\r\n" + body)
+
+
+def reasons(head: bytes = b"", sender: str = "anna@example.org", base: bytes = HEAD) -> tuple[str, ...]:
+    found = read(base + head + b"\r\ntext\r\n")
+    return automatic(found, sender, address="pbem@play.example", server="play.example")
+
+
+def multipart(*parts: bytes, kind: bytes = b"mixed", boundary: bytes = b"b1") -> bytes:
+    lines = b"".join(b"--" + boundary + b"\r\n" + part + b"\r\n" for part in parts)
+    head = b"Content-Type: multipart/" + kind + b'; boundary="' + boundary + b'"\r\n'
+    return head + b"\r\n" + lines + b"--" + boundary + b"--\r\n"
+
+
+@pytest.mark.odd
+def test_every_odd_mail_is_read_alike_each_time(odd_mail: list[Path]) -> None:
+    for path in odd_mail:
+        raw = path.read_bytes()
+        for variant in (raw, raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")):
+            begun = time.process_time()
+            found = read(variant)
+            for part in found.parts:
+                assert part.raw in variant, path
+                assert isinstance(part.text, str)
+            found.subject.encode("utf-8")
+            automatic(found, "a@b.example", address="pbem@play.example", server="play.example")
+            assert time.process_time() - begun < 2, path
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    try:
+        found = read(raw)
+    except Unreadable:
+        return
+    assert all(isinstance(part.text, str) for part in found.parts)
+    found.subject.encode("utf-8")
+
+
+PIECES = [
+    b"Content-Type: multipart/mixed; boundary=b\r\n", b"Content-Type: text/plain; charset=", b"utf-7", b"punycode",
+    b"\r\n", b"\n", b"--b\r\n", b"--b--\r\n", b"From: ", b"a@b.c", b"<", b">", b",", b'"', b"(", b"\\", b"=?utf-8?q?",
+    b"?=", b"Content-Transfer-Encoding: base64\r\n", b"\x00", b"\xff", b"name*0*=", b"; ", b" ", b"\t", b"Subject: ",
+    b"Content-Disposition: attachment; filename*99999999999999=x\r\n",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_pieces_of_mail_are_read_or_refused(pieces: list[bytes]) -> None:
+    test_any_bytes_are_read_or_refused.hypothesis.inner_test(b"".join(pieces))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("value", "sender"),
+    [
+        (b"anna@example.org", "anna@example.org"),
+        (b"<Anna@EXAMPLE.org>", "Anna@example.org"),
+        (b'"Anna, the (first)" <anna@example.org>', "anna@example.org"),
+        (b"=?utf-8?q?Ann=C3=A4?= <anna@example.org>", "anna@example.org"),
+        ("Ännä <anna@example.org>".encode(), "anna@example.org"),
+        (b"anna@example.org (Anna)", "anna@example.org"),
+        (b'"evil@x.example" <anna@example.org>', "anna@example.org"),
+        (b"J. Public\r\n <anna@example.org>", "anna@example.org"),
+        (b"anna@example.org, bert@example.org", None),
+        (b"<anna@example.org> <bert@example.org>", None),
+        (b"anna@example.org <bert@example.org>", None),
+        (b"Group: anna@example.org;", None),
+        (b"<anna@example.org", None),
+        (b'"anna <anna@example.org>', None),
+        (b"(anna <anna@example.org>", None),
+        (b"anna", None),
+        (b"", None),
+        (b'"a b"@example.org', None),
+        (b"anna@[127.0.0.1]", None),
+        ("ännä@example.org".encode(), None),
+        (b"anna@example.org\x00", None),
+        (b"=?utf-8?q?anna?=@example.org", None),
+        (b"a" * 260 + b"@example.org", None),
+        (b"<" * 60000, None),
+    ],
+)
+def test_a_sender_is_one_plain_address_or_none(value: bytes, sender: str | None) -> None:
+    found = read(b"From: " + value + b"\r\n\r\n")
+    assert found.sender == sender
+    assert (found.from_defect is None) == (sender is not None)
+
+
+def test_two_from_or_none_give_no_sender() -> None:
+    assert letter(b"From: bert@example.org\r\n").from_defect == "more than one From"
+    assert letter(b"FROM: anna@example.org\r\n").from_defect == "more than one From"
+    assert read(b"Subject: x\r\n\r\n").from_defect == "no From"
+    assert read(b"From : anna@example.org\r\n\r\n").sender is None
+
+
+def test_what_follows_the_headers_is_no_header() -> None:
+    found = read(b"Subject: x\r\nno header\r\nFrom: anna@example.org\r\n\r\n")
+    assert found.from_defect == "no From"
+    assert found.text == "no header\nFrom: anna@example.org\n\n"
+
+
+def test_headers_are_unfolded_and_decoded() -> None:
+    found = letter(
+        b"To: pbem+m17.tok@Play.example, Bert <bert@example.org>\r\nDelivered-To: pbem@play.example\r\n"
+        b"In-Reply-To: <a@b>\r\nReferences: <r@b>\r\n <a@b> junk <c d>\r\nReceived: x\r\nReceived: y\r\n"
+    )
+    assert found.recipients == ("pbem+m17.tok@play.example", "bert@example.org", "pbem@play.example")
+    assert (found.message_id, found.in_reply_to, found.references) == (
+        "<1@example.org>",
+        ("<a@b>",),
+        ("<r@b>", "<a@b>"),
+    )
+    assert found.hops == 2
+    subject = read(b"Subject: =?iso-8859-1?q?Gr=FC=DFe?= =?utf-8?b?IGFu?=\r\n =?x-none?q?_x?= =?utf-8?q?\xff\r\n\r\n")
+    assert subject.subject.startswith("Grüße an x")
+
+
+@pytest.mark.parametrize(
+    ("charset", "data", "text"),
+    [
+        (b"utf-8", "é".encode(), "é"),
+        (b"us-ascii", "é".encode(), "é"),
+        (b"us-ascii", b"\xe9", "é"),
+        (b"iso-8859-1", b"\xe9", "é"),
+        (b"windows-1252", b"\x80", "€"),
+        (b"no-such", b"\xe9", "é"),
+        (b"punycode", b"abc", "abc"),
+        (b"unicode_escape", b"\\x41", "\\x41"),
+        (b"utf-8", b"a\xffb", "a\ufffdb"),
+        (b"utf-16", b"a", "\ufffd"),
+        (b"\x00", b"abc", "abc"),
+        (b"utf-8", b"\xef\xbb\xbfabc", "abc"),
+        (b"hex", b"abc", "abc"),
+    ],
+)
+def test_charsets_may_lie(charset: bytes, data: bytes, text: str) -> None:
+    found = read(b"Content-Type: text/plain; charset=" + charset + b"\r\n\r\n" + data)
+    assert found.text == text
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "text"),
+    [
+        (b"base64", base64.b64encode(b"orders\r\n"), "orders\n"),
+        (b"BASE64", b"b3J!kZXJz", "orders"),
+        (b"base64", b"b3JkZXJzC", "orders"),
+        (b"base64", b"", ""),
+        (b"quoted-printable", b"a=3Db=\r\nc=ZZ", "a=bc=ZZ"),
+        (b"x-unknown", b"as it is", "as it is"),
+    ],
+)
+def test_transfer_encodings_may_be_damaged(encoding: bytes, data: bytes, text: str) -> None:
+    assert read(b"Content-Transfer-Encoding: " + encoding + b"\r\n\r\n" + data).text == text
+
+
+def test_parts_are_cut_with_the_bytes_received() -> None:
+    signed = b"Content-Type: text/plain; charset=utf-8\r\nX-Odd:   kept  \r\n\r\norders  \r\n-- \r\n"
+    signature = b"Content-Type: application/pgp-signature\r\n\r\nsig"
+    found = read(HEAD + multipart(signed, signature, kind=b"signed; micalg=pgp-sha512"))
+    assert found.root.parameters["micalg"] == "pgp-sha512"
+    assert [part.raw for part in found.root.children] == [signed, signature]
+    assert found.parts[0].content == b"orders  \r\n-- \r\n"
+    assert found.text == "orders  \n-- \n"
+
+
+def test_nested_parts_end_where_the_outer_boundary_says() -> None:
+    inner = b"Content-Type: multipart/alternative; boundary=b2\r\n\r\n--b2\r\n\r\nplain\r\n--b2\r\n\r\nnever closed"
+    found = read(HEAD + multipart(inner, b"\r\nlast"))
+    assert [part.content for part in found.parts] == [b"plain", b"never closed", b"last"]
+
+
+def test_boundaries_match_whole_lines_only() -> None:
+    body = b"\r\n--b12\r\n --b1\r\nx--b1\r\n"
+    (part,) = read(HEAD + multipart(body)).parts
+    assert part.content == b"--b12\r\n --b1\r\nx--b1\r\n"
+
+
+def test_an_attachment_and_its_signature_have_names() -> None:
+    orders = b'Content-Type: text/plain\r\nContent-Disposition: attachment; filename="orders.txt"\r\n\r\nGx3\r\n'
+    signature = b"Content-Type: application/octet-stream; name=orders.txt.sig\r\n\r\nsig"
+    found = read(HEAD + multipart(b"\r\nsee attachment", orders, signature))
+    assert [part.filename for part in found.parts] == [None, "orders.txt", "orders.txt.sig"]
+    assert found.parts[1].content == b"Gx3\r\n"
+    assert found.text == "see attachment"
+
+
+def test_html_alone_is_told_apart() -> None:
+    html = b"Content-Type: text/html\r\n\r\n<b>x</b>"
+    only = read(HEAD + multipart(html, kind=b"alternative"))
+    assert (only.text, only.html_only) == (None, True)
+    both = read(HEAD + multipart(b"\r\nx", html, kind=b"alternative"))
+    assert (both.text, both.html_only) == ("x", False)
+
+
+def test_forwarded_letters_are_not_looked_into() -> None:
+    forwarded = b"Content-Type: message/rfc822\r\n\r\nFrom: bert@example.org\r\n\r\nresign m17\r\n"
+    found = read(HEAD + multipart(forwarded))
+    assert (found.text, len(found.parts)) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"x" * 300_000, "octets"),
+        (b"a: b\r\n\r\n" + b"\r\n" * 5001, "5000 lines"),
+        (b"a: b\r\n\r\n" + b"x" * 70_000, "a line of more"),
+        (b"a: b\r\n" * 201, "200 headers"),
+        (b"a: " + b"b\r\n " * 30_000, "lines"),
+        ((b"a: " + b"b" * 1000 + b"\r\n") * 100, "octets of headers"),
+    ],
+)
+def test_limits_come_before_parsing(raw: bytes, reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason) as caught:
+        read(raw)
+    assert caught.value.letter is None
+
+
+@pytest.mark.parametrize("number", [51, 1500])
+def test_a_letter_of_too_many_parts_still_has_its_headers(number: int) -> None:
+    with pytest.raises(Unreadable, match="50 parts") as caught:
+        read(HEAD + multipart(*[b"\r\nx"] * number))
+    assert caught.value.letter is not None
+    assert caught.value.letter.sender == "anna@example.org"
+
+
+@pytest.mark.parametrize("depth", [11, 600])
+def test_a_letter_nested_too_deep_is_refused(depth: int) -> None:
+    raw = b"\r\ninnermost"
+    for level in range(depth):
+        raw = multipart(raw, boundary=b"b%d" % level)
+        if len(raw) > 200_000:
+            break
+    with pytest.raises(Unreadable, match=r"deeper than 10"):
+        read(HEAD + raw)
+
+
+def test_nesting_and_parts_within_the_limits_are_read() -> None:
+    raw = b"\r\ninnermost"
+    for level in range(8):
+        raw = multipart(raw, boundary=b"b%d" % level)
+    assert read(HEAD + raw).text == "innermost"
+    assert len(read(HEAD + multipart(*[b"\r\nx"] * 49)).parts) == 49
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"From: " + b"a@b.c, " * 9000 + b"\r\n\r\n",
+        b"From: " + b"(" * 60_000 + b"\r\n\r\n",
+        b"Subject: " + b"=?utf-8?q?=41?= " * 4000 + b"\r\n\r\n",
+        b"Subject: " + b"=?" * 30_000 + b"\r\n\r\n",
+        b"Subject: " + b"=?utf-8?b?" * 6000 + b"\r\n\r\n",
+        b"Content-Type: text/plain; a=" + b'";' * 30_000 + b"\r\n\r\n",
+        b"Content-Type: text/plain" + b"; a*0*=x" * 7000 + b"\r\n\r\n",
+        b"To: " + b"a" * 60_000 + b"\r\n\r\n",
+        b"To: " + b"a@" * 30_000 + b"\r\n\r\n",
+        b"References: " + b"<" * 60_000 + b"\r\n\r\n",
+        b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b" * 20_000,
+        b"Content-Type: text/plain; charset=utf-7\r\n\r\n" + b"+" * 60_000,
+    ],
+    ids=lambda raw: raw[:30].decode(),
+)
+def test_hostile_headers_cost_little(raw: bytes) -> None:
+    begun = time.process_time()
+    read(raw, Limits(line_bytes=300_000))
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (b"Auto-Submitted: auto-replied (vacation)\r\n", "Auto-Submitted"),
+        (b"Precedence: bulk\r\n", "Precedence"),
+        (b"List-Id: <x.example>\r\n", "mailing list"),
+        (b"Content-Type: multipart/report; report-type=delivery-status\r\n", "report"),
+        (b"X-Autoreply: yes\r\n", "answering machine"),
+        (b"X-Loop: PBEM@play.example\r\n", "own loop mark"),
+        (b"Received: x\r\n" * 51, "too many hops"),
+    ],
+)
+def test_automatic_mail_is_known(head: bytes, reason: str) -> None:
+    assert reasons(head) == (reason,)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Out of Office: turn 5", "Automatic reply: turn 5", "Abwesenheitsnotiz", "Undelivered Mail Returned to Sender"],
+)
+def test_vacation_answers_are_known_by_their_subjects(subject: str) -> None:
+    base = f"From: anna@example.org\r\nSubject: {subject}\r\n".encode()
+    assert reasons(base=base) == ("vacation subject",)
+
+
+def test_more_signs_of_machines() -> None:
+    assert reasons(sender="") == ("null sender",)
+    assert reasons(base=b"From: MAILER-DAEMON@example.org\r\n") == ("daemon",)
+    assert reasons(base=b"From: a@b.c\r\nMessage-ID: <x@play.example>\r\n") == ("own Message-ID",)
+    for own in (b"pbem", b"PBEM", b"pbem+m1.x", b"pbem-m1"):
+        assert reasons(base=b"From: " + own + b"@play.example\r\n") == ("own address",)
+    for other in (b"pbem@mail.example", b"pbemx@play.example", b"anna@play.example"):
+        assert not reasons(base=b"From: " + other + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"Auto-Submitted: no\r\n", b"Precedence: first-class\r\n", b"In-Reply-To: <x@play.example>\r\n"]
+)
+def test_people_are_not_taken_for_machines(head: bytes) -> None:
+    assert reasons(head) == ()
+
+
+def test_an_answer_to_a_report_is_no_vacation_answer() -> None:
+    assert reasons(base=b"From: anna@example.org\r\nSubject: Re: [pbem m17] Spaceships, turn 5\r\n") == ()

@@ -1,0 +1,414 @@
+"""The daemon as a whole, with a desk that echoes: a letter goes in, an answer comes out, once, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import smtplib
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from domains import Domain, rsa_key
+from house import TEXT, House, configured, deliver, run
+
+from pbem.config import Limits, Listen, Listener, Log
+from pbem.server.daemon import IN_DOUBT, StartError, configure_logs, open_desk
+from pbem.store.database import BusyError, Database, Lock
+from pbem.store.inbox import Envelope, Inbox
+from pbem.store.vault import Vault, load_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _logs() -> Iterator[None]:
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
+    yield
+    structlog.reset_defaults()
+
+
+def test_a_letter_is_answered(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        assert await house.send() == (250, b"2.0.0 stored")
+        await house.until(lambda: bool(house.post.sent))
+
+    house = run(configured(tmp_path), scene)
+    ((sender, recipient, raw),) = house.post.sent
+    assert re.fullmatch(r"pbem\+b[0-9a-f]{20}@play\.example", sender)
+    assert recipient == "anna@example.org"
+    assert b"\r\n\r\necho\r\n" in raw
+
+
+def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
+    """The real desk: a letter waits for its key record outside of it, while others are answered."""
+    domain, answer = Domain("example.org", key=rsa_key(1024)), asyncio.Event()
+    asked: list[str] = []
+
+    async def resolve(name: str) -> str:
+        asked.append(name)
+        await answer.wait()
+        return domain.record
+
+    async def scene(house: House) -> None:
+        def letters() -> list[str]:
+            return [raw.decode() for _, _, raw in house.post.sent]
+
+        register = b"From: anna@example.org\r\nTo: %s\r\nSubject: a\r\n\r\nregister anna\r\n"
+        await house.send(register % b"pbem@play.example")
+        await house.until(lambda: len(letters()) == 1)
+        token = re.findall(r"Reply-To: (\S+)", letters()[0])[0].encode()
+        await house.send(domain.sign(register % token, datetime.now(UTC)))
+        await house.until(lambda: bool(asked))
+        await house.send(TEXT.replace(b"secret orders", b"help"))
+        await house.until(lambda: len(letters()) == 2)
+        assert "Write commands" in letters()[1]
+        answer.set()
+        await house.until(lambda: len(letters()) == 3)
+        assert "You are registered as anna, at the level `mailbox`" in letters()[2]
+        assert asked == [domain.where]
+
+    run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
+
+
+def test_the_same_letter_again_has_one_effect_also_after_a_restart(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for _ in range(2):
+            assert (await house.send())[0] == 250
+        assert (await house.send(TEXT + b"another\r\n"))[0] == 250
+        assert house.desk.inbox.count() == 2
+        await house.until(lambda: house.desk.outbox.count("delivered") == 2)
+
+    first, second = run(configured(tmp_path), scene), run(configured(tmp_path), scene)
+    assert (len(first.post.sent), len(second.post.sent)) == (2, 0)
+
+
+def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path) -> None:
+    async def nothing(_: House) -> None:
+        pass
+
+    async def scene(house: House) -> None:
+        await house.until(lambda: bool(house.post.sent))
+
+    run(configured(tmp_path), nothing)
+    with Database(tmp_path / "pbem.sqlite") as database:
+        inbox = Inbox(database, Vault(load_key(tmp_path / "keys" / "store.key"), os.urandom))
+        inbox.put(Envelope("bert@example.org", ("pbem@play.example",)), TEXT, datetime.now(UTC))
+        assert inbox.lease(datetime.now(UTC)) is not None
+    house = run(configured(tmp_path), scene)
+    assert [recipient for _, recipient, _ in house.post.sent] == ["bert@example.org"]
+
+
+def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
+        assert (await house.send())[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        await house.send()
+        await house.until(lambda: bool(house.post.sent))
+        with Database(tmp_path / "pbem.sqlite") as other:
+            with other.transaction():
+                sending = asyncio.create_task(house.send(TEXT + b"2\r\n"))
+                await asyncio.sleep(0.2)
+                assert not sending.done()
+            assert (await sending)[0] == 250
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        with Database(tmp_path / "pbem.sqlite") as other:
+            with other.transaction():
+                assert (await house.send())[0] == 451
+            assert (await house.send())[0] == 250
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    run(configured(tmp_path), scene)
+
+
+def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for number in range(2):
+            assert (await house.send(TEXT + b"%d\r\n" % number, client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"0\r\n", client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"2\r\n", client="192.0.2.1"))[0] == 450
+        assert (await house.send(TEXT + b"2\r\n", "bert@example.org", client="192.0.2.77"))[0] == 450
+        # Bounces count for themselves; other networks, and what our own mail server does not say the origin of.
+        for number in range(2):
+            assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250
+        assert (await house.send(TEXT + b"2\r\n", "", client="192.0.2.1"))[0] == 450
+        assert (await house.send(TEXT + b"2\r\n", client="198.51.100.1"))[0] == 250
+        for number in range(3, 6):
+            assert (await house.send(TEXT + b"%d\r\n" % number))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
+
+
+def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have sent too many today; who is known is let in, and each network's letters wait for their own alone."""
+    many, one = "192.0.2.0/24", "198.51.100.0/24"
+    looked_at: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def knows(self, envelope: Envelope, _raw: bytes, _now: datetime) -> bool:
+            looked_at.append(envelope.network)
+            begun.set()
+            go_on.wait(10)
+            return envelope.network == one
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("pbem.server.daemon.open_admission", lambda *_: Slow())
+
+    async def scene(house: House) -> None:
+        for client in ("192.0.2.1", "198.51.100.1"):
+            assert (await house.send(TEXT + client.encode(), client=client))[0] == 250
+        heavy = [asyncio.create_task(house.send(TEXT + b"%d\r\n" % n, client="192.0.2.1")) for n in range(20)]
+        await asyncio.to_thread(begun.wait, 10)
+        # Beyond a network's share the next are told to come again, and wait for nothing.
+        await house.until(lambda: sum(task.done() for task in heavy) == 20 - IN_DOUBT[0])
+        light = asyncio.create_task(house.send(TEXT + b"x\r\n", client="198.51.100.1"))
+        await house.until(lambda: house.daemon._in_doubt._here[one] == 1)
+        go_on.set()
+        assert (await light)[0] == 250
+        assert {reply[0] for reply in await asyncio.gather(*heavy)} == {450}
+        assert looked_at[:2] == [many, one]
+        assert len(looked_at) == IN_DOUBT[0] + 1
+
+    limits = Limits(letters_per_day=1, connections_per_address=50)
+    run(configured(tmp_path, limits=limits), scene)
+
+
+def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        assert await house.send() == (250, b"2.0.0 stored")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Database, "room", lambda _: 99)
+            code, reply = await house.send(TEXT + b"2\r\n")
+            assert (code, reply[:5]) == (452, b"4.3.1")
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(reserve_bytes=100)), scene)
+
+
+def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        for number in range(2):
+            assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250
+        assert (await house.send(client="192.0.2.1"))[0] == 250
+
+    run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
+
+
+def test_the_clock_ticks_at_the_start_and_after_letters(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        await house.until(lambda: len(house.desk.ticks) == 1)
+        await house.send()
+        await house.until(lambda: len(house.desk.ticks) == 2)
+
+    run(configured(tmp_path), scene)
+
+
+def test_the_clock_is_kept_while_the_desk_names_a_time(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        def tick(now: datetime) -> datetime:
+            house.desk.ticks.append(now)
+            return now + timedelta(seconds=0.05)
+
+        house.desk.tick = tick
+        house.daemon.wake()
+        await house.until(lambda: len(house.desk.ticks) >= 4)
+
+    run(configured(tmp_path), scene)
+
+
+def test_a_smarthost_that_is_down_delays_and_loses_nothing(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        house.post.down = 1
+        await house.send()
+        await house.until(lambda: house.post.down == 0)
+        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    async def later(house: House) -> None:
+        await house.until(lambda: len(house.post.sent) == 1)
+
+    config = configured(tmp_path)
+    run(config, scene)
+    with Database(config.store) as database:
+        database.execute("UPDATE outbox SET due = created")
+    run(config, later)
+
+
+def test_both_protocols_at_once(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        def send() -> tuple[int, bytes]:
+            with smtplib.LMTP(str(tmp_path / "lmtp.sock")) as client:
+                client.ehlo("client.example")
+                client.mail("anna@example.org")
+                client.rcpt("pbem@play.example")
+                return client.data(TEXT)
+
+        assert (await asyncio.to_thread(send))[0] == 250
+        assert (await house.send())[0] == 250
+        assert house.places["lmtp"].path == str(tmp_path / "lmtp.sock")
+
+    run(configured(tmp_path, lmtp=Listener(listen=Listen(path=tmp_path / "lmtp.sock"))), scene)
+    assert not (tmp_path / "lmtp.sock").exists()
+
+
+async def nothing_happens(_: House) -> None:
+    """A scene without events."""
+
+
+def test_a_second_daemon_on_a_store_exits_and_says_why(tmp_path: Path) -> None:
+    with Lock(tmp_path / "pbem.sqlite"), pytest.raises(StartError, match="in use by another pbem"):
+        run(configured(tmp_path), nothing_happens)
+
+
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        port = house.places["smtp"].port
+        config = configured(tmp_path / "other", smtp=Listener(listen=Listen("127.0.0.1", port)))
+        with pytest.raises(StartError, match=rf"cannot listen at 127.0.0.1:{port}"):
+            await House(config).daemon.run()
+
+    run(configured(tmp_path), scene)
+
+
+def test_nowhere_to_listen_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="nothing to listen at"):
+        run(configured(tmp_path, smtp=Listener()), nothing_happens)
+
+
+def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
+    run(configured(tmp_path), nothing_happens)
+    keys = sorted((tmp_path / "keys").iterdir())
+    assert [key.name for key in keys] == ["signing.key", "store.key"]
+    assert [key.stat().st_mode & 0o777 for key in keys] == [0o600, 0o600]
+
+
+def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        house.desk.trouble = [ValueError("secret orders")]
+        await house.send()
+        await house.until(lambda: bool(house.post.sent))
+
+    configure_logs(Log(level="debug"))
+    run(configured(tmp_path), scene)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    events = [line["event"] for line in lines]
+    assert {"store open", "ready", "letter stored", "desk trouble", "letter sent", "stopped"} <= set(events)
+    (trouble,) = (line for line in lines if line["event"] == "desk trouble")
+    assert trouble["exception"] == "ValueError"
+    assert any("handle_next" in frame for frame in trouble["frames"])
+    assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
+
+
+SERVE = """
+import os, sys
+sys.path.insert(0, {tests!r})
+from house import Echo
+import pbem.server.daemon
+from pbem.cli.serve import serve
+
+def echo(config, database, vault, signing_key, composer, random, *more):
+    return Echo(database, vault, composer)
+
+pbem.server.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo
+serve()
+"""
+
+
+@contextlib.contextmanager
+def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`pbem serve` as a process of its own, and the port it listens at."""
+    config = folder / "pbem.toml"
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+    ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)
+    script = SERVE.format(tests=str(Path(__file__).parent))
+    command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            for _ in range(1000):
+                if ready.exists() or server.poll() is not None:
+                    break
+                time.sleep(0.01)
+            yield server, json.loads(ready.read_text())["smtp"]["port"]
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_server_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    with process(tmp_path) as (server, port):
+        assert deliver(port, TEXT)[0] == 250
+        server.send_signal(number)
+        _, errors = server.communicate(timeout=20)
+    lines = [json.loads(line) for line in errors.splitlines()]
+    (ready,) = (line for line in lines if line["event"] == "ready")
+    assert (server.returncode, lines[-1]["event"]) == (0, "stopped")
+    assert ready["smtp"] == {"host": "127.0.0.1", "port": port}
+
+
+def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> None:
+    with process(tmp_path) as (server, _):
+        command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+        other = subprocess.run(
+            [*command, "--config", str(tmp_path / "pbem.toml")],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+        assert other.returncode == 1
+        assert f"in use by another pbem (process {server.pid})" in other.stderr
+        assert "Traceback" not in other.stderr
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+def test_a_bad_configuration_is_a_message_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "pbem.toml").write_text("servr = 1")
+    command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+    other = subprocess.run(
+        [*command, "--config", str(tmp_path / "pbem.toml")], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (other.returncode, "Traceback" in other.stderr) == (1, False)
+    assert "pbem.toml" in other.stderr

@@ -1,0 +1,350 @@
+"""The conversation with the smarthost, said by dialogs: what leaves together, and what each reply means."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import certificate
+import pytest
+from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+
+from pbem.config import Duration
+from pbem.config import Smarthost as SmarthostConfig
+from pbem.smtp.client import _Replies
+from pbem.smtp.delivery import Permanent, Smarthost, Temporary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANNA, US = "anna@example.org", "pbem+b01@play.example"
+RAW = b"Subject: report\r\n\r\n.\r\n..dots\r\nend\r\n"
+WIRE = b"Subject: report\r\n\r\n..\r\n...dots\r\nend\r\n.\r\n"
+MAIL, RCPT, DATA = b"MAIL FROM:<pbem+b01@play.example>\r\n", b"RCPT TO:<anna@example.org>\r\n", b"DATA\r\n"
+PIPELINING = b"250-mail.example\r\n250-SIZE 1000000\r\n250 PIPELINING\r\n"
+PLAIN = b"250 mail.example\r\n"
+GO, TAKEN = b"354 go ahead\r\n", b"250 2.0.0 taken\r\n"
+OK = b"250 ok\r\n"
+QUIT = (b"QUIT\r\n", b"221 bye\r\n")
+END = b""
+
+Exchange = tuple[bytes, bytes]
+"""What is to come, octet for octet and before anything is answered; and the answer, b"" to hang up."""
+
+
+def greeted(ehlo: bytes = PIPELINING) -> list[Exchange]:
+    return [(b"EHLO play.example\r\n", ehlo)]
+
+
+def together(replies: bytes = OK + OK + GO) -> Exchange:
+    return MAIL + RCPT + DATA, replies
+
+
+class Server:
+    """Says its part of a dialog, connection by connection; what comes otherwise than expected is kept as a fault."""
+
+    def __init__(self, *dialogs: list[Exchange]) -> None:
+        self.dialogs = [*dialogs]
+        self.faults: list[str] = []
+        self.sessions = 0
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.sessions += 1
+        for expected, answer in self.dialogs.pop(0) if self.dialogs else []:
+            try:
+                heard = await asyncio.wait_for(reader.readexactly(len(expected)), 5)
+            except (asyncio.IncompleteReadError, TimeoutError) as error:
+                heard = getattr(error, "partial", b"")
+            if heard != expected:
+                self.faults.append(f"{heard!r} in place of {expected!r}")
+                break
+            if answer == END:
+                break
+            for half in (answer[: len(answer) // 2], answer[len(answer) // 2 :]):
+                writer.write(half)
+                await asyncio.sleep(0)
+        else:
+            if rest := await reader.read():
+                self.faults.append(f"{rest!r} at the end")
+
+
+def host(port: int, timeout: float = 5, **more: Any) -> Smarthost:
+    return Smarthost(
+        SmarthostConfig(host="127.0.0.1", port=port, timeout=Duration(seconds=timeout), **more), server="play.example"
+    )
+
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Scene = Callable[[Smarthost], Awaitable[None]]
+
+
+def against(talk: Talk, scene: Scene, timeout: float = 5) -> None:
+    """Play a scene against somebody who talks, and hear them out."""
+
+    async def session(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example\r\n")
+        with contextlib.suppress(ConnectionError):
+            await talk(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    async def main() -> None:
+        async with await asyncio.start_server(session, "127.0.0.1", 0) as listener:
+            smarthost = host(listener.sockets[0].getsockname()[1], timeout)
+            await asyncio.wait_for(scene(smarthost), 10)
+            await smarthost.rest()
+            while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - connections come to their end
+                await asyncio.sleep(0.001)
+
+    asyncio.run(main())
+
+
+def play(server: Server, scene: Scene) -> None:
+    """Play a scene with the smarthost, which must hear all of its dialogs and nothing else."""
+    against(server.talk, scene)
+    assert server.faults == []
+    assert server.dialogs == []
+
+
+async def send(smarthost: Smarthost) -> str:
+    return await smarthost.send(US, ANNA, RAW)
+
+
+def says(error: type[Exception], words: str) -> Scene:
+    async def scene(smarthost: Smarthost) -> None:
+        with pytest.raises(error, match=words):
+            await send(smarthost)
+
+    return scene
+
+
+async def taken(smarthost: Smarthost) -> None:
+    assert await send(smarthost) == "2.0.0 taken"
+
+
+def test_the_commands_of_a_letter_leave_together_where_that_is_offered() -> None:
+    async def two(smarthost: Smarthost) -> None:
+        assert await send(smarthost) == "2.0.0 taken"
+        assert await send(smarthost) == "2.0.0 taken as 7"
+
+    replies = b"250-2.0.0 taken\r\n250 as 7\r\n"
+    play(Server([*greeted(), together(), (WIRE, TAKEN), together(), (WIRE, replies), QUIT]), two)
+
+
+@pytest.mark.parametrize(
+    "hello", [greeted(PLAIN), [(b"EHLO play.example\r\n", b"500 what\r\n"), (b"HELO play.example\r\n", OK)]]
+)
+def test_each_command_waits_for_its_answer_where_it_is_not(hello: list[Exchange]) -> None:
+    play(Server([*hello, (MAIL, OK), (RCPT, OK), (DATA, GO), (WIRE, TAKEN), QUIT]), taken)
+
+
+@pytest.mark.parametrize("error", [Permanent, Temporary])
+def test_who_waits_for_the_message_of_a_refused_recipient_gets_a_lone_dot(error: type[Exception]) -> None:
+    """RFC 2920 3.1; and the next letter goes over the same connection."""
+    refusal = b"550 5.1.1 no such user\r\n" if error is Permanent else b"450 4.2.1 later\r\n"
+
+    async def scene(smarthost: Smarthost) -> None:
+        await says(error, "no such user|later")(smarthost)
+        await taken(smarthost)
+
+    dot = (b".\r\n", b"554 no valid recipients\r\n")
+    play(
+        Server([*greeted(), together(OK + refusal + GO), dot, (b"RSET\r\n", OK), together(), (WIRE, TAKEN), QUIT]),
+        scene,
+    )
+
+
+@pytest.mark.parametrize(
+    ("replies", "error", "words"),
+    [
+        (OK + b"550 no\r\n554 no recipients\r\n", Permanent, "^550 no$"),
+        (OK + b"450 later\r\n554 no recipients\r\n", Temporary, "^450 later$"),
+        (OK + OK + b"554 5.7.1 never\r\n", Permanent, "^554 5.7.1 never$"),
+        (OK + OK + b"451 not now\r\n", Temporary, "^451 not now$"),
+        (OK + OK + OK, Temporary, "^250 ok$"),
+    ],
+)
+def test_the_first_refusal_decides(replies: bytes, error: type[Exception], words: str) -> None:
+    play(Server([*greeted(), together(replies), (b"RSET\r\n", OK), QUIT]), says(error, words))
+
+
+@pytest.mark.parametrize(
+    ("mail", "error"),
+    [(b"550 not you\r\n", Permanent), (b"451 later\r\n", Temporary), (b"530 log in\r\n", Temporary)],
+)
+def test_a_refused_sender_ends_a_new_connection(mail: bytes, error: type[Exception]) -> None:
+    play(Server([*greeted(), together(mail + b"503 MAIL first\r\n" * 2), QUIT]), says(error, mail.decode().strip()))
+
+
+@pytest.mark.parametrize(
+    ("dot", "error"), [(b"554 never\r\n", Permanent), (b"452 full\r\n", Temporary), (b"354 what\r\n", Temporary)]
+)
+def test_a_refused_message_leaves_the_connection_usable(dot: bytes, error: type[Exception]) -> None:
+    async def scene(smarthost: Smarthost) -> None:
+        await says(error, dot.decode().strip())(smarthost)
+        await taken(smarthost)
+
+    play(Server([*greeted(), together(), (WIRE, dot), (b"RSET\r\n", OK), together(), (WIRE, TAKEN), QUIT]), scene)
+
+
+async def offers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Offer pipelining, and hear the commands of a letter."""
+    await reader.readuntil(b"\n")
+    writer.write(PIPELINING)
+    await reader.readexactly(len(MAIL + RCPT + DATA))
+
+
+def test_what_was_said_before_it_hung_up_decides() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await offers(reader, writer)
+        writer.write(OK + b"550 go away\r\n")
+
+    against(hang_up, says(Permanent, "550 go away"))
+
+
+@pytest.mark.parametrize(
+    "dialog",
+    [
+        [(b"EHLO play.example\r\n", END)],
+        [*greeted(), together(END)],
+        [*greeted(), together(), (WIRE, END)],
+        [*greeted(), together(), (WIRE[:9], END)],
+        [*greeted(PLAIN), (MAIL, OK), (RCPT, END)],
+    ],
+)
+def test_a_connection_that_ends_in_the_middle_is_no_verdict(dialog: list[Exchange]) -> None:
+    play(Server(dialog), says(Temporary, "Lost|lost|Disconnected|Reset"))
+
+
+@pytest.mark.parametrize("last", [END, b"421 enough\r\n503 no\r\n503 no\r\n"])
+def test_a_kept_connection_that_takes_no_more_letters_is_replaced(last: bytes) -> None:
+    async def scene(smarthost: Smarthost) -> None:
+        await taken(smarthost)
+        await taken(smarthost)
+
+    kept = [*greeted(), together(), (WIRE, TAKEN), together(last)]
+    play(Server(kept if last == END else [*kept, QUIT], [*greeted(), together(), (WIRE, TAKEN), QUIT]), scene)
+
+
+def test_a_kept_connection_that_took_the_sender_is_not_tried_again_elsewhere() -> None:
+    async def scene(smarthost: Smarthost) -> None:
+        await taken(smarthost)
+        await says(Temporary, "ost|Reset")(smarthost)
+
+    server = Server([*greeted(), together(), (WIRE, TAKEN), together(), (WIRE, END)])
+    play(server, scene)
+    assert server.sessions == 1
+
+
+@pytest.mark.parametrize("stage", [b"", OK, OK + OK + GO])
+def test_silence_is_no_verdict_and_ends_the_connection(stage: bytes) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await offers(reader, writer)
+        writer.write(stage)
+        await reader.read()
+
+    against(silent, says(Temporary, "Timed out"), 0.1)
+
+
+@pytest.mark.parametrize(
+    "reply", [b"hello\r\n", b"25\xb2 ok\r\n", b"250-" + b"x" * 40_000, b"250-more\r\n" * 9000, b"\r\n"]
+)
+def test_what_is_no_reply_is_no_verdict(reply: bytes) -> None:
+    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await offers(reader, writer)
+        writer.write(reply)
+        await reader.read()
+
+    against(babble, says(Temporary, "Malformed|too long"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "wire"),
+    [
+        (b"a\nb\rc\r\n", b"a\r\nb\r\nc\r\n.\r\n"),
+        (b"a\r\n.\n.\r.", b"a\r\n..\r\n..\r\n..\r\n.\r\n"),
+        (b"\r\r\n\n", b"\r\n\r\n\r\n.\r\n"),
+        (b".", b"..\r\n.\r\n"),
+        (b"a\n.\nRCPT TO:<evil@x.example>\n", b"a\r\n..\r\nRCPT TO:<evil@x.example>\r\n.\r\n"),
+        (b"", b"\r\n.\r\n"),
+    ],
+)
+def test_what_leaves_has_whole_line_ends_and_one_end(raw: bytes, wire: bytes) -> None:
+    async def scene(smarthost: Smarthost) -> None:
+        await smarthost.send(US, ANNA, raw)
+
+    play(Server([*greeted(), together(), (wire, TAKEN), QUIT]), scene)
+
+
+class Vault:
+    """Takes letters of those who logged in, on a connection that nobody can read."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[bool, bytes]] = []
+
+    async def handle_DATA(self, server: SMTP, session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd
+        secured = server.transport.get_extra_info("sslcontext") is not None  # type: ignore[union-attr]
+        self.taken.append((secured and session.authenticated, envelope.original_content))
+        return "250 taken"
+
+    def login(self, _server: Any, _session: Any, _envelope: Any, mechanism: str, data: Any) -> AuthResult:
+        return AuthResult(success=mechanism == "PLAIN" and data == LoginPassword(b"pbem", b"secret"), handled=False)
+
+
+@pytest.mark.parametrize("tls", ["starttls", "implicit"])
+@pytest.mark.parametrize("password", ["secret", "wrong"])
+def test_letters_go_over_a_secured_connection_of_somebody_who_logged_in(
+    tmp_path: Path, tls: Any, password: str
+) -> None:
+    files = certificate.make(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+    trusting = ssl.create_default_context(cafile=files[0])
+    trusting.check_hostname = False
+
+    async def main() -> None:
+        vault = Vault()
+
+        def session() -> SMTP:
+            inside = {"tls_context": context, "require_starttls": True} if tls == "starttls" else {}
+            # Its own requirement of TLS knows nothing of connections that begin with it.
+            return SMTP(vault, authenticator=vault.login, auth_require_tls=tls == "starttls", **inside)
+
+        listener = await asyncio.get_running_loop().create_server(
+            session, "127.0.0.1", 0, ssl=context if tls == "implicit" else None
+        )
+        config = SmarthostConfig(
+            host="127.0.0.1",
+            port=listener.sockets[0].getsockname()[1],
+            tls=tls,
+            user="pbem",
+            timeout=Duration(seconds=5),
+        )
+        smarthost = Smarthost(config, server="play.example", password=password, tls_context=trusting)
+        async with listener:
+            for _ in range(2):
+                if password == "wrong":
+                    with pytest.raises(Temporary, match="535"):
+                        await send(smarthost)
+                else:
+                    assert await send(smarthost) == "taken"
+            await smarthost.rest()
+        assert vault.taken == ([] if password == "wrong" else [(True, RAW), (True, RAW)])
+
+    asyncio.run(main())
+
+
+def test_replies_that_come_as_several_records_at_once_are_all_heard() -> None:
+    """Under TLS asyncio fills the room record by record, each through a slice of what is left."""
+    replies = _Replies()
+    room = replies.get_buffer(-1)
+    filled = 0
+    for record in (b"250 first\r\n", b"550 second\r\n"):
+        room[filled:][: len(record)] = record
+        filled += len(record)
+    replies.buffer_updated(filled)
+    assert [replies.next(), replies.next(), replies.next()] == [(250, "first"), (550, "second"), None]

@@ -1,0 +1,207 @@
+"""Asking the DNS: answers, silence, later tries, and real questions over a loopback socket."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from socket import AF_INET, SOCK_DGRAM, socket
+from typing import TYPE_CHECKING, Any
+
+import dns.asyncresolver
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rrset
+import pytest
+
+from pbem.smtp.dns import Asker, Unreachable, txt
+from pbem.store.database import Database
+from pbem.store.inbox import Envelope, Inbox
+from pbem.store.lookups import Lookups
+from pbem.store.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+NAME = "s1._domainkey.mail.example"
+
+
+class Case:
+    """Two letters in a store, a clock, and a DNS that does as it is told."""
+
+    def __init__(self, database: Database) -> None:
+        self.inbox = Inbox(database, Vault(bytes(32), bytes))
+        self.lookups = Lookups(database)
+        self.database = database
+        self.now = NOW
+        self.answers: dict[str, str | None] = {}
+        self.woken = 0
+        self.first, self.second = (
+            self.inbox.put(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"letter", NOW)
+            for number in (1, 2)
+        )
+        self.asker = Asker(self.lookups, self.resolve, now=lambda: self.now, run=_run, settled=self.wake)
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    async def resolve(self, name: str) -> str:
+        answer = self.answers[name]
+        if answer is None:
+            raise Unreachable("Timeout")
+        return answer
+
+    def ask(self, letter: int, *names: str, tries: int = 4) -> None:
+        with self.database.transaction():
+            self.lookups.ask(letter, names, tries, self.now)
+
+    def round(self) -> None:
+        asyncio.run(self.asker._round())
+
+    def leased(self) -> list[int]:
+        """The letters that the desk is given."""
+        found = []
+        while row := self.inbox.lease(self.now):
+            found.append(row.id)
+        self.inbox.release_all()
+        return found
+
+
+async def _run(call: Callable[..., Any], /, *arguments: Any) -> Any:
+    return call(*arguments)
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Iterator[Case]:
+    with Database(tmp_path / "store.sqlite") as database:
+        yield Case(database)
+
+
+def test_a_letter_waits_and_others_do_not(case: Case) -> None:
+    case.ask(case.first, NAME, "s2._domainkey.mail.example")
+    assert case.leased() == [case.second]
+    case.answers = {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
+    case.round()
+    assert case.woken == 1
+    assert case.lookups.found(case.first) == {NAME: "v=DKIM1; p=x", "s2._domainkey.mail.example": ""}
+    assert case.lookups.found(case.second) == {}
+    assert sorted(case.leased()) == [case.first, case.second]
+
+
+def test_asked_again_later_and_at_last_given_up(case: Case) -> None:
+    case.ask(case.first, NAME)
+    case.answers = {NAME: None}
+    waits = []
+    for _ in range(4):
+        assert case.first not in case.leased()
+        case.round()
+        due = case.lookups.next_due()
+        waits.append((due - case.now) if due else None)
+        case.now = due or case.now
+    assert waits == [timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), None]
+    assert case.lookups.found(case.first) == {NAME: None}
+    assert case.first in case.leased()
+
+
+def test_asked_once_where_that_is_enough(case: Case) -> None:
+    case.ask(case.first, NAME, tries=1)
+    case.answers = {NAME: None}
+    case.round()
+    assert case.lookups.next_due() is None
+
+
+def test_waiting_spends_no_attempts(case: Case) -> None:
+    for _ in range(5):
+        row = case.inbox.lease(case.now)
+        assert row is not None
+        assert row.attempts == 0
+        case.inbox.give_back(row.id)
+
+
+def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case: Case) -> None:
+    asked = asyncio.Event()
+
+    async def silent(_name: str) -> str:
+        asked.set()
+        await asyncio.sleep(3600)
+        return ""
+
+    async def scene() -> None:
+        asker = Asker(case.lookups, silent, now=lambda: case.now, run=_run, settled=case.wake)
+        task = asyncio.create_task(asker.work())
+        await asyncio.sleep(0)
+        case.ask(case.first, NAME)
+        asker.wake.set()
+        await asked.wait()
+        asker.stop()
+        await task
+
+    asyncio.run(scene())
+    assert case.lookups.next_due() == NOW  # asked again after the next start
+
+
+# Over a socket.
+
+
+@contextmanager
+def name_server(records: dict[str, list[list[bytes]]], rcode: int = dns.rcode.NOERROR) -> Iterator[tuple[str, int]]:
+    """A name server on a loopback port, until it gets an empty packet."""
+    with socket(AF_INET, SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+
+        def serve() -> None:
+            while True:
+                data, peer = server.recvfrom(4096)
+                if not data:
+                    return
+                query = dns.message.from_wire(data)
+                reply = dns.message.make_response(query)
+                reply.flags |= dns.flags.RA
+                reply.set_rcode(rcode)  # type: ignore[arg-type]  # an enum's member
+                name = query.question[0].name
+                for strings in records.get(name.to_text(omit_final_dot=True), []):
+                    text = " ".join('"' + part.decode("ascii") + '"' for part in strings)
+                    reply.answer.append(dns.rrset.from_text(name, 300, "IN", "TXT", text))
+                server.sendto(reply.to_wire(), peer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()
+        finally:
+            server.sendto(b"", server.getsockname())
+            thread.join()
+
+
+def asked(place: tuple[str, int], name: str = NAME) -> str:
+    resolver = dns.asyncresolver.Resolver(configure=False)
+    resolver.nameservers, resolver.port = [place[0]], place[1]
+    return asyncio.run(_ask(resolver, name))
+
+
+async def _ask(resolver: dns.asyncresolver.Resolver, name: str) -> str:
+    return await txt(resolver)(name)
+
+
+def test_real_questions() -> None:
+    records = {
+        NAME: [[b"v=DKIM1; k=rsa; p=AAAA", b"BBBB"]],
+        "two._domainkey.mail.example": [[b"v=DKIM1; p=A"], [b"v=DKIM1; p=B"]],
+    }
+    with name_server(records) as place:
+        assert asked(place) == "v=DKIM1; k=rsa; p=AAAABBBB"
+        assert asked(place, "two._domainkey.mail.example") == ""
+        assert asked(place, "none._domainkey.mail.example") == ""
+    with name_server({}, dns.rcode.NXDOMAIN) as place:
+        assert asked(place) == ""
+    with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(Unreachable):
+        asked(place)
+
+
+def test_a_name_that_cannot_be_asked_for() -> None:
+    with name_server({}) as place, pytest.raises(Unreachable):
+        asked(place, "a" * 70 + ".example")

@@ -1,0 +1,82 @@
+"""Calls that share a commit: which of them are carried out together, and who waits for whom."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pbem.smtp.group_commit import GroupCommit
+
+
+class Ledger:
+    """Notes the batches that were carried out, and says that more are coming while `coming` is above nought."""
+
+    def __init__(self, most: int = 8) -> None:
+        self.batches: list[list[int]] = []
+        self.coming = 0
+        self.together: GroupCommit[int, int] = GroupCommit(self.carry_out, most, lambda: self.coming > 0)
+
+    async def carry_out(self, items: list[int]) -> list[int | Exception]:
+        self.batches.append(items)
+        await asyncio.sleep(0)
+        return [ValueError(item) if item < 0 else 2 * item for item in items]
+
+
+def test_each_hears_of_its_own() -> None:
+    async def scene() -> None:
+        ledger = Ledger()
+        found = await asyncio.gather(*(ledger.together(item) for item in (1, -2, 3)), return_exceptions=True)
+        assert found[::2] == [2, 6]
+        assert isinstance(found[1], ValueError)
+        assert ledger.batches == [[1, -2, 3]]
+
+    asyncio.run(scene())
+
+
+def test_what_comes_meanwhile_waits_for_the_next_turn_and_no_batch_is_too_large() -> None:
+    async def scene() -> None:
+        ledger = Ledger(most=2)
+        first = ledger.together(1)
+        await asyncio.sleep(0)
+        assert ledger.batches == [[1]]
+        await asyncio.gather(first, *(ledger.together(item) for item in (2, 3, 4)))
+        assert ledger.batches == [[1], [2, 3], [4]]
+
+    asyncio.run(scene())
+
+
+def test_who_is_first_waits_for_those_who_are_about_to_come() -> None:
+    async def scene() -> None:
+        ledger = Ledger()
+        ledger.coming = 2
+        first = ledger.together(1)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert ledger.batches == []
+        ledger.coming = 0
+        await asyncio.gather(first, ledger.together(2))
+        assert ledger.batches == [[1, 2]]
+
+    asyncio.run(scene())
+
+
+def test_who_waits_in_vain_waits_a_moment_only() -> None:
+    async def scene() -> None:
+        ledger = Ledger()
+        ledger.coming = 1
+        assert await ledger.together(1) == 2
+        assert await ledger.together(2) == 4
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+
+
+def test_a_full_batch_waits_for_nobody() -> None:
+    async def scene() -> None:
+        ledger = Ledger(most=2)
+        ledger.coming = 1
+        waiting = [ledger.together(1), ledger.together(2)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert ledger.batches == [[1, 2]]
+        await asyncio.gather(*waiting)
+
+    asyncio.run(scene())
