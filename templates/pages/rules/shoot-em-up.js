@@ -1,6 +1,6 @@
 // The rules of Shoot 'em up Spaceships that a player needs before sending: setups and orders, judged as the referee
 // judges them. A port of pbem/games/shoot_em_up/notation.py: text in; canonical text and faults, by ruling, out.
-// tests/browser/test_rules.py holds both against each other.
+// tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
   const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = ["south", "north", "west", "east"];
