@@ -178,7 +178,7 @@ const VERIFY = (() => {
    * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
    * @param {string} raw a character for each octet
    * @param {number} depth of containers around it
-   * @yields {{file: string, content: Uint8Array}}
+   * @returns {Generator<{file: string, content: Uint8Array}>}
    */
   function* leaves(raw, depth = 0) {
     const at = raw.search(/\r?\n\r?\n/), head = (at < 0 ? raw : raw.slice(0, at)).replace(/\r?\n[ \t]+/g, " "), body = at < 0 ? "" : raw.slice(at).replace(/^\r?\n\r?\n/, "");
@@ -201,7 +201,7 @@ const VERIFY = (() => {
   /**
    * Each SSH signature of a letter, in base64, with the texts that it may stand under.
    * @param {Uint8Array} letter
-   * @yields {[string, string[]]}
+   * @returns {Generator<[string, string[]]>}
    */
   function* signatures(letter) {
     const found = [...leaves(binary(letter))];
@@ -271,7 +271,7 @@ const VERIFY = (() => {
    * The checks one after the other; ends at the first that fails.
    * @param {string} base64 the bundle, as raw deflate
    * @param {?Object<string, string>} forms the signed forms of a bundle without letters, by the letters' names
-   * @yields {{holds: ?boolean, said: string}} holds is null for what is left open
+   * @returns {AsyncGenerator<{holds: ?boolean, said: string}>} holds is null for what is left open
    */
   async function* run(base64, forms = null) {
     let name = "bundle";

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import tampered
 from make_vectors import VECTORS
 from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, attachment, form_in
@@ -106,17 +107,6 @@ def test_every_kind_of_match_is_checked(path: Path, opened: Callable[..., Page])
     said = verified(opened(replay(bundle.read(path.read_bytes()))))
     assert not [line for line in said if line.startswith("FAIL")]
     assert any(line.startswith("ok") and "players: " in line for line in said)
-
-
-def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:
-    """The bundle with one file changed, otherwise a sound archive."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
-        for info in old.infolist():
-            inside = old.read(info)
-            new.writestr(info, change(inside) if info.filename == path else inside)
-    assert out.getvalue() != content
-    return out.getvalue()
 
 
 def carrying(content: bytes, other: bytes) -> str:

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import checked, signed_again, with_entry
+from forgers import checked, signed_again, tampered, with_entry
 from javascript import Scripts
 from make_vectors import VECTORS
 from mutations import mutated, paper_changed, paper_dropped, papers_swapped
@@ -19,7 +19,7 @@ from pbem.pages.replay import _packed, revealed
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pbem.proof.bundle import Bundle
@@ -147,6 +147,26 @@ class Written(Entry):
 
     def canonical(self) -> bytes:
         return self.line  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("path", ["transcript.jsonl", "heads.txt"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[:-1], "does not end with a line"),
+        (lambda lines: lines + b"\n", "entry [0-9]+ cannot be read|heads.txt does not have one line"),
+        (lambda lines: lines + b" ", "does not end with a line"),
+    ],
+)
+def test_a_list_whose_lines_have_not_each_an_end_is_none(
+    path: str, change: Callable[[bytes], bytes], said: str, verifier: Scripts
+) -> None:
+    content = tampered((VECTORS / "good" / "ssh.pbem.zip").read_bytes(), path, change)
+    with pytest.raises(bundle.NotABundle):
+        bundle.read(content)
+    last = verifier.evaluate(RUN, _packed(content))[-1]
+    assert last["holds"] is False
+    assert re.search(said, last["said"])
 
 
 # Ed25519: what is judged before the browser is asked, whatever that may answer
