@@ -44,6 +44,7 @@ from pbem.store.operator import Generation, survey
 from pbem.store.outbox import Outbox
 from pbem.store.vault import KeyFileError
 from pbem.together import Together
+from pbem.turns import Crowded, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +68,7 @@ LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the an
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
-IN_DOUBT = 16  # letters beyond that limit that may wait to be looked at; the others come again
+IN_DOUBT = (4, 64)  # letters beyond that limit that may wait to be looked at, of each network and in all
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -175,7 +176,7 @@ class Daemon:
         self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
-        self._in_doubt = 0
+        self._in_doubt = Turns(*IN_DOUBT)
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -436,13 +437,11 @@ class Daemon:
 
         Raises `Refusal`.
         """
-        if self._in_doubt >= IN_DOUBT:
-            raise Refusal(TOO_MANY_TODAY)
-        self._in_doubt += 1
         try:
-            known = await self._at_door(self._admission.knows, envelope, raw, self._now())
-        finally:
-            self._in_doubt -= 1
+            async with self._in_doubt.of(envelope.network):
+                known = await self._at_door(self._admission.knows, envelope, raw, self._now())
+        except Crowded as error:
+            raise Refusal(TOO_MANY_TODAY) from error
         if not known:
             raise Refusal(TOO_MANY_TODAY)
         await self._post(self._inbox.put, envelope, raw, self._now())

@@ -291,7 +291,7 @@ def new_player(folder: Path, name: str, seed: str, server: Server, office: PostO
 def register(player: Player) -> None:
     player.send(f"register {player.name}\n{ssh.public(player.key)} {player.name}@mail.example\n", sign=False)
     challenge = player.wait("To prove that the key")
-    player.send(challenge.form("confirm"), answering=challenge)
+    player.send(challenge.form("confirm").replace("NAME", player.name), answering=challenge)
     player.wait(f"You are registered as {player.name}.")
 
 

@@ -253,7 +253,7 @@ class Referee:
     def registered(self, name: str) -> Mailbox:
         person = self.person(name)
         self.send(person, f"register {name}\n{ssh.public(person.key)} {name}@home\n", sign=False)
-        self.send(person, form_in(person.text, "confirm"))
+        self.send(person, confirming(person))
         assert "You are registered" in person.text
         return person
 
@@ -385,6 +385,11 @@ def new(person: Mailbox, game: str, *others: str, options: str = "") -> str:
 def placed(person: Mailbox) -> str:
     """The lines that tie a player's words to this server and player."""
     return f"server {SERVER}\nplayer {person.name}\n"
+
+
+def confirming(person: Mailbox) -> str:
+    """The form that came for a key, with the name in it that a short answer leaves out."""
+    return form_in(person.text, "confirm").replace("confirm NAME\n", f"confirm {person.name}\n")
 
 
 def form_in(text: str, kind: str, lines: int | None = None) -> str:

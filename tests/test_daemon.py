@@ -12,6 +12,7 @@ import signal
 import smtplib
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +24,7 @@ from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 
 from pbem.config import Limits, Listen, Listener, Log
-from pbem.daemon import StartError, configure_logs, open_desk
+from pbem.daemon import IN_DOUBT, StartError, configure_logs, open_desk
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.vault import Vault, load_key
@@ -170,7 +171,46 @@ def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_
     run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
 
 
-def test_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
+def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have sent too many today; who is known is let in, and each network's letters wait for their own alone."""
+    many, one = "192.0.2.0/24", "198.51.100.0/24"
+    looked_at: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        def knows(self, envelope: Envelope, _raw: bytes, _now: datetime) -> bool:
+            looked_at.append(envelope.network)
+            begun.set()
+            go_on.wait(10)
+            return envelope.network == one
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("pbem.daemon.open_admission", lambda *_: Slow())
+
+    async def scene(house: House) -> None:
+        for client in ("192.0.2.1", "198.51.100.1"):
+            assert (await house.send(TEXT + client.encode(), client=client))[0] == 250
+        heavy = [asyncio.create_task(house.send(TEXT + b"%d\r\n" % n, client="192.0.2.1")) for n in range(20)]
+        await asyncio.to_thread(begun.wait, 10)
+        # Beyond a network's share the next are told to come again, and wait for nothing.
+        await house.until(lambda: sum(task.done() for task in heavy) == 20 - IN_DOUBT[0])
+        light = asyncio.create_task(house.send(TEXT + b"x\r\n", client="198.51.100.1"))
+        await house.until(lambda: house.daemon._in_doubt._here[one] == 1)
+        go_on.set()
+        assert (await light)[0] == 250
+        assert {reply[0] for reply in await asyncio.gather(*heavy)} == {450}
+        assert looked_at[:2] == [many, one]
+        assert len(looked_at) == IN_DOUBT[0] + 1
+
+    limits = Limits(letters_per_day=1, connections_per_address=50)
+    run(configured(tmp_path, limits=limits), scene)
+
+
+def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         assert await house.send() == (250, b"2.0.0 stored")
         with pytest.MonkeyPatch.context() as patch:
@@ -182,7 +222,7 @@ def test_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: P
     run(configured(tmp_path, limits=Limits(reserve_bytes=100)), scene)
 
 
-def test_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
+def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         for number in range(2):
             assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250

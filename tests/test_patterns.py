@@ -24,7 +24,7 @@ def steep(pattern: re.Pattern[Any], method: str) -> str | None:
 
 
 @pytest.mark.parametrize("one", list(used(made)), ids=lambda one: f"{one.place.file}:{one.place.line}")
-def test_a_pattern_is_linear(one: Used) -> None:
+def test_case_31_a_pattern_is_linear(one: Used) -> None:
     found = {method: steep(one.pattern, method) for method in one.methods}
     assert not any(found.values()), found
 

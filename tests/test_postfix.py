@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, BOB, Mailbox, form_in
+from referee import ANN, BOB, Mailbox, confirming, form_in
 
 from pbem.identity import ssh
 from pbem.store.database import Database
@@ -282,7 +282,7 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     ann, bob = town.person("ann"), town.person("bob")
     for person in (ann, bob):
         town.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n", sign=False)
-        town.send(person, form_in(person.text, "confirm"))
+        town.send(person, confirming(person))
         assert "You are registered" in person.text
     town.send(ann, "new spaceships with bob\nserver play.example\nplayer ann\nend\n")
     town.until_letter(bob, "proposes a match to you")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +82,73 @@ def test_a_letter_that_its_domain_signed_brings_its_sender_few_answers_when_othe
     assert len(zoe.letters) <= EACH
 
 
+@pytest.mark.parametrize("added", ["To", "Cc", "Delivered-To", "DKIM-Signature"])
+def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(referee: Referee, added: str) -> None:
+    """What names us must be what its domain signed."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    raw = home.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
+    more = f"{added}: pbem@{SERVER}\r\n"
+    if added == "DKIM-Signature":  # one that covers nothing but seems to cover much
+        signature = home.craft(raw, headers=("from", "to", "to", "cc", "cc")).partition(b"\r\n")[0].decode()
+        more = f"{signature[:-8]}AAAAAAA=\r\nTo: pbem@{SERVER}\r\n"
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n{more}".encode() + raw, zoe.address)
+    assert 0 < len(zoe.letters) <= EACH
+    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters)
+
+
+@pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
+def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
+    referee: Referee, headers: tuple[str, ...]
+) -> None:
+    """Who saw it on its way can send it again for years, with other headers above it."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    raw = home.craft(referee.raw(zoe, "games\n"), headers=headers)
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
+    assert "> games" in body(zoe.letters[0])
+    assert len(zoe.letters) == 1 + EACH
+    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters[1:])
+    # Another letter is another one.
+    referee.deliver(home.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
+    assert "> games" in zoe.text
+
+
+def test_an_rsa_signature_has_one_writing(referee: Referee) -> None:
+    """Or the same letter would be a new one, again and again."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    raw = home.craft(referee.raw(zoe, "games\n"))
+    found = re.search(rb"; b=([A-Za-z0-9+/=]+)", raw)
+    assert found is not None
+    octets = base64.b64decode(found[1])
+    modulus = home.key.public_key().public_numbers().n
+    for number in (int.from_bytes(octets), int.from_bytes(octets) + modulus):
+        other = base64.b64encode(number.to_bytes(132))
+        referee.deliver(raw.replace(found[1], other), zoe.address)
+    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters)
+    referee.deliver(raw.replace(found[1], b" ".join([found[1][:40], found[1][40:]])), zoe.address)
+    assert "> games" in zoe.text
+
+
+@pytest.mark.parametrize("domain", ["gmail.com", "googlemail.com"])
+def test_dots_make_no_other_mailbox_where_their_provider_says_so(referee: Referee, domain: str) -> None:
+    victims = []
+    for number in range(1, 7):
+        one = referee.person(f"victim{number}")
+        one.address = f"{'victim'[:number]}.{'victim'[number:] or 'x'}@{domain}"
+        one.address = one.address.replace(".x@", "@").upper() if number == 6 else one.address
+        referee.people[one.address] = one
+        victims.append(one)
+        forged(referee, one, "help\n")
+    assert sum(len(one.letters) for one in victims) == EACH
+
+
 def test_letters_that_are_set_aside_reach_the_operator_in_few_letters(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,10 +208,10 @@ def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) ->
         prune(referee.database, "2026-01-01T00:00:00Z", 100)
     referee.database.utils.conn.set_trace_callback(None)
     asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
-    assert len(asked) == 4
+    assert len(asked) == 6
     for statement in asked:
         plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
-        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges")}
+        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched")}
         assert not walks & set(plan), plan
         # What lies behind the octets of a letter is found by reading past them.
         assert any("USING COVERING INDEX" in step for step in plan), plan

@@ -1,8 +1,8 @@
 """Who is let in when too many letters came from a network today: whoever is known here, by proof and not by name.
 
 A network is shared by many, such as all who write by the same provider. Looked at are letters beyond its limit alone,
-one after the other, on a connection and in a reader of their own, with little time for each: the rest of the house
-does not wait for them. Implements reliability.md, "Limits" and case 34.
+one after the other, those of each network in its turn, on a connection and in a reader of their own, with little time
+for each: the rest of the house does not wait for them. Implements reliability.md, "Limits" and case 34.
 """
 
 from __future__ import annotations

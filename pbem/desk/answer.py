@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token
 
-__all__ = ["IN_YOUR_NAME", "Answer", "Caller", "refusal"]
+__all__ = ["IN_YOUR_NAME", "NOT_TO_BE_ASKED", "Answer", "Caller", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,9 @@ IN_YOUR_NAME = Phrase(
     "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
     " command: only who reads your mail can do that"
 )
+
+NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
+"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
 
 
 def refusal(command: Command, message: Phrase, reply_to: str | None = None) -> Answer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.answer import Answer
+from pbem.desk.answer import NOT_TO_BE_ASKED, Answer
 from pbem.desk.clerk import Out, named
 from pbem.desk.table import Seated, Tables
 from pbem.games import GAMES, Fault, Refused, rules
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.life import Match, World
     from pbem.store.people import People
-    from pbem.store.players import Players
+    from pbem.store.players import PlayerRow, Players
 
 __all__ = ["Gathering"]
 
@@ -81,6 +81,7 @@ class Gathering(Tables):
         assert caller.player is not None
         game, lines = command.arguments["rules"], dict(command.options)
         names, free, faults = self._wanted(caller.player.name, command.arguments.get("players", ()))
+        unasked = {fault.token for fault in faults}
         more, wrong = self._more_seats(game, len(names), lines.pop("seats", None))
         free |= dict.fromkeys(more)
         faults += wrong
@@ -95,7 +96,7 @@ class Gathering(Tables):
         except Refused as refused:
             faults += refused.faults
         if terms is not None:
-            faults += self._without_keys(terms, *names)
+            faults += self._without_keys(terms, *(name for name in names if name not in unasked))
         if self._archive.matches.pending(caller.player.name) >= _PENDING:
             faults.append(
                 Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first"))
@@ -126,14 +127,11 @@ class Gathering(Tables):
         for name in wanted:
             seat = len(names) + 1
             if "@" not in name:
-                player = self._players.by_name(name)
-                if player is None:
-                    faults.append(Fault("new", name, Phrase("no player is called {name}", name=name)))
-                elif self._people.silent(player.address):
-                    faults.append(Fault("new", name, Phrase("{name} wants no mail about new matches", name=name)))
+                if self._listening(self._players.by_name(name)) is None:
+                    faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
                 names.append(name)
                 continue
-            player = self._players.by_address(name)
+            player = self._listening(self._players.by_address(name))
             if player is not None:
                 names.append(player.name)
                 continue
@@ -143,6 +141,10 @@ class Gathering(Tables):
                 faults.append(Fault("new", name, Phrase("this is no address")))
             names.append(f"?{seat}")
         return tuple(names), free, faults
+
+    def _listening(self, player: PlayerRow | None) -> PlayerRow | None:
+        """The player, unless there is none, or one who wants to hear no more: nobody can tell the two apart."""
+        return None if player is None or self._people.silent(player.address) else player
 
     @staticmethod
     def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pbem.identity import authres
 from pbem.mail.letter import ADDRESSES
 from pbem.match.papers import Evidence
 from pbem.match.transcript import digest
@@ -181,13 +182,14 @@ class Mailboxes:
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
 
-    def is_written_to_us(self, letter: Letter) -> bool:
-        """Whether the headers of a letter name an address of ours."""
+    def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
+        """Whether one of these headers of a letter names an address of ours."""
         mailbox, _, domain = self._config.mail_address.lower().rpartition("@")
-        for recipient in letter.recipients:
-            local, _, host = recipient.lower().rpartition("@")
-            if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
-                return True
+        for value in (value for header in headers for value in letter.values(header)):
+            for recipient in ADDRESSES.findall(value.lower()):
+                local, _, host = recipient.rstrip(".").rpartition("@")
+                if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
+                    return True
         return False
 
     def voucher(self, letter: Letter, row: InboxRow, *, sent: bool = False) -> Voucher:
@@ -196,7 +198,8 @@ class Mailboxes:
         Raises `Awaited` while it is to be asked.
         """
         known = self._lookups.found(row.id)
-        found = self._vouch(letter, known, self._config.identity.authserv_id, row.received)
+        told_by = "" if authres.is_unclear(letter) else self._config.identity.authserv_id
+        found = self._vouch(letter, known, told_by, row.received)
         if found.wanted and not known and not (sent and found.sent):
             # With our own server's word at hand, the DNS need not be asked twice.
             raise Awaited(found.wanted, 1 if found.told else TRIES)

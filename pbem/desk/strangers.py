@@ -1,14 +1,16 @@
 """Answers to letters whose sender nobody vouches for: few, short, and with no word of theirs.
 
 Whoever writes a letter can put anybody's address above it. So that this server writes nobody what others want, a
-letter is answered in full only where the return path is its From, and the domain of that (DKIM) or our own mail
-server (SPF) says so; where it answers a letter of ours; or where a player signed it. Implements reliability.md,
-case 35.
+letter is answered in full only where the return path is its From, and the domain of that (DKIM; once, and only a
+letter to us) or our own mail server (SPF) says so; where it answers a letter of ours; or where a player signed it.
+Implements reliability.md, case 35.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from pbem.store.database import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.mail.letter import Letter
     from pbem.store.inbox import InboxRow
+    from pbem.store.vouched import Vouched
 
 __all__ = ["EACH", "Strangers", "enough"]
 
@@ -27,12 +30,18 @@ EACH = 3
 _ENOUGH = ("register", "rules", "help")
 """The commands that are answered, the first of them that there is: with these one becomes somebody."""
 
+_UNDOTTED = ("gmail.com", "googlemail.com")
+"""One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
+
 
 class Strangers:
     """Decides how a letter is answered that nobody signed; `today` counts what happened today, by a mark."""
 
-    def __init__(self, mailboxes: Mailboxes, today: Callable[[str, datetime], int], in_all: int) -> None:
+    def __init__(
+        self, mailboxes: Mailboxes, vouched: Vouched, today: Callable[[str, datetime], int], in_all: int
+    ) -> None:
         self._mailboxes = mailboxes
+        self._vouched = vouched
         self._today = today
         self._in_all = in_all
 
@@ -41,9 +50,12 @@ class Strangers:
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         found = self._mailboxes.voucher(letter, row, sent=True)
-        # What was signed for its domain may be a letter to others, which they sent here.
+        # What its domain signed others may send here: a letter to them, or one to us once more.
         signed = bool(found.told) or found.verdict.kind == "valid"
-        return found.sent or (signed and self._mailboxes.is_written_to_us(letter))
+        signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
+        if not (signed or found.sent):
+            return False
+        return self._vouched.note(found.marks, stamp(row.received)) or found.sent
 
     def may_be_answered(self, address: str, now: datetime) -> bool:
         """Whether one more such answer goes to this address today, and out into the world; counts it."""
@@ -58,6 +70,12 @@ def enough(commands: Sequence[Command]) -> list[Command]:
 
 
 def _normal(address: str) -> str:
-    """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` are the same person's."""
+    """The mailbox behind an address (RFC 5233): `victim+1` and `victim+2` are the same person's.
+
+    Other delimiters are not folded: with most providers what has one is somebody else's.
+    """
     local, _, domain = address.lower().rpartition("@")
-    return f"{local.partition('+')[0]}@{domain}"
+    local = local.partition("+")[0]
+    if domain in _UNDOTTED:
+        local, domain = local.replace(".", ""), _UNDOTTED[0]
+    return f"{local}@{domain}"

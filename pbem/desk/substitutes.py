@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.answer import Answer
+from pbem.desk.answer import NOT_TO_BE_ASKED, Answer
 from pbem.desk.clerk import Out
 from pbem.desk.places import placed
 from pbem.desk.table import Seated, Tables
@@ -88,10 +88,8 @@ class Substitutes(Tables):
     def _judge(self, seated: Seated, name: str) -> None:
         """Refuse to name somebody who could never take the seat."""
         player = self._players.by_name(name)
-        # Both alike: who wanted to hear no more is not to be found by asking.
         if player is None or self._people.silent(player.address):
-            neither = Phrase("no player is called {name}, or {name} wants no mail about new matches", name=name)
-            raise Refused(Fault("substitute", name, neither))
+            raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
         if keyless := self._without_keys(seated.match.terms, name):
             raise Refused(*keyless)
 

@@ -57,6 +57,7 @@ from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.snapshots import SnapshotRows
 from pbem.store.tokens import Tokens
+from pbem.store.vouched import Vouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -200,7 +201,9 @@ class Desk:
         self._mailboxes = Mailboxes(
             config, Tokens(database), self._lookups, random, self._before.vouch, composer.sub_address
         )
-        self._strangers = Strangers(self._mailboxes, self._today, config.limits.answers_to_strangers)
+        self._strangers = Strangers(
+            self._mailboxes, Vouched(database), self._today, config.limits.answers_to_strangers
+        )
         self._clerk = Clerk(
             composer,
             self._outbox,
@@ -814,9 +817,10 @@ class Desk:
             if answer.letters:  # the rules of a game: there is no more to say
                 (out,) = answer.letters
             else:
-                facts = answer.facts
+                # Of what was written nothing is repeated, not even the name that was asked for.
+                facts = answer.facts | {"name": ""}
                 if "faults" in facts:
-                    facts = facts | {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
+                    facts |= {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
                 draft = self._clerk.draft(f"answers/{answer.template}.txt", **facts)
                 told.append(_Told("", draft, partial(self._clerk.write, language=caller.language)))
                 out.reply_to = answer.reply_to

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pbem.identity.dkim import Received
 
-__all__ = ["passed", "sent_from"]
+__all__ = ["is_unclear", "passed", "sent_from"]
 
 LINE = 4000  # octets of a header that is taken apart
+_SPACED = re.compile(rb"(?im)^authentication-results[ \t]++:")
 _PAIR = re.compile(r"(?<![a-z0-9_-])([a-z0-9_-]++)(?:\s*+\.\s*+([a-z0-9_-]++))?\s*+=\s*+(\S++)", re.IGNORECASE)
 
 
@@ -42,6 +43,16 @@ def _passed(letter: Received, authserv_id: str, method: str, of: tuple[str, str]
         if name == "authentication-results" and (found := _results(value, authserv_id, method, of)) is not None:
             return value, found
     return None
+
+
+def is_unclear(letter: Received) -> bool:
+    """Whether our server may have passed over a header that we would read, so that it did not take it out.
+
+    One with blanks before its colon (RFC 5322 4.5), or one behind a bare LF, where other lines end in CR LF. That is
+    asked at receipt: what was taken up before stays as it is.
+    """
+    head = letter.raw[: len(letter.raw) - len(letter.root.body)]
+    return 0 < head.count(b"\r\n") < head.count(b"\n") or _SPACED.search(head) is not None
 
 
 def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> list[str] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -84,6 +85,8 @@ class Signature:
     tags: Mapping[bytes, bytes]
     headers: tuple[bytes, ...]
     """The names of the signed headers, in lower case."""
+    mark: str
+    """By what it is known again, however it is written: the SHA-256 of its octets."""
 
     @property
     def name(self) -> str:
@@ -174,7 +177,8 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         # dkimpy would hold the times against the clock of this machine; see `_timely`.
         dkim.validate_signature_fields({name: text for name, text in tags.items() if name not in {b"t", b"x"}})
         domain, selector = tags[b"d"].decode("ascii").lower(), tags[b"s"].decode("ascii")
-    except (dkim.DKIMException, InvalidTagValueList, UnicodeDecodeError) as error:
+        mark = hashlib.sha256(_octets(tags)).hexdigest()
+    except (dkim.DKIMException, InvalidTagValueList, UnicodeDecodeError, binascii.Error) as error:
         if "unknown signature algorithm" in str(error):
             raise _Unfit(_weak()) from error
         raise _Unfit(malformed) from error
@@ -198,7 +202,11 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
     if b"from" not in headers:
         raise _Unfit(Verdict("refused", Phrase("The letter's DKIM signature does not cover From."), "dkim"))
-    return Signature(index, domain, selector, tags, headers)
+    return Signature(index, domain, selector, tags, headers, mark)
+
+
+def _octets(tags: Mapping[bytes, bytes]) -> bytes:
+    return base64.b64decode(re.sub(rb"\s", b"", tags[b"b"]))
 
 
 def _weak() -> Verdict:
@@ -312,6 +320,10 @@ class _Ed25519:
 def _held(letter: Received, signature: Signature, kind: bytes, key: Any, bits: int) -> bool:
     if max(map(len, re.findall(rb"[ \t]+", letter.root.body)), default=0) > BLANKS:
         raise _Unfit(_bad(signature, Phrase("the text has lines of hundreds of blanks")))
+    octets = _octets(signature.tags)
+    if isinstance(key, dict) and (len(octets) != (bits + 7) // 8 or int.from_bytes(octets) >= key["modulus"]):
+        # RFC 8017 8.2.2 and 5.2.2; dkimpy takes the same signature in other writings, too.
+        raise _Unfit(_bad(signature, Phrase("it is malformed")))
     message = _message(letter)
     message.pk, message.keysize, message.ktag = key, bits, kind
     headers = [(name, value) for name, value in message.headers if name.lower() == b"dkim-signature"]

@@ -217,10 +217,10 @@ def _taken_apart(blob: bytes) -> Signature:
     inner, rest = _take(rest)
     algorithm, inner = _take_name(inner)
     signature, inner = _take(inner)
+    _check_signature(publickey, algorithm, hash_algorithm)
     # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
     if rest or inner or reserved:
         raise _DamagedError
-    _check_signature(publickey, algorithm, hash_algorithm)
     return Signature(publickey, namespace, hash_algorithm, algorithm, signature)
 
 

@@ -13,10 +13,10 @@ from pbem.identity import authres, dkim
 from pbem.identity.verdict import Verdict  # noqa: TC001 - the reader's frames are decoded by their types
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from pbem.identity.dkim import Received
+    from pbem.identity.dkim import Received, Signature
 
 __all__ = ["Voucher", "vouch"]
 
@@ -35,7 +35,13 @@ class Voucher:
     """The Authentication-Results header in which our own server says that such a signature holds."""
     sent: bool = False
     """Whether our own server says that the client may send for From's domain (SPF)."""
+    marks: tuple[str, ...] = ()
+    """By what the signatures that might count are known again, whatever is written around them."""
+    addressed: tuple[str, ...] = ()
+    """The headers with recipients to which nobody added one where the domain signs any, as some do not."""
 
+
+RECIPIENTS = ("to", "cc")
 
 _WANTING = frozenset({"bad", "revoked", "expired"})
 """The verdicts that no other server's word can mend."""
@@ -60,7 +66,22 @@ def vouch(letter: Received, records: Mapping[str, str | None], authserv_id: str,
         if verdict.kind in _WANTING:
             wanting.add(signature.index)
     said = authres.passed(letter, authserv_id)
-    if said is not None and any(one.domain in said[1] and one.index not in wanting for one in found):
+    telling = [one for one in found if said and one.domain in said[1] and one.index not in wanting]
+    if said is not None and telling:
         told = said[0]
     sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
-    return Voucher(verdict, name, tuple(sorted({signature.name for signature in found})), told, sent)
+    wanted = tuple(sorted({signature.name for signature in found}))
+    marks = tuple(dict.fromkeys(signature.mark for signature in found))
+    holding = [signature] if verdict.kind == "valid" else telling
+    return Voucher(verdict, name, wanted, told, sent, marks, _addressed(letter, holding))
+
+
+def _addressed(letter: Received, holding: Sequence[Signature]) -> tuple[str, ...]:
+    """The headers whose recipients the author's domain saw there, if it looked at any."""
+    signed = [signature.headers for signature in holding]
+    if not any(b"to" in names or b"cc" in names for names in signed):
+        return RECIPIENTS
+    there = [name for name, _ in letter.root.headers]
+    return tuple(
+        name for name in RECIPIENTS if all(there.count(name) <= names.count(name.encode()) for names in signed)
+    )

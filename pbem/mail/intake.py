@@ -58,6 +58,7 @@ WAITING = 1024  # connections that may wait to be looked at: many that come at o
 PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
 OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
+CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.2); a bare CR may end one elsewhere
 HTTP = ("GET", "POST", "PUT", "HEAD", "OPTIONS", "CONNECT", "DELETE")
 
 TOO_BIG = "552 5.3.4 message too big"  # RFC 5321 4.5.3.1.9
@@ -540,9 +541,13 @@ class _Session(SMTP):
             await self._skip_line()
             await self.push(COMMAND_TOO_LONG)
             return
-        word, _, rest = line.rstrip(b"\r\n").partition(b" ")
-        if not (word and line.isascii()):
-            await self.push("500 Error: strict ASCII mode" if word.isascii() and word else "500 Error: bad syntax")
+        said = line.removesuffix(b"\n").removesuffix(b"\r")
+        word, _, rest = said.partition(b" ")
+        if not word or CONTROL.search(said):
+            await self.push("500 Error: bad syntax")
+            return
+        if not said.isascii():
+            await self.push("500 Error: strict ASCII mode" if word.isascii() else "500 Error: bad syntax")
             return
         command, argument = word.decode("ascii").upper(), rest.strip().decode("ascii") or None
         if len(line) > self.command_size_limits[command] + len(b"\r\n"):
@@ -595,6 +600,11 @@ class _Session(SMTP):
         """AUTH: nobody logs in here."""
         del arg
         await self.push("502 5.5.1 no accounts here")
+
+    async def smtp_BDAT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+        """BDAT, which is not offered: the letter that follows it must not be taken for commands."""
+        del arg
+        self._hang_up("421 4.7.0 no chunks here")
 
     async def smtp_STARTTLS(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
         """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""

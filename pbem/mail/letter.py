@@ -210,6 +210,7 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
 def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
     """Why a letter is to be taken for a machine's (RFC 3834 2), each reason in short; empty for a person's."""
     reasons = {
+        "own address": _is_own(letter.sender or "", address),
         "null sender": envelope_sender in {"", "<>"},
         "Auto-Submitted": any(_word(value) != "no" for value in letter.values("auto-submitted")),
         "Precedence": any(_word(value) in {"bulk", "list", "junk"} for value in letter.values("precedence")),
@@ -223,6 +224,13 @@ def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str
         "vacation subject": VACATION.match(letter.subject) is not None,
     }
     return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def _is_own(sender: str, address: str) -> bool:
+    """Whether a letter says that it is from the very mailbox that it came to, or from a sub-address of it."""
+    local, _, domain = sender.lower().rpartition("@")
+    mailbox, _, host = address.lower().rpartition("@")
+    return domain == host and (local == mailbox or local.startswith((f"{mailbox}+", f"{mailbox}-")))
 
 
 def decoded(data: bytes, charset: str) -> str:

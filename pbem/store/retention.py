@@ -1,7 +1,8 @@
 """What the store forgets: handled letters, sent bytes, and what strangers left, once they are old.
 
 What proves something stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and
-who wants no mail. Letters that wait, were set aside or may still tell of a delay stay as well. Every call is part of
+who wants no mail. Letters that wait or may still tell of a delay stay as well; those that were set aside go with the
+rest: the operator was told of them. Every call is part of
 the caller's transaction, and is found by an index: to read past big letters takes long, and others wait. Implements
 reliability.md, case 36.
 """
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["prune"]
 
 _INBOX = "SELECT id FROM inbox INDEXED BY inbox_done WHERE state = 'done' AND received < ? LIMIT ?"
+_ASIDE = "SELECT id FROM inbox INDEXED BY inbox_aside WHERE state = 'aside' AND received < ? LIMIT ?"
 _OUTBOX = (
     "SELECT id FROM outbox INDEXED BY outbox_settled"
     " WHERE (state = 'delivered' OR state = 'failed' AND told = 1) AND settled < ?"
@@ -27,11 +29,14 @@ _TOKENS = (
     " (SELECT hash FROM reply_tokens INDEXED BY reply_tokens_by_age"
     " WHERE name NOT IN (SELECT name FROM players) AND created < ? LIMIT ?)"
 )
+_VOUCHED = (
+    "DELETE FROM vouched WHERE mark IN (SELECT mark FROM vouched INDEXED BY vouched_by_age WHERE time < ? LIMIT ?)"
+)
 
 
 def prune(database: Database, before: str, most: int) -> int:
     """Forget what is from before a time, up to so many rows of a kind; how many in all, 0 when nothing is left."""
-    received = [row["id"] for row in database.rows(_INBOX, (before, most))]
+    received = [row["id"] for query in (_INBOX, _ASIDE) for row in database.rows(query, (before, most))]
     sent = [row["id"] for row in database.rows(_OUTBOX, (before, most))]
     for row in received:
         database.write("DELETE FROM bounces WHERE inbox = ?", (row,))
@@ -39,5 +44,5 @@ def prune(database: Database, before: str, most: int) -> int:
     for row in sent:
         database.write("DELETE FROM bounces WHERE outbox = ?", (row,))
         database.write("DELETE FROM outbox WHERE id = ?", (row,))
-    left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS))
+    left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS, _VOUCHED))
     return len(received) + len(sent) + left

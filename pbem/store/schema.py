@@ -449,6 +449,15 @@ CREATE INDEX outbox_settled ON outbox (settled, state, told)
 CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
 """
 
+VOUCHED = """
+CREATE TABLE vouched (
+    mark TEXT PRIMARY KEY,
+    time TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX vouched_by_age ON vouched (time);
+CREATE INDEX inbox_aside ON inbox (state, received) WHERE state = 'aside';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -474,5 +483,6 @@ MIGRATIONS: tuple[str, ...] = (
     DAILY,
     DEATHS,
     LOOKS,
+    VOUCHED,
 )
 """The scripts in their order."""

@@ -1,4 +1,4 @@
-"""Cases 1 to 15 and 25 to 26 of reliability.md: taking letters in."""
+"""Cases 1 to 15, 25, 26 and 32 of reliability.md: taking letters in."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import certificate
 import pytest
-from house import House, configured, run
+from house import Echo, House, configured, run
 from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
+from pbem.daemon import open_desk
 from pbem.mail.compose import Composer, Templates
 from pbem.mail.intake import Refusal
+from pbem.reader import Worker
 from pbem.store.database import BusyError, Database, FullError, stamp
 from pbem.store.inbox import REST
 
@@ -388,20 +391,69 @@ def test_case_13_line_over_1000_octets() -> None:
     assert [raw for _, raw in serve(scene).letters] == [whole]
 
 
-@pytest.mark.parametrize(
-    "end", [b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\r\n\x00.\r\n"]
-)
-def test_case_14_smuggling(end: bytes) -> None:
+SMUGGLED = [
+    b"\n.\n", b"\n.\r\n", b"\r.\r", b"\r.\r\n", b"\r\n.\n", b"\r\n.\r", b"\n\r\n.\n\r\n", b"\r\n.\r\r\n",
+    b"\n.\r", b"\r.\n",
+    b"\r\n\0.\r\n", b"\r\n.\0\r\n", b"\r\0\n.\r\n", b"\r\n.\r\0\n", b"\0\n.\n", b"\r\n. \r\n", b"\r\n..\r\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", ["smtp", "lmtp"])
+@pytest.mark.parametrize("end", SMUGGLED)
+def test_case_14_smuggling(end: bytes, protocol: str) -> None:
     async def scene(office: Office) -> None:
         async with office.client() as client:
             await client.reply()
-            await client.open()
+            await client.open([HELLO[0].replace(b"EHLO", b"LHLO") if protocol == "lmtp" else HELLO[0], *HELLO[1:]])
             await client.say(b"DATA")
             inner = b"MAIL FROM:<evil@x.example>\r\nRCPT TO:<pbem@play.example>\r\nDATA\r\nevil"
             assert (await client.say(b"a" + end + inner + b"\r\n.")).startswith("250")
             assert (await client.say(b"NOOP")).startswith("250")
 
-    assert [envelope.sender for envelope, _ in serve(scene).letters] == ["anna@example.org"]
+    assert [envelope.sender for envelope, _ in serve(scene, protocol).letters] == ["anna@example.org"]
+
+
+@pytest.mark.parametrize("control", [b"\r", b"\0", b"\x0b", b"\x1b", b"\x7f"])
+def test_case_14_no_command_holds_what_may_end_it_elsewhere(control: bytes) -> None:
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.say(HELLO[0])
+            for mail in (b"an%sna", b'"an%sna"', b"anna@example.org>%sRCPT TO:<pbem"):
+                assert (await client.say(b"MAIL FROM:<" + mail % control + b"@play.example>")).startswith("500")
+            assert (await client.say(HELLO[1])).startswith("250")
+            assert (await client.say(b"RCPT TO:<pbem+x%s@play.example>" % control)).startswith("500")
+            assert (await client.say(HELLO[2] + control)).startswith("500")
+            assert (await client.say(b"DATA")).startswith("503")
+
+    assert not serve(scene).letters
+
+
+def test_case_14_chunks_are_not_taken_for_commands() -> None:
+    """Nobody sends them who heard that they are not offered (RFC 3030)."""
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            client.writer.write(b"BDAT 99 LAST\r\nRSET\r\n" + b"\r\n".join([*HELLO[1:], b"DATA", TEXT + b".", b""]))
+            assert b"250" not in await client.reader.read()
+
+    assert not serve(scene).letters
+
+
+def test_case_14_what_follows_the_end_without_waiting_is_a_letter_of_its_own() -> None:
+    """PIPELINING (RFC 2920 3.1): a letter's end and the next one's commands may come in one go."""
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            client.writer.write(b"DATA\r\n" + TEXT + b".\r\n" + b"\r\n".join([*HELLO[1:], b"DATA", TEXT + b".", b""]))
+            codes = [(await client.reply())[:3] for _ in range(6)]
+            assert codes == ["354", "250", "250", "250", "354", "250"]
+
+    assert [raw for _, raw in serve(scene).letters] == [TEXT, TEXT]
 
 
 @pytest.mark.parametrize("text", ["a\n.\nb", "a\r\n.\r\nb", "a\r.\rb", "\n.", ".\n"])
@@ -484,3 +536,45 @@ def test_case_26_same_letter_twice(server: Server) -> None:
     server.stop()
     assert letters(server) == [LETTER]
     assert outgoing(server) == 1
+
+
+def test_case_32_the_desk_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes over a letter, the next ones are taken in, and none is asked to come again."""
+    go_on = threading.Event()
+    handle_next = Echo.handle_next
+
+    def busy(self: Echo, now: datetime) -> bool:
+        go_on.wait(30)
+        return handle_next(self, now)
+
+    monkeypatch.setattr(Echo, "handle_next", busy)
+
+    async def scene(house: House) -> None:
+        began = time.monotonic()
+        for number in range(20):
+            assert (await house.send(LETTER + b"%d\r\n" % number))[0] == 250
+        assert time.monotonic() - began < 10
+        assert not house.post.sent
+        go_on.set()
+        await house.until(lambda: len(house.post.sent) == 20)
+
+    run(configured(tmp_path), scene)
+
+
+def test_case_32_the_sandbox_is_stopped(tmp_path: Path) -> None:
+    workers: list[Worker] = []
+
+    def reader(limits: Limits) -> Worker:
+        workers.append(Worker(limits))
+        return workers[-1]
+
+    async def scene(house: House) -> None:
+        process = workers[0]._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        for number in range(20):
+            assert (await house.send(LETTER + b"%d\r\n" % number))[0] == 250
+        os.kill(process.pid, signal.SIGCONT)
+        await house.until(lambda: house.daemon._inbox.count("done") == 20)
+
+    run(configured(tmp_path), scene, reader=reader, desk=open_desk)

@@ -94,7 +94,7 @@ def test_case_29_back_off_up_to_five_days() -> None:
 
 
 def test_every_case_has_a_test() -> None:
-    names = re.findall(
-        r"^def test_case_(\d\d)_", "".join(path.read_text() for path in Path(__file__).parent.glob("*.py")), re.M
-    )
-    assert {int(number) for number in names} >= {*range(1, 31), *range(37, 41)}
+    """Here, or beside the other tests of the room whose case it is."""
+    files = Path(__file__).parents[1].rglob("test_*.py")
+    names = re.findall(r"^ *def test_case_(\d\d)_", "".join(path.read_text() for path in files), re.M)
+    assert {int(number) for number in names} >= {*range(1, 43)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from material import IN_FORCE
-from referee import Mailbox, Referee, attachment, body, form_in, placed
+from referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
 from signers import KEYS, WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.identity import parse_key, ssh
@@ -56,7 +56,7 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
         send(f"register ann\n{content.decode()}", pasted)
     fingerprint = parse_key(content).fingerprint
     assert fingerprint in ann.text
-    send(form_in(ann.text, "confirm"))
+    send(confirming(ann))
     assert "You are registered" in ann.text, ann.text
     bob = referee.registered("bob")
     referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
@@ -89,7 +89,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
     else:
         referee.send(ann, f"key add\n{content.decode()}")
     assert "proof old-key" in ann.text, ann.text
-    referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+    referee.deliver(sign(ann, confirming(ann)), ann.address)
     assert "and counts from now on" in ann.text, ann.text
     own = parse_key(ssh.public(ann.key)).fingerprint
     referee.deliver(sign(ann, f"key revoke {own}\n{placed(ann)}"), ann.address)
@@ -107,7 +107,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     ann = referee.person("ann")
     pgp = (KEYS / "pgp-anna.pub.asc").read_text()
     referee.deliver(pasted(ann, f"register ann\n{pgp}"), ann.address)
-    referee.deliver(by_openpgp_mime(ann, form_in(ann.text, "confirm")), ann.address)
+    referee.deliver(by_openpgp_mime(ann, confirming(ann)), ann.address)
     public = (KEYS / "ssh-rsa.pub").read_text()
     parts = (
         f"Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: text/plain\n\nkey add\n{placed(ann)}\n"
@@ -116,7 +116,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     )
     referee.deliver(by_openpgp_mime(ann, parts, content_type=""), ann.address)
     assert "proof old-key" in ann.text, ann.text
-    referee.deliver(by_ssh(ann, form_in(ann.text, "confirm")), ann.address)
+    referee.deliver(by_ssh(ann, confirming(ann)), ann.address)
     assert "and counts from now on" in ann.text
 
 
@@ -140,7 +140,7 @@ def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -
     kind, file, sign = WAYS[way]
     ann, bob = referee.person("ann"), referee.registered("bob")
     referee.deliver(pasted(ann, f"register ann\n{(KEYS / file).read_text()}"), ann.address)
-    referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+    referee.deliver(sign(ann, confirming(ann)), ann.address)
     referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
     words = {
         "openpgp": "gpg --clearsign",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from referee import ANN, BOB, attachment, body, form_in, placed
 
 from pbem.identity import ssh
+from pbem.store.database import stamp
 from pbem.store.people import People
+from pbem.store.players import Players
 
 if TYPE_CHECKING:
     from referee import Referee
@@ -111,14 +114,34 @@ def test_an_address_is_invited_once_and_finds_the_proposals(referee: Referee) ->
     assert "setup m1 game 1" in ann.text
 
 
+@pytest.mark.parametrize("options", ["", "keys: demanded\n"])
+def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: str) -> None:
+    ann, bob = referee.registered("ann"), referee.person("bob")
+
+    def asked(who: str) -> str:
+        referee.send(ann, f"new spaceships with {who}\n{options}end\n")
+        return " ".join(body(ann.last).split()).replace(who, "WHO")
+
+    unknown = asked("cy")
+    with referee.database.transaction():
+        Players(referee.database).add("bob", bob.address, None, stamp(referee.now))
+        People(referee.database).silence(bob.address, stamp(referee.now))
+    referee.desk._players.forget()
+    assert "no player is called WHO, or WHO wants no mail" in unknown
+    assert asked("bob") == unknown
+
+
 def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.person("cy")
     referee.send(bob, f"stop\n{placed(bob)}")
     assert "You will get no more mail from here" in bob.text
     before = len(bob.letters)
     referee.send(ann, "new spaceships with bob\nend\n")
-    assert "bob wants no mail about new matches" in ann.text
+    assert "no player is called bob, or bob wants no mail about new matches" in " ".join(ann.text.split())
     assert len(bob.letters) == before
+    referee.send(ann, f"new spaceships with {bob.address}\nend\n")
+    assert len(bob.letters) == before
+    assert "No invitation was sent" in ann.text
     referee.send(cy, "stop\n", sign=False)
     referee.send(cy, "stop\n", sign=False, to=str(cy.last["Reply-To"]))
     before = len(cy.letters)

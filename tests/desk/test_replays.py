@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from material import IN_FORCE
 from openpgp_maker import Signer
-from referee import Referee, body, form_in, new, placed, whole_sentence
+from referee import Referee, body, confirming, form_in, new, placed, whole_sentence
 from signers import KEYS, WAYS, head, pasted
 
 from pbem.identity import ssh
@@ -99,7 +99,7 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
 
 
 class TestOtherPlaces:
-    def test_another_match_of_the_same_players(self, referee: Referee) -> None:
+    def test_case_42_another_match_of_the_same_players(self, referee: Referee) -> None:
         """m2 is just like m1, and its orders, signed, reach it by every address: those of m1 are not taken."""
         ann, bob = referee.begun(SMALL, (ANN, BOB))
         orders = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv1")))
@@ -116,13 +116,13 @@ class TestOtherPlaces:
             assert wanted in ann.text
 
     @pytest.mark.parametrize("way", [way for way in WAYS if way != "ssh"])
-    def test_another_server(self, referee: Referee, way: str) -> None:
+    def test_case_42_another_server(self, referee: Referee, way: str) -> None:
         """Formats without a namespace: the line `server` is signed, and says where the orders belong."""
         referee.now = IN_FORCE
         _, file, sign = WAYS[way]
         ann = referee.person("ann")
         referee.deliver(pasted(ann, f"register ann\n{(KEYS / file).read_text()}"), ann.address)
-        referee.deliver(sign(ann, form_in(ann.text, "confirm")), ann.address)
+        referee.deliver(sign(ann, confirming(ann)), ann.address)
         bob = referee.registered("bob")
         referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
         referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
@@ -168,13 +168,13 @@ class TestOtherDress:
             return signature
 
         referee.deliver(pasted(ann, f"register ann\n{signer.certificate()}"), ann.address)
-        send(form_in(ann.text, "confirm"))
+        send(confirming(ann))
         assert "You are registered" in ann.text, ann.text
         text = f"key add\n{(KEYS / 'ssh-rsa.pub').read_text()}{placed(ann)}end\n"
         return ann, text, send(text)
 
     @pytest.mark.parametrize("dress", ["attached", "CRLF", "trailing blanks"])
-    def test_the_same_words_are_handled_once(self, referee: Referee, dress: str) -> None:
+    def test_case_42_the_same_words_are_handled_once(self, referee: Referee, dress: str) -> None:
         ann, text, signature = self.added(referee)
         assert "challenge" in ann.text
         before, count = standing(referee), len(ann.letters)

@@ -65,7 +65,7 @@ class TestStop:
         assert "If it was you, answer this letter" in " ".join(ann.text.split())
 
     @pytest.mark.parametrize("who", ["with a key", "without one", "stranger"])
-    def test_an_unsigned_one_is_asked_about_once_a_week(self, referee: Referee, who: str) -> None:
+    def test_case_41_an_unsigned_one_is_asked_about_once_a_week(self, referee: Referee, who: str) -> None:
         ann = referee.registered("ann") if who == "with a key" else referee.person("ann")
         if who == "without one":
             referee.desk._players.add("ann", ann.address, None, "2026-03-01T00:00:00Z")
@@ -115,7 +115,7 @@ class TestStop:
 
 
 class TestRegistration:
-    def test_forged_ones_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
+    def test_case_41_forged_ones_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
         ann = referee.person("ann")
         for number in range(9):
             forge(referee, ann, f"register ann{number}\n{line(number)}\n")
@@ -161,7 +161,7 @@ class TestRegistration:
 
 
 class TestQuotas:
-    def test_whose_unsigned_letters_are_used_up_is_read_all_the_same(self, referee: Referee) -> None:
+    def test_case_34_whose_unsigned_letters_are_used_up_is_read_all_the_same(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
         for _ in range(60):
             forge(referee, ann, "games\n")
@@ -222,7 +222,7 @@ class TestKeys:
         referee.send(ann, signed("new", form_in(ann.text, "confirm")), sign=False)
         assert "has taken the place of all your others" in ann.text
 
-    def test_forged_recoveries_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
+    def test_case_41_forged_recoveries_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
         referee.send(ann, f"recover\n{line('before')}\n", sign=False)
         before = form_in(body(ann.find("said to be lost")), "confirm")

@@ -44,20 +44,20 @@ def plain(letter: EmailMessage) -> str:
     ],
 )
 @pytest.mark.parametrize("sender", ["", "eve@elsewhere.example", "victim@mail.example"])
-def test_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, sender: str) -> None:
+def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, text: str, sender: str) -> None:
     victim = referee.person("victim")
     for _ in range(8):
         forged(referee, victim, text, sender or "x@elsewhere.example")
     assert 0 < len(victim.letters) <= EACH
     for letter in victim.letters:
-        assert SPAM not in letter.as_string()
+        assert SPAM not in letter.as_string().upper()
         assert not list(letter.iter_attachments())
     referee.wait(timedelta(days=1))
     forged(referee, victim, text)
     assert len(victim.letters) <= EACH + 1
 
 
-def test_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
+def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
     victims = [referee.person("victim")]
     for number in range(8):
         one = referee.person(f"victim{number}")
@@ -69,7 +69,7 @@ def test_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(refer
     assert sum(len(one.letters) for one in victims) == EACH
 
 
-def test_all_such_answers_together_are_limited(referee: Referee) -> None:
+def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
     referee.config = msgspec.structs.replace(referee.config, limits=limits)
     referee.open_desk()
@@ -94,7 +94,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
         referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
     assert len(victim.letters) == EACH
     assert "could not be read" in victim.text
-    assert all(SPAM not in letter.as_string() for letter in victim.letters)
+    assert all(SPAM not in letter.as_string().upper() for letter in victim.letters)
 
 
 def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Referee) -> None:
@@ -103,7 +103,7 @@ def test_bad_signatures_bring_a_player_no_more_and_no_word_of_them(referee: Refe
     for _ in range(8):
         forged(referee, ann, referee.signed(eve, f"press m1\n{SPAM}\nend\n"))
     assert len(ann.letters) == before + EACH
-    assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
+    assert all(SPAM not in letter.as_string().upper() for letter in ann.letters[before:])
 
 
 def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
@@ -126,14 +126,17 @@ def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str)
     referee.work()
     assert referee.inbox.outcome(number)[0] == "done"
     (letter,) = victim.letters
-    assert SPAM not in letter.as_string()
+    assert SPAM not in letter.as_string().upper()
     assert "Refused" in plain(letter)
 
 
 def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
-    referee.deliver(referee.raw(zoe, referee.signed(zoe, form_in(zoe.text, "confirm"))), zoe.address)
+    form = form_in(zoe.text, "confirm")
+    assert form.startswith("confirm NAME\n")
+    assert "put the name that you asked for in the place of NAME" in plain(zoe.last)
+    referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
     assert "You are registered as zoe" in plain(zoe.last)
 
 
@@ -145,6 +148,23 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
     referee.deliver(raw, "eve@elsewhere.example")
     assert len(victim.letters) == 2
     assert all("Nothing says that this letter" in plain(letter) for letter in victim.letters)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Authentication-Results : {}",
+        "Authentication-Results\t: {}",
+        "X: y\nAuthentication-Results: {}",
+        "X: y\n\tz\n{}",
+    ],
+)
+def test_case_24_what_our_server_may_not_have_taken_out_vouches_for_nobody(referee: Referee, head: str) -> None:
+    victim = referee.person("victim")
+    word = sent_from(victim.address).strip()
+    raw = f"{head.format(word.partition(': ')[2] if ': {' in head else word)}\r\n".encode()
+    referee.deliver(raw + referee.raw(victim, f"help\n{SPAM}\n"), victim.address)
+    assert "Nothing says that this letter" in plain(victim.last)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +195,7 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
         assert "come back tomorrow" not in plain(ann.last)
 
 
-def test_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
+def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
     operator = referee.person("operator")
     operator.address = f"operator@{SERVER}"
     referee.people[operator.address] = operator

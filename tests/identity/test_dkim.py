@@ -317,3 +317,74 @@ def test_case_24_injected_authentication_results() -> None:
     assert told(result("dkim=pass header.d=mail.example", f"(a) mx.evil.example {OURS}")) is None
     assert told("X-Authentication-Results: " + forged.partition(": ")[2]) is None
     assert authres.passed(read(f"{forged}\r\n".encode() + LETTER), "") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        result("x").replace(":", " :").replace("x", "dkim=pass header.d=mail.example"),
+        result("x").replace(":", "\t:").replace("x", "dkim=pass header.d=mail.example"),
+        "X: y\n" + result("dkim=pass header.d=mail.example"),
+        "X: y\n" + result("dkim=pass header.d=mail.example") + "\nX: y",
+        "X: y\r" + result("dkim=pass header.d=mail.example"),
+        "X: y\r\n\r\n" + result("dkim=pass header.d=mail.example"),
+        result("dkim=pass header.d=mail.example", f'"{OURS}"'),
+        result("dkim=pass header.d=mail.example", f"{OURS} 2"),
+        result("dkim=pass header.d=mail.example", f"({OURS}) mx.evil.example"),
+        result(f"x=y\r\n {OURS}; dkim=pass header.d=mail.example", "mx.evil.example"),
+    ],
+)
+def test_case_24_what_our_server_may_not_have_taken_out_is_not_its_word(head: str) -> None:
+    """What it reads as no such header, or as part of another one, it leaves where a stranger put it."""
+    assert not told(head) or authres.is_unclear(read(f"{head}\r\n".encode() + LETTER))
+
+
+def test_our_servers_word_in_any_dress() -> None:
+    """Folded, in capitals, with comments: it is as RFC 8601 lets it be."""
+    for head in (
+        f"AUTHENTICATION-results: {OURS.upper()}; DKIM=PASS HEADER.D=mail.example",
+        f"Authentication-Results:\r\n {OURS};\r\n\tdkim=pass\r\n header.d=mail.example",
+        f"Authentication-Results: {OURS}(a) 1; dkim(b)=(c)pass(d) header(e).(f)d=mail.example",
+    ):
+        assert told(head) == ["mail.example"]
+        assert not authres.is_unclear(read(f"{head}\r\n".encode() + LETTER))
+        assert not authres.is_unclear(read(f"{head}\r\n".encode().replace(b"\r", b"") + LETTER.replace(b"\r", b"")))
+
+
+@pytest.mark.parametrize(
+    ("headers", "more"),
+    [
+        (("from", "to"), b"To: list@example.org\r\n"),
+        (("from", "from", "to", "to"), b"To: list@example.org\r\n"),
+        (("from", "to"), b"Cc: list@example.org\r\n"),
+        (("from", "subject"), b"Subject: other\r\n"),
+    ],
+)
+def test_headers_that_were_added_above(headers: tuple[str, ...], more: bytes) -> None:
+    """One that is signed once more than it is there cannot be added to; of others it is told which are covered."""
+    domain = Domain("mail.example")
+    raw = domain.craft(LETTER, headers=headers)
+    records = {domain.where: domain.record}
+    assert vouch(read(raw), records, "", AT).verdict.kind == "valid"
+    found = vouch(read(more + raw), records, "", AT)
+    if headers.count("to") == 2:
+        assert found.verdict.kind == "bad"
+    else:
+        added = more.partition(b":")[0].decode().lower()
+        assert found.verdict.kind == "valid"
+        assert (added in found.addressed) == ("to" not in headers and added in {"to", "cc"})
+
+
+def test_two_signatures_of_which_one_holds() -> None:
+    """The verdict is that of the one that holds, whichever comes first, and both are marks of the letter."""
+    domain = Domain("mail.example")
+    records = {domain.where: domain.record}
+    good = domain.craft(LETTER)
+    bad = Domain("mail.example", key=rsa_key(2048, 1)).craft(LETTER).partition(b"\r\n")[0] + b"\r\n"
+    old = domain.craft(LETTER, x="1000000000").partition(b"\r\n")[0] + b"\r\n"
+    first = vouch(read(good), records, "", AT)
+    for more in (bad, old):
+        found = vouch(read(more + good), records, "", AT)
+        assert (found.verdict.kind, found.name) == ("valid", domain.where)
+        assert {*first.marks} < {*found.marks}
+        assert vouch(read(more + LETTER), records, "", AT).verdict.kind in {"bad", "expired"}

@@ -55,7 +55,7 @@ def dear(works: dict[str, Callable[[], object]], ordinary: Callable[[], object])
     return [name for name in suspects if cost(works[name], 2) > MOST * cost(ordinary, 5)]
 
 
-def test_each_costs_little_and_says_what_it_should() -> None:
+def test_case_31_each_costs_little_and_says_what_it_should() -> None:
     heavy = dict(letters())
     wrong = {}
 

@@ -506,7 +506,7 @@ def test_who_has_been_silent_longest_makes_room_when_all_connections_are_taken(
     assert len(serve(scene, limits=Limits(connections=2)).letters) == 2
 
 
-def test_many_silent_connections_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_33_many_silent_connections_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Case 33: whatever they began to say, and however often they come again."""
 
     async def scene(office: Office) -> None:

@@ -316,6 +316,10 @@ def test_more_signs_of_machines() -> None:
     assert reasons(sender="") == ("null sender",)
     assert reasons(base=b"From: MAILER-DAEMON@example.org\r\n") == ("daemon",)
     assert reasons(base=b"From: a@b.c\r\nMessage-ID: <x@play.example>\r\n") == ("own Message-ID",)
+    for own in (b"pbem", b"PBEM", b"pbem+m1.x", b"pbem-m1"):
+        assert reasons(base=b"From: " + own + b"@play.example\r\n") == ("own address",)
+    for other in (b"pbem@mail.example", b"pbemx@play.example", b"anna@play.example"):
+        assert not reasons(base=b"From: " + other + b"\r\n")
 
 
 @pytest.mark.parametrize(

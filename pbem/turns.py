@@ -1,0 +1,44 @@
+"""Taking turns: of each party one at a time, so that others do not wait for whoever comes with much.
+
+No store, no mail and no clock in here. Implements reliability.md, "Limits" and case 34.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+__all__ = ["Crowded", "Turns"]
+
+
+class Crowded(Exception):  # noqa: N818 - said of the place, not of the program
+    """Raised to one too many, who is to come again."""
+
+
+class Turns:
+    """The turns at one place, where so many of `each` party and so many `in_all` may be or wait."""
+
+    def __init__(self, each: int, in_all: int) -> None:
+        self._each = each
+        self._in_all = in_all
+        self._here: Counter[str] = Counter()
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    @asynccontextmanager
+    async def of(self, party: str) -> AsyncIterator[None]:
+        """The turn of one of this party, when those of the same party before it are gone; raises `Crowded`."""
+        if self._here[party] >= self._each or self._here.total() >= self._in_all:
+            raise Crowded
+        self._here[party] += 1
+        try:
+            async with self._turns.setdefault(party, asyncio.Lock()):
+                yield
+        finally:
+            self._here[party] -= 1
+            if not self._here[party]:
+                del self._here[party], self._turns[party]

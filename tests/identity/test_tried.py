@@ -1,0 +1,387 @@
+"""What was tried on signatures of each format, as docs/threats.md lists it ("Tried on the post")."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import struct
+from datetime import UTC, datetime
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from asn1crypto import algos, cms, core
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from material import KEYS
+from openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation, packet, sub
+
+from pbem import identity
+from pbem.config import Limits
+from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
+from pbem.mail.letter import read
+from pbem.proof.signed_letters import VOCABULARY
+from pbem.reader import InProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SERVER = "play.example"
+FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nRv1\nend\n"
+AT = datetime(2026, 11, 22, tzinfo=UTC)
+judge = partial(identity.judge, server=SERVER, words=VOCABULARY, at=AT)
+HEAD = b"From: ann@mail.example\r\nMIME-Version: 1.0\r\n"
+
+
+# S/MIME.
+
+
+@cache
+def certificate(name: str) -> cms.Certificate:
+    loaded = x509.load_pem_x509_certificate((KEYS / f"sm-{name}.crt").read_bytes())
+    return cms.Certificate.load(loaded.public_bytes(Encoding.DER))
+
+
+ENTITY = b"Content-Type: text/plain\r\n\r\n" + FORM.encode().replace(b"\n", b"\r\n")
+RSA = parse_key((KEYS / "sm-rsa.crt").read_bytes(), AT)
+
+
+def attribute(kind: str, *values: core.Asn1Value) -> cms.CMSAttribute:
+    return cms.CMSAttribute({"type": kind, "values": list(values)})
+
+
+def signer(
+    content: bytes = ENTITY,
+    *,
+    kind: str = "data",
+    digest: str = "sha256",
+    without: str = "",
+    unsigned: Sequence[cms.CMSAttribute] = (),
+    bare: bool = False,
+) -> cms.SignerInfo:
+    """A signer by the sample's RSA key."""
+    private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    given = {
+        "content_type": attribute("content_type", cms.ContentType(kind)),
+        "message_digest": attribute("message_digest", core.OctetString(hashlib.new(digest, content).digest())),
+    }
+    signed = cms.CMSAttributes([one for name, one in given.items() if name != without])
+    name = certificate("rsa")
+    algorithm: Any = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}[digest]
+    facts: dict[str, Any] = {
+        "version": "v1",
+        "sid": cms.SignerIdentifier(
+            "issuer_and_serial_number",
+            cms.IssuerAndSerialNumber({"issuer": name.issuer, "serial_number": name.serial_number}),
+        ),
+        "digest_algorithm": algos.DigestAlgorithm({"algorithm": digest}),
+        "signature_algorithm": algos.SignedDigestAlgorithm({"algorithm": f"{digest}_rsa"}),
+        "signature": private.sign(content if bare else signed.dump(), padding.PKCS1v15(), algorithm),
+    }
+    if not bare:
+        facts["signed_attrs"] = signed
+    if unsigned:
+        facts["unsigned_attrs"] = cms.CMSAttributes(list(unsigned))
+    return cms.SignerInfo(facts)
+
+
+def signed_data(*signers: cms.SignerInfo, content: bytes | None = ENTITY) -> bytes:
+    made: bytes = cms.ContentInfo(
+        {
+            "content_type": "signed_data",
+            "content": cms.SignedData(
+                {
+                    "version": "v1",
+                    "digest_algorithms": [algos.DigestAlgorithm({"algorithm": "sha256"})],
+                    "encap_content_info": {"content_type": "data", **({"content": content} if content else {})},
+                    "signer_infos": list(signers),
+                }
+            ),
+        }
+    ).dump()
+    return made
+
+
+def opaque(data: bytes) -> bytes:
+    """A MIME entity that is signed data."""
+    text = base64.encodebytes(data).replace(b"\n", b"\r\n")
+    return (
+        b"Content-Type: application/pkcs7-mime; smime-type=signed-data\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+        + text
+    )
+
+
+def detached(entity: bytes, data: bytes, *more: bytes) -> bytes:
+    """A signed MIME entity, and what else is put beside it."""
+    kind = (
+        b'Content-Type: multipart/signed; protocol="application/pkcs7-signature"; micalg=sha-256; boundary=s\r\n\r\n'
+    )
+    signature = opaque(data).replace(b"pkcs7-mime; smime-type=signed-data", b"pkcs7-signature")
+    whole = kind + b"--s\r\n" + entity + b"\r\n--s\r\n" + signature + b"\r\n--s--\r\n"
+    if not more:
+        return whole
+    parts = b"".join(b"--m\r\n" + one + b"\r\n" for one in (whole, *more))
+    return b"Content-Type: multipart/mixed; boundary=m\r\n\r\n" + parts + b"--m--\r\n"
+
+
+def said(entity: bytes, *keys: Key) -> Verdict:
+    return judge(read(HEAD + entity), keys or [RSA])
+
+
+def obeyed(entity: bytes, *keys: Key) -> list[str]:
+    """The commands that a letter gives, in the words that were signed."""
+    found = InProcess(Limits()).understand(read(HEAD + entity), keys or [RSA], SERVER, AT)
+    return [command.name for command in found.reading.commands] if found.heard.verdict.kind == "valid" else []
+
+
+DATA, DIGESTED = b"\x06\x09*\x86H\x86\xf7\r\x01\x07\x01", b"\x06\x09*\x86H\x86\xf7\r\x01\x07\x05"
+COUNTERSIGNED = attribute("counter_signature", signer())
+OTHER = b"Content-Type: text/plain\r\n\r\nresign m1\r\n"
+
+SMIME = {
+    "two signers": opaque(signed_data(signer(), signer())),
+    "no signer": opaque(signed_data()),
+    "one beside text": detached(ENTITY, signed_data(signer(), content=None), opaque(signed_data(signer()))),
+    "a text of its own beside the one it stands under": detached(ENTITY, signed_data(signer())),
+    "another text of its own": detached(OTHER, signed_data(signer())),
+    "no text": opaque(signed_data(signer(), content=None)),
+    "a text that was not signed": opaque(signed_data(signer(), content=OTHER)),
+    "SHA-1": opaque(signed_data(signer(digest="sha1"))),
+    "no signed attributes": opaque(signed_data(signer(bare=True))),
+    "no message digest": opaque(signed_data(signer(without="message_digest"))),
+    "no content type": opaque(signed_data(signer(without="content_type"))),
+    "content types that differ": opaque(signed_data(signer(kind="signed_data"))),
+    "another content type": opaque(signed_data(signer(kind="digested_data")).replace(DATA, DIGESTED, 1)),
+    "a countersignature in the place of the signature": opaque(
+        signed_data(signer(OTHER, unsigned=[COUNTERSIGNED]), content=ENTITY)
+    ),
+    "encrypted": opaque(b"0\x0b\x06\x09*\x86H\x86\xf7\r\x01\x07\x03"),
+    "deep": opaque(b"\x30\x80" * 5000 + b"\0\0" * 5000),
+    "a huge number": opaque(b"\x30\x84\0\x02\0\x06\x02\x84\0\x02\0\0" + b"\x7f" * 0x20000),
+    "a long identifier": opaque(b"\x30\x82\x20\x04\x06\x82\x20\0" + b"\x81" * 0x2000),
+    "lengths that are open": opaque(b"\x24\x80" * 60 + b"\x04\x01x" * 6000 + b"\0\0" * 60),
+}
+
+
+@pytest.mark.parametrize("name", SMIME)
+def test_smime(name: str) -> None:
+    found = said(SMIME[name])
+    assert (found.kind, found.signed) in {("bad", b""), ("refused", b"")}, found
+
+
+def test_smime_that_holds() -> None:
+    """A countersignature, and an address that is not the certificate's, change nothing."""
+    for entity in (
+        opaque(signed_data(signer())),
+        opaque(signed_data(signer(unsigned=[COUNTERSIGNED]))),
+        detached(ENTITY, signed_data(signer(), content=None)),
+    ):
+        assert (said(entity).kind, said(entity).signed) == ("valid", ENTITY)
+
+
+def test_an_smime_signature_over_another_one() -> None:
+    """One counts: the outer, where it is over a text that can be read; two that lie open are refused."""
+    assert obeyed(opaque(signed_data(signer()))) == ["orders"]
+    hidden, open_ = opaque(signed_data(signer())), detached(ENTITY, signed_data(signer(), content=None))
+    assert obeyed(opaque(signed_data(signer(open_), content=open_))) == ["orders"]
+    assert not obeyed(opaque(signed_data(signer(hidden), content=hidden)))
+    for inner in (hidden, open_):
+        assert said(detached(inner, signed_data(signer(inner), content=None))).kind == "refused"
+
+
+# SSH.
+
+
+ED = Ed25519PrivateKey.from_private_bytes(b"a" * 32)
+EC = ec.derive_private_key(12345678901234567890, ec.SECP256R1())
+SSH = (parse_key(ssh.public(ED)), parse_key(ssh.public(EC)))
+NAMESPACE = b"pbem@play.example"
+PUBLIC = base64.b64decode(ssh.public(ED).split()[1])
+RAW = ED.public_key().public_bytes_raw()
+
+
+def string(data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + data
+
+
+def sshsig(
+    namespace: bytes = NAMESPACE,
+    digest: bytes = b"sha512",
+    *,
+    over: bytes = b"",
+    public: bytes = PUBLIC,
+    algorithm: bytes = b"ssh-ed25519",
+    tail: bytes = b"",
+    shown: bytes = b"",
+    made: bytes = b"",
+) -> bytes:
+    """The form signed by Ann's key, `over` this digest, and `shown` as of another namespace."""
+    hashed = over or hashlib.new({b"sha256": "sha256", b"md5": "md5"}.get(digest, "sha512"), FORM.encode()).digest()
+    data = b"SSHSIG" + string(namespace) + string(b"") + string(digest) + string(hashed)
+    inner = string(algorithm) + string(made or ED.sign(data)) + tail
+    fields = string(public) + string(shown or namespace) + string(b"") + string(digest) + string(inner)
+    text = base64.encodebytes(b"SSHSIG" + struct.pack(">I", 1) + fields).decode()
+    return f"Content-Type: text/plain\r\n\r\n{FORM}{ssh.BEGIN}\n{text}{ssh.END}\n".encode()
+
+
+SK = string(b"sk-ssh-ed25519@openssh.com") + string(RAW) + string(b"ssh:")
+CERT = string(b"ssh-ed25519-cert-v01@openssh.com") + string(b"n" * 32) + string(RAW) + bytes(8) + string(b"") * 8
+SSH_TRIED = {
+    "a certificate": sshsig(public=CERT),
+    "a certificate's algorithm": sshsig(algorithm=b"ssh-ed25519-cert-v01@openssh.com"),
+    "a security key, user present": sshsig(public=SK, algorithm=b"sk-ssh-ed25519@openssh.com", tail=b"\1\0\0\0\1"),
+    "a security key, nobody there": sshsig(public=SK, algorithm=b"sk-ssh-ed25519@openssh.com", tail=b"\0\0\0\0\1"),
+    "a plain key as a security key's": sshsig(algorithm=b"sk-ssh-ed25519@openssh.com", tail=b"\1\0\0\0\1"),
+    "flags behind a plain signature": sshsig(tail=b"\1\0\0\0\1"),
+    "another server's namespace": sshsig(b"pbem@other.example"),
+    "a namespace that was not signed": sshsig(b"file", shown=NAMESPACE),
+    "a namespace in capitals": sshsig(b"PBEM@play.example"),
+    "a namespace with more behind it": sshsig(NAMESPACE + b"\0"),
+    "no namespace": sshsig(b""),
+    "the digest of another text": sshsig(over=hashlib.sha512(b"resign m1\n").digest()),
+    "a digest of the other sort": sshsig(over=hashlib.sha256(FORM.encode()).digest()),
+    "MD5": sshsig(digest=b"md5"),
+    "the text instead of its digest": sshsig(over=FORM.encode()),
+    "a key of another type": sshsig(public=base64.b64decode(ssh.public(EC).split()[1])),
+    "the name of another type": sshsig(public=string(b"ecdsa-sha2-nistp256") + string(RAW)),
+    "RSA's algorithm": sshsig(algorithm=b"rsa-sha2-512"),
+    "a signature that is too long": sshsig(made=b"\0" + ED.sign(b"x")),
+    "a signature of nothing": sshsig(made=bytes(64)),
+}
+
+
+@pytest.mark.parametrize("name", SSH_TRIED)
+def test_ssh(name: str) -> None:
+    found = said(SSH_TRIED[name], *SSH)
+    assert found.kind in {"bad", "refused", "unknown key"}, found
+    assert not found.signed
+
+
+def test_ssh_that_holds() -> None:
+    for digest in (b"sha512", b"sha256"):
+        assert said(sshsig(digest=digest), *SSH).kind == "valid"
+
+
+def test_whose_security_key_signs_is_told_that_none_is_accepted() -> None:
+    """And not that the signature is damaged, as it would be if the flags behind it were read first."""
+    for name in ("a security key, user present", "a security key, nobody there"):
+        assert "security keys" in said(SSH_TRIED[name], *SSH).reason
+
+
+def test_no_certificate_and_no_security_key_is_registered() -> None:
+    for blob in (CERT, SK):
+        kind = blob[4 : 4 + blob[3]].decode()
+        with pytest.raises(BadKey):
+            parse_key(f"{kind} {base64.b64encode(blob).decode()} ann")
+
+
+# OpenPGP.
+
+
+ANN, SUB, EVE = (Signer(key=Ed25519PrivateKey.from_private_bytes(seed * 32)) for seed in (b"a", b"s", b"e"))
+BACK = 0x19
+SIGNS = sub(27, b"\x02")
+
+
+def certified(signer: Signer = SUB, *said: bytes, back: bytes | None = None) -> Key:
+    """Ann's key with a subkey that may sign; `back` is what says that the subkey belongs to it."""
+    data = ANN.hashed(ANN.body) + ANN.hashed(signer.body)
+    if back is None:
+        back = signer.signature(BACK, data)
+    inner = back[6:] if back else b""
+    embedded = b"\xff" + struct.pack(">I", len(inner) + 1) + b"\x20" + inner if back else b""
+    return parse_key(
+        ANN.certificate(packet(14, signer.body) + ANN.signature(BINDING, data, BORN, SIGNS, *said, embedded))
+    )
+
+
+def by(
+    signer: Signer, *said: bytes, at: datetime = BORN, kind: int = BINARY, count: int = 1, unhashed: bytes = b""
+) -> bytes:
+    """The form and its signature."""
+    made = signer.signature(kind, FORM.encode().replace(b"\n", b"\r\n") if kind == TEXT else FORM.encode(), at, *said)
+    if unhashed:
+        body, size = made[6:], struct.unpack(">H", made[10:12])[0]
+        body = body[: 6 + size] + struct.pack(">H", len(unhashed)) + unhashed + body[8 + size :]
+        made = packet(2, body)
+    return f"Content-Type: text/plain\r\n\r\n{FORM}{armored('SIGNATURE', made * count)}".encode()
+
+
+def clear(
+    text: str = FORM, head: str = "Hash: SHA256\n\n", before: str = "", behind: str = "", signed: str = FORM
+) -> bytes:
+    """A clear-signed text, as it is written and as it was signed."""
+    signature = armored("SIGNATURE", ANN.signature(TEXT, signed.rstrip("\n").replace("\n", "\r\n").encode()))
+    begin = "-----BEGIN PGP SIGNED MESSAGE-----\n"
+    return f"Content-Type: text/plain\r\n\r\n{before}{begin}{head}{text}{signature}{behind}".encode()
+
+
+PLAIN = parse_key(ANN.certificate())
+OPENPGP: dict[str, tuple[bytes, Any]] = {
+    "a subkey that does not certify back": (by(SUB), lambda: certified(back=b"")),
+    "a subkey certified back by another": (
+        by(SUB),
+        lambda: certified(back=EVE.signature(BACK, ANN.hashed(ANN.body) + ANN.hashed(SUB.body))),
+    ),
+    "a subkey certified back to another key": (
+        by(SUB),
+        lambda: certified(back=SUB.signature(BACK, EVE.hashed(EVE.body) + EVE.hashed(SUB.body))),
+    ),
+    "a subkey that has expired": (by(SUB), lambda: certified(SUB, sub(9, struct.pack(">I", 86400)))),
+    "a subkey for encryption": (by(SUB), lambda: parse_key(ANN.certificate(ANN.subkey(SUB.body)))),
+    "a key that has expired": (by(ANN), lambda: parse_key(ANN.certificate(valid_days=1), BORN)),
+    "a key that was revoked": (
+        by(ANN),
+        lambda: parse_key(ANN.certificate(behind=ANN.signature(0x20, ANN.hashed(ANN.body)))),
+    ),
+    "a critical notation": (by(ANN, notation(critical=True)), PLAIN),
+    "an unknown critical subpacket": (by(ANN, sub(101, b"x", critical=True)), PLAIN),
+    "an unknown critical subpacket that is not hashed": (by(ANN, unhashed=sub(101, b"x", critical=True)), PLAIN),
+    "a creation time that is not hashed": (by(ANN, unhashed=sub(2, struct.pack(">I", 2**32 - 1))), PLAIN),
+    "two signatures": (by(ANN, count=2), PLAIN),
+    "a signature over a key": (by(ANN, kind=0x13), PLAIN),
+    "a standalone signature": (by(ANN, kind=2), PLAIN),
+    "another's signature": (by(EVE), PLAIN),
+    "a dash that was signed": (clear(text=FORM.replace("Rv1", "- Rv1"), signed=FORM.replace("Rv1", "- Rv1")), PLAIN),
+    "a line that looks like the end": (
+        clear(text=FORM.replace("end", "-----BEGIN PGP SIGNATURE-----\n\nend")),
+        PLAIN,
+    ),
+    "two clear-signed texts": (clear() + clear().partition(b"\r\n\r\n")[2], PLAIN),
+    "one within another": (clear(text="- -----BEGIN PGP SIGNED MESSAGE-----\n" + FORM), PLAIN),
+}
+
+
+@pytest.mark.parametrize("name", OPENPGP)
+def test_openpgp(name: str) -> None:
+    entity, key = OPENPGP[name]
+    found = said(entity, key() if callable(key) else key)
+    assert found.kind != "valid", found
+    assert not found.signed
+
+
+def test_openpgp_that_holds() -> None:
+    assert said(by(ANN), PLAIN).kind == "valid"
+    assert said(by(SUB), certified()).kind == "valid"
+    # What the head of a clear-signed text says of the digest is not signed, and believed by nobody (RFC 9580 7).
+    for head in ("Hash: SHA256\n\n", "Hash: MD5\n\n", "\n", "Hash: SHA256,SHA512\nHash: SHA1\n\n"):
+        assert obeyed(clear(head=head), PLAIN) == ["orders"], head
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        clear(before="resign m1\n\n", behind="resign m1\n"),
+        clear(head="Hash: SHA256\nComment: x\nresign: m1\n\n"),
+        clear(head="Hash: SHA256\n\nresign m1\n"),
+        clear(text=FORM.replace("end\n", "end\n- -----END PGP\n"), signed=FORM + "-----END PGP\n"),
+        clear(text="\n".join(f"- {line}" for line in FORM.splitlines()) + "\n"),
+    ],
+    ids=["around it", "in its head", "behind its head", "escaped", "escaped everywhere"],
+)
+def test_openpgp_speaks_by_what_was_signed_alone(entity: bytes) -> None:
+    assert obeyed(entity, PLAIN) == ["orders"]
