@@ -23,6 +23,7 @@ check: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings --format=unix templates/pages tests/javascript.js
 
 # On two cores at once; what shares a costly fixture stays together. Compiled once, not by each process that a test starts,
 # and the tests once as well, whatever the environment says of files of byte code.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +107,17 @@ def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_
     except UnicodeError:  # a name that has no bytes cannot be signed
         signatures = [bytes(64) for _ in entries]
     return Bundle(tuple(entries), tuple(signatures), found.papers)
+
+
+def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:
+    """The bundle with one file changed, otherwise a sound archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for info in old.infolist():
+            inside = old.read(info)
+            new.writestr(info, change(inside) if info.filename == path else inside)
+    assert out.getvalue() != content
+    return out.getvalue()
 
 
 def with_entry(found: Bundle, at: int, change: Callable[[dict[str, Any]], object]) -> Bundle:

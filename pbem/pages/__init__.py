@@ -2,7 +2,7 @@
 
 Here lives how a page is put together from `templates/pages/`: style and script inside it, and a policy (CSP level 3)
 that allows just these two, by their hashes. No web server, no build step; the script's rules are held against the
-referee's by `tests/browser/`.
+referee's by `tests/pages/` and `tests/browser/`.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ function walk(event) {
 
 /** Draw anew without losing the place of the keyboard. */
 function redraw(root, ...children) {
-  const held = document.activeElement && root.contains(document.activeElement) ? document.activeElement : null;
+  const held = /** @type {?HTMLElement} */ (document.activeElement && root.contains(document.activeElement) ? document.activeElement : null);
   const name = held && (held.dataset.name || held.id), where = held && held.closest("table") && held.closest("table").getAttribute("aria-label");
   root.replaceChildren(...children.flat().filter(Boolean));
   if (!name) return;

@@ -7,13 +7,21 @@ const BUNDLE = (() => {
   class Wrong extends Error {}
   const must = (holds, reason) => { if (!holds) throw new Wrong(reason); };
 
-  /** The bundle's own bytes: the page carries them as raw deflate (RFC 1951) in base64. */
+  /**
+   * The bundle's own bytes: the page carries them as raw deflate (RFC 1951) in base64.
+   * @param {string} base64
+   * @returns {Promise<Uint8Array>}
+   */
   async function unpacked(base64) {
     const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }
 
-  /** The files of a zip archive that compresses nothing, by its central directory. */
+  /**
+   * The files of a zip archive that compresses nothing, by its central directory.
+   * @param {Uint8Array} bytes
+   * @returns {Map<string, Uint8Array>} by their paths
+   */
   function unzip(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), files = new Map();
     let end = bytes.length - 22;
@@ -42,9 +50,17 @@ const BUNDLE = (() => {
   /** The value of a small text paper's line `name value`, above its block. */
   const field = (paper, name) => (text(paper).split("\nsetup\n")[0].split("\n").find((line) => line.startsWith(`${name} `)) || "").slice(name.length + 1);
 
-  /** A game record in its canonical form (TOML): its options, seats, turns (orders by seat) and result. */
+  /**
+   * A game record in its canonical form (TOML).
+   * @typedef {{winner: number, scores: number[], reason: string}} Result
+   * @typedef {{name: string, setup: string}} Seat
+   * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], result: ?Result}} Played turns: orders by seat
+   * @param {string} source
+   * @returns {Played}
+   */
   function record(source) {
     const found = { options: {}, seats: [], turns: [], result: null }, lines = source.split("\n");
+    /** @type {Object<string, *>} */
     let into = found;
     for (let at = 0; at < lines.length; at++) {
       const line = lines[at], section = line.match(/^\[+(\w+)\]+$/);
@@ -71,7 +87,11 @@ const BUNDLE = (() => {
     try { return JSON.parse(value); } catch { return value; } // a table of TOML: no page draws it
   }
 
-  /** The games that are revealed, each with its number, record and the reports of its turns. */
+  /**
+   * The games that are revealed, each with its number, record and the reports of its turns.
+   * @param {Map<string, Uint8Array>} files
+   * @returns {Array<Played & {number: number, reports: Object[][]}>}
+   */
   function games(files) {
     const found = [];
     for (let number = 1; files.has(`records/game-${number}.pbem.toml`); number++) {

@@ -1,5 +1,21 @@
 // Stepping through a match, and checking its bundle. All is drawn from the bundle in the page: nothing is fetched.
 
+/**
+ * What the script of a game, replay/GAME.js, has for this page; a position is whatever the game makes of it.
+ * @typedef {{symbol: string, tint: string, fresh: boolean, said: string}} Square
+ * @typedef {{name: string, columns: string[], rows: string[], square: (row: string, column: string) => ?Square}} Panel
+ * @typedef {{label: string, square: string, text: string[], tone: string}} Told
+ * @typedef {Object} Game
+ * @property {(game: Object) => Object} begin the position before the first turn, from a record
+ * @property {(before: Object, given: Object<string, string>, reports: Object[]) => Object} turn the position after one
+ * @property {(position: Object) => {seat: number, panels: Panel[]}[]} boards seat 0: everybody's
+ * @property {(reports: Object[], names: string[]) => [string, Told[], string?][]} told title, lines, and words for none
+ * @property {(position: Object) => number[]} materiel what is left to each seat
+ * @property {string} counted what that counts
+ * @property {(position: Object) => [string, number, number][][]} shots of each seat: weapon, fired, hit
+ * @property {(text: string) => string} orders as one line
+ */
+
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent), byId = (id) => document.getElementById(id);
   let games = [], game = null, at = 0, steps = [];

@@ -27,11 +27,18 @@ const VERIFY = (() => {
   const holds = async (key, signature, said) => signature.length === 64 && isPoint(signature.subarray(0, 32))
     && little(signature.subarray(32)) < ORDER && crypto.subtle.verify("Ed25519", key, signature, said);
 
+  /** The lines of a file, each of which has its end. */
+  function linesOf(files, path) {
+    must(files.has(path), `${path} is missing`);
+    const lines = text(files.get(path)).split("\n");
+    must(lines.pop() === "", `${path} does not end with a line`);
+    return lines;
+  }
+
   async function chain(files) {
-    must(files.has("transcript.jsonl"), "transcript.jsonl is missing");
     const entries = [];
     let head = "0".repeat(64);
-    for (const line of text(files.get("transcript.jsonl")).trimEnd().split("\n")) {
+    for (const line of linesOf(files, "transcript.jsonl")) {
       const seq = entries.length + 1;
       let entry;
       try { entry = JSON.parse(line); } catch { throw new Wrong(`entry ${seq} cannot be read`); }
@@ -47,7 +54,7 @@ const VERIFY = (() => {
   }
 
   async function server(files, entries) {
-    const { server, match, server_key: key } = entries[0].body, lines = text(files.get("heads.txt") || new Uint8Array()).trimEnd().split("\n");
+    const { server, match, server_key: key } = entries[0].body, lines = linesOf(files, "heads.txt");
     const imported = await ed25519(unhex(key));
     must(lines.length === entries.length, "heads.txt does not have one line for each entry");
     for (const [at, entry] of entries.entries()) {
@@ -167,7 +174,12 @@ const VERIFY = (() => {
   const binary = (bytes) => { let made = ""; for (const byte of bytes) made += String.fromCharCode(byte); return made; };
   const fromBinary = (chars) => Uint8Array.from(chars, (char) => char.charCodeAt(0));
 
-  /** The leaves of a letter, each {file, content}: transfer encodings undone, containers opened (RFC 2045, 2046). */
+  /**
+   * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
+   * @param {string} raw a character for each octet
+   * @param {number} depth of containers around it
+   * @returns {Generator<{file: string, content: Uint8Array}>}
+   */
   function* leaves(raw, depth = 0) {
     const at = raw.search(/\r?\n\r?\n/), head = (at < 0 ? raw : raw.slice(0, at)).replace(/\r?\n[ \t]+/g, " "), body = at < 0 ? "" : raw.slice(at).replace(/^\r?\n\r?\n/, "");
     const value = (name) => (head.match(new RegExp(`^${name}:(.*)$`, "im")) || ["", ""])[1].trim();
@@ -186,7 +198,11 @@ const VERIFY = (() => {
 
   const ARMOR = /-----BEGIN SSH SIGNATURE-----([\s\S]*?)-----END SSH SIGNATURE-----/;
 
-  /** Each SSH signature of a letter with the texts that it may stand under. */
+  /**
+   * Each SSH signature of a letter, in base64, with the texts that it may stand under.
+   * @param {Uint8Array} letter
+   * @returns {Generator<[string, string[]]>}
+   */
   function* signatures(letter) {
     const found = [...leaves(binary(letter))];
     for (const { file, content } of found) {
@@ -252,8 +268,10 @@ const VERIFY = (() => {
   const some = (paths) => `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ", …" : ""}`;
 
   /**
-   * The checks one after the other, each {holds, said}, holds being null for what is left open; ends at the first that
-   * fails. `forms` are the signed forms of a bundle without letters, by the letters' names.
+   * The checks one after the other; ends at the first that fails.
+   * @param {string} base64 the bundle, as raw deflate
+   * @param {?Object<string, string>} forms the signed forms of a bundle without letters, by the letters' names
+   * @returns {AsyncGenerator<{holds: ?boolean, said: string}>} holds is null for what is left open
    */
   async function* run(base64, forms = null) {
     let name = "bundle";

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import tampered
 from make_vectors import VECTORS
 from random_players import PLAYERS, sensible_orders
 from referee import ANN, BOB, attachment, form_in
@@ -106,17 +107,6 @@ def test_every_kind_of_match_is_checked(path: Path, opened: Callable[..., Page])
     said = verified(opened(replay(bundle.read(path.read_bytes()))))
     assert not [line for line in said if line.startswith("FAIL")]
     assert any(line.startswith("ok") and "players: " in line for line in said)
-
-
-def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:
-    """The bundle with one file changed, otherwise a sound archive."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
-        for info in old.infolist():
-            inside = old.read(info)
-            new.writestr(info, change(inside) if info.filename == path else inside)
-    assert out.getvalue() != content
-    return out.getvalue()
 
 
 def carrying(content: bytes, other: bytes) -> str:
@@ -250,7 +240,7 @@ def another_players_key(bodies: list[dict[str, Any]], _papers: dict[str, bytes])
         (another_result, 32, "games: records/game-1.pbem.toml: its result is not that of the entry `ended`"),
         (other_rules, 32, "chain: entry 1: the hash of the agreed rules is not that of the terms"),
         (letters_swapped, 32, "players: letters/game-1-turn-2-seat-1.eml is signed, but for another place"),
-        (another_players_key, 32, "players: letters/game-1-setup-seat-1.eml is signed with a key that is not the"),
+        (another_players_key, 32, "players: letters/agreed-seat-1.eml is signed with a key that is not the"),
         (lambda *_: None, 64, "server: entry 1: the server's signature does not hold"),
     ],
 )
@@ -292,7 +282,7 @@ def test_a_letter_that_does_not_fit_its_signature_is_left_open(
     said = verified(opened(carrying(bundles["spaceships"], rebuilt(bundles["spaceships"], a_forged_letter))))
     assert said[-1].startswith("What can be checked here holds, but not all can be")
     assert re.match(r"open +players: 1 letter .*: letters/game-1-turn-2-seat-1.eml$", said[-2]), said
-    assert "14 letters signed" in said[-3]
+    assert "16 letters signed" in said[-3]
 
 
 def test_letters_in_other_shapes_are_judged_too(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
@@ -312,7 +302,7 @@ def test_letters_in_other_shapes_are_judged_too(bundles: dict[str, bytes], opene
     content = bundles["spaceships"]
     found = verified(opened(carrying(content, rebuilt(content, reshaped))))
     assert found[-1] == "All that can be checked here holds."
-    assert "15 letters signed" in " ".join(found)
+    assert "17 letters signed" in " ".join(found)
 
 
 def quoted(head: bytes, body: bytes) -> bytes:
@@ -352,7 +342,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     public = Public("play.example", referee.database, referee.vault)
-    facts = {"server": "play.example", "address": "pbem@play.example", **public.site()}
+    facts = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", **public.site()}
     made = dict(pages_of(facts, public.finished()))
     referee.close()
     return made
@@ -364,7 +354,7 @@ def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callab
     said = verified(page)
     assert said[-1] == "All that can be checked here holds."
     assert "the players' letters are not among them" in said[0]
-    assert "12 letters signed with these keys" in said[-2]
+    assert "14 letters signed with these keys" in said[-2]
     page.locator("#games button").first.click()
     assert "May the better one win." not in page.locator("#press").inner_text()
     page.locator("#next").click()
@@ -392,7 +382,13 @@ def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) 
     assert "game-1-turn-1-seat-2" in match.forms
     assert "game-1-turn-2-seat-2" in match.forms
     content = attachment(ann.find("what was secret"), ".zip")
-    facts = {"server": "play.example", "address": "pbem@play.example", "standings": {}, "provisional": 5}
+    facts = {
+        "server": "play.example",
+        "address": "pbem@play.example",
+        "delimiter": "+",
+        "standings": {},
+        "provisional": 5,
+    }
     public = dict(pages_of({**facts, "invitations": [], "running": []}, [match]))["m1.html"]
     referee.close()
     for html in (replay(bundle.read(content)), public):

@@ -1,6 +1,6 @@
 // The rules of Dueling Masters of Space-Time that a player needs before sending: setups and orders, judged as the
 // referee judges them. A port of pbem/games/dueling_masters/notation.py: text in; canonical text and faults, by ruling,
-// out. Where pieces can go comes from the view of a report. tests/browser/test_rules.py holds both against each other.
+// out. Where pieces can go comes from the view of a report. tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
   const ROWS = "ABCDEFGHIJ";
@@ -24,6 +24,13 @@ const RULES = (() => {
     return slots;
   }
 
+  /**
+   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: where in the text
+   * @param {Object<string, *>} options those that are not the default
+   * @param {number} seat
+   * @param {string} given
+   * @returns {{faults: Fault[], text: string, asteroids: string[], placed: [string, ?string][]}} text is the canonical one if there are no faults
+   */
   function setup(options, seat, given) {
     const text = bare(given), names = pieces(homesOf(options)), slots = slotsOf(names);
     const faults = [], squares = names.map(() => -1), asteroids = new Set(), placed = new Set();
@@ -84,6 +91,11 @@ const RULES = (() => {
     };
   }
 
+  /**
+   * @param {Object<string, *>} view what a report shows of the position
+   * @param {string} given
+   * @returns {{faults: Fault[], text: string}} text is the canonical one if there are no faults
+   */
   function orders(view, given) {
     const order = given.replace(/#[^\n\r]*/g, " ").replace(/^[ \t\r\n\f\v,;]+|[ \t\r\n\f\v,;]+$/g, "");
     const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message }], text: order });

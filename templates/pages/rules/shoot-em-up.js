@@ -1,6 +1,6 @@
 // The rules of Shoot 'em up Spaceships that a player needs before sending: setups and orders, judged as the referee
 // judges them. A port of pbem/games/shoot_em_up/notation.py: text in; canonical text and faults, by ruling, out.
-// tests/browser/test_rules.py holds both against each other.
+// tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
   const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = ["south", "north", "west", "east"];
@@ -21,6 +21,13 @@ const RULES = (() => {
     return COLUMNS.indexOf(square[0]) < columns && Number(square.slice(1)) <= rows;
   }
 
+  /**
+   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: its line, from 1
+   * @param {Object<string, *>} options those that are not the default
+   * @param {number} seat
+   * @param {string} text
+   * @returns {{faults: Fault[], text: string, ships: {ship: string, square: string, facing: string}[]}} text is the canonical one if there are no faults
+   */
   function setup(options, seat, text) {
     const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
     const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
@@ -47,6 +54,11 @@ const RULES = (() => {
     return { faults, ships, text: ships.map((each) => `${each.ship} ${each.square} ${each.facing}`).join("\n") };
   }
 
+  /**
+   * @param {Object<string, *>} view what a report shows of the position
+   * @param {string} text
+   * @returns {{faults: Fault[], text: string, given: Map<string, string>}} text is the canonical one if there are no faults
+   */
   function orders(view, text) {
     const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
     const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });

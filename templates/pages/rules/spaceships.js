@@ -1,12 +1,14 @@
 // The rules of Spaceships that a player needs before sending: setups and orders, judged as the referee judges them.
 // A port of pbem/games/spaceships (notation, fleet, ships): text in; canonical text and faults, by ruling, out. What a
-// turn entitles to comes from the view of a report. tests/browser/test_rules.py holds both against each other.
+// turn entitles to comes from the view of a report. tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
   const COLOURS = "ROYGB", LETTERS = "vwxyz", NUMBERS = "12345";
   const NAMES = [...COLOURS].flatMap((c) => [...LETTERS].flatMap((l) => [...NUMBERS].map((n) => c + l + n)));
   const CELLS = new Map(NAMES.map((name, cell) => [name, cell]));
+  /** @type {(cell: number) => [number, number, number]} */
   const place = (cell) => [Math.floor(cell / 25), Math.floor(cell / 5) % 5, cell % 5];
+  /** @type {(place: number[]) => number} */
   const at = ([c, l, n]) => (c * 5 + l) * 5 + n;
 
   const TYPES = {
@@ -115,6 +117,13 @@ const RULES = (() => {
   const sorted = (faults) => faults.map((fault, order) => [fault, order])
     .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
 
+  /**
+   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: where in the text
+   * @param {Object<string, *>} options those that are not the default
+   * @param {number} seat
+   * @param {string} given
+   * @returns {{faults: Fault[], text: string, ships: {name: string, code: string, cells: string[]}[]}} text is the canonical one if there are no faults
+   */
   function setup(options, seat, given) {
     const text = bare(given);
     const words = text.match(new RegExp(WORD, "g")) || [];
@@ -263,6 +272,11 @@ const RULES = (() => {
   const able = (due, step) => due.stars.filter((ship) => fires(ship, step));
   const isDue = (number, what) => (number ? (number === 1 ? `one ${what} is due this turn` : `${number} ${what}s are due this turn`) : `no ${what} is due this turn`);
 
+  /**
+   * @param {Object<string, *>} view what a report shows of the position
+   * @param {string} given
+   * @returns {{faults: Fault[], text: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults
+   */
   function orders(view, given) {
     const text = bare(given), due = entitled(view), faults = [], list = [];
     const used = { conventional: 0, scans: 0, missiles: new Set(), kamikazes: new Set(), beams: new Set() };

@@ -1,0 +1,90 @@
+"""The scripts of the pages in a JavaScript engine without a browser: QuickJS, which pip brings.
+
+Here lives what such a script is given in the place of a browser; `javascript.js` is the half of it that is written in
+JavaScript. There is no document: a script that asks for one while it is loaded fails. What pages look like, and how
+they answer to a hand or a keyboard, is tried in `tests/browser/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import quickjs
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from pbem.mail.compose import template_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Evaluate = Callable[[str, Any], Any]
+    """A function's source and its one argument, JSON both ways: as Playwright's `Page.evaluate` has it."""
+
+PAGES = template_folder() / "pages"
+HOST = Path(__file__).with_suffix(".js")
+
+ASKED = """(source, argument, settle) => {
+    const settled = (kind) => (value) => settle(kind, JSON.stringify(value === undefined ? null : value));
+    Promise.resolve().then(() => eval(source)(argument))
+        .then(settled("value"), (error) => settled("error")(`${error}\\n${error.stack}`));
+}"""
+
+
+class Failed(Exception):  # noqa: N818 - what it says of a script
+    """A script raised something, or waits for what never comes."""
+
+
+class Scripts:
+    """An engine with these scripts of `templates/pages/` in it, loaded in their order."""
+
+    def __init__(self, *names: str) -> None:
+        self.context = quickjs.Context()
+        for answer in (decoded, digest, verifies, inflated):
+            self.context.add_callable(answer.__name__, answer)
+        for path in (HOST, *(PAGES / name for name in names)):
+            self.context.eval(path.read_text(encoding="utf-8"))
+
+    def evaluate(self, source: str, argument: Any = None) -> Any:
+        """What a function of this source returns, at once or later; raises Failed."""
+        settled: dict[str, Any] = {}
+        self.context.add_callable("settle", lambda kind, value: settled.update({kind: json.loads(value)}))
+        ask, settle = self.context.eval(ASKED), self.context.get("settle")
+        ask(source, self.context.parse_json(json.dumps(argument)), settle)
+        while not settled and self.context.execute_pending_job():
+            pass
+        if "value" not in settled:
+            raise Failed(settled.get("error", "it waits for ever"))
+        return settled["value"]
+
+
+# What Python answers. Nothing may be raised through the engine.
+
+
+def decoded(octets: str) -> str:
+    """Text as TextDecoder reads it (WHATWG Encoding, 8.1)."""
+    return bytes.fromhex(octets).decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def digest(name: str, octets: str) -> str:
+    return hashlib.new(name.replace("-", ""), bytes.fromhex(octets)).hexdigest()
+
+
+def verifies(key: str, signature: str, said: str) -> bool:
+    """Whether OpenSSL says that an Ed25519 signature holds."""
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(bytes.fromhex(signature), bytes.fromhex(said))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def inflated(octets: str) -> str | None:
+    try:
+        return zlib.decompress(bytes.fromhex(octets), -15).hex()
+    except zlib.error:
+        return None

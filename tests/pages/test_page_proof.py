@@ -1,0 +1,265 @@
+"""The page's verifier, without a browser: of bundles true and forged it says nothing that `pbem verify` does not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from forgers import checked, signed_again, tampered, with_entry
+from javascript import Scripts
+from make_vectors import VECTORS
+from mutations import mutated, paper_changed, paper_dropped, papers_swapped
+
+from pbem.identity import ed25519_points
+from pbem.match.transcript import Entry, canonical
+from pbem.pages.replay import _packed, revealed
+from pbem.proof import bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pbem.proof.bundle import Bundle
+
+GOOD = sorted((VECTORS / "good").iterdir())
+RUN = """async (packed) => {
+    const found = [];
+    for await (const check of VERIFY.run(packed)) found.push(check);
+    return found;
+}"""
+
+
+@pytest.fixture
+def verifier() -> Scripts:
+    return Scripts("bundle.js", "verify.js")
+
+
+def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:
+    """What the page says of a bundle that is in it, check by check."""
+    said: list[dict[str, Any]] = verifier.evaluate(RUN, _packed(bundle.write(found)))
+    return said
+
+
+def fails(verifier: Scripts, found: Bundle) -> str | None:
+    """The failing check, the last one."""
+    said = checks(verifier, found)
+    assert False not in [one["holds"] for one in said[:-1]]
+    return said[-1]["said"] if said[-1]["holds"] is False else None
+
+
+def name(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+# Canonical JSON, and the chain of it
+
+
+def some_value(random: Random, depth: int = 0) -> Any:
+    kind = random.randrange(6 if depth < 3 else 4)
+    if kind == 0:
+        return random.choice((None, True, False))
+    if kind == 1:
+        return random.choice((0, -1, 2**53 - 1, 1 - 2**53, random.randrange(10**6)))
+    if kind < 4:
+        signs = (
+            "a",
+            '"',
+            "\\",
+            "/",
+            "\x00",
+            "\n",
+            "\x1f",
+            "\x7f",
+            "\x80",
+            "ä",
+            "\u2028",
+            "\ue000",
+            "\U0001f600",
+            "\ud800",
+        )
+        return "".join(random.choices(signs, k=random.randrange(6)))
+    if kind == 4:
+        return [some_value(random, depth + 1) for _ in range(random.randrange(4))]
+    names = ("a", "B", "_", "aa", "10", "9", "__proto__", "constructor", 'q"', "\x7f", "")
+    return {key: some_value(random, depth + 1) for key in random.sample(names, random.randrange(5))}
+
+
+def test_canonical_json_is_the_same() -> None:
+    random = Random(3)
+    values = [some_value(random) for _ in range(2000)]
+    written = Scripts("bundle.js").evaluate("(values) => values.map(BUNDLE.canonical)", values)
+    assert written == [canonical(value).decode() for value in values]
+
+
+@pytest.mark.parametrize("path", GOOD, ids=name)
+def test_a_true_bundle_has_the_same_head_and_nothing_that_fails(path: Path, verifier: Scripts) -> None:
+    found = revealed(bundle.read(path.read_bytes()))
+    said = checks(verifier, found)
+    assert [one for one in said if one["holds"] is False] == []
+    head = found.entries[-1].head
+    assert f"chain: {len(found.entries)} entries, unbroken; head {head}" in [one["said"] for one in said]
+
+
+OTHERWISE = {
+    "blank": lambda line: line.replace(b'":', b'": ', 1),
+    "order": lambda line: b"{" + b",".join(reversed(line[1:-1].rsplit(b",", 1))) + b"}",
+    "fraction": lambda line: re.sub(rb'"seq":([0-9]+)', rb'"seq":\1.0', line),
+    "twice": lambda line: line.replace(b"{", b'{"body":{},', 1),
+    "escape": lambda line: line.replace(b'"type"', b'"\\u0074ype"'),
+    "more": lambda line: line + b" ",
+    "none": lambda line: line[:-1],
+    "list": lambda line: b"[" + line + b"]",
+}
+
+
+@pytest.mark.parametrize("way", OTHERWISE)
+def test_an_entry_that_is_written_otherwise_is_none(way: str, verifier: Scripts) -> None:
+    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    for at, entry in enumerate(found.entries):
+        line = OTHERWISE[way](entry.canonical())
+        assert line != entry.canonical()
+        assert not is_entry(line)
+        entries = (*found.entries[:at], Written(line), *found.entries[at + 1 :])
+        said = fails(verifier, replace(found, entries=entries))
+        assert said is not None
+        assert re.match(
+            rf"chain: entry {at + 1} (cannot be read|is not written as entries are|bears the number)", said
+        )
+
+
+def is_entry(line: bytes) -> bool:
+    try:
+        Entry.read(line)
+    except ValueError:
+        return False
+    return True
+
+
+class Written(Entry):
+    """An entry in a transcript as somebody wrote it."""
+
+    def __init__(self, line: bytes) -> None:
+        super().__init__(1, "", "", "", {})
+        object.__setattr__(self, "line", line)
+
+    def canonical(self) -> bytes:
+        return self.line  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("path", ["transcript.jsonl", "heads.txt"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[:-1], "does not end with a line"),
+        (lambda lines: lines + b"\n", "entry [0-9]+ cannot be read|heads.txt does not have one line"),
+        (lambda lines: lines + b" ", "does not end with a line"),
+    ],
+)
+def test_a_list_whose_lines_have_not_each_an_end_is_none(
+    path: str, change: Callable[[bytes], bytes], said: str, verifier: Scripts
+) -> None:
+    content = tampered((VECTORS / "good" / "ssh.pbem.zip").read_bytes(), path, change)
+    with pytest.raises(bundle.NotABundle):
+        bundle.read(content)
+    last = verifier.evaluate(RUN, _packed(content))[-1]
+    assert last["holds"] is False
+    assert re.search(said, last["said"])
+
+
+# Ed25519: what is judged before the browser is asked, whatever that may answer
+
+P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+YS = (*sorted(ed25519_points.SMALL), 2, 3, P - 2, P - 3, *range(P, 2**255))
+
+
+def points() -> Iterator[bytes]:
+    for y in YS:
+        yield y.to_bytes(32, "little")
+        yield (y | 1 << 255).to_bytes(32, "little")
+
+
+@pytest.fixture
+def credulous(verifier: Scripts) -> Scripts:
+    """A browser for which every signature holds."""
+    verifier.evaluate("() => { crypto.subtle.verify = async () => true; }")
+    return verifier
+
+
+def test_keys_under_which_nothing_is_proved_are_refused_alike(credulous: Scripts) -> None:
+    found = bundle.read((VECTORS / "good" / "claim.pbem.zip").read_bytes())
+    verdicts = set()
+    for key in (*points(), b"", bytes(31), bytes([2, *bytes(32)])):
+        other = signed_again(with_entry(found, 0, lambda body: body.update(server_key=key.hex())))  # noqa: B023
+        said = fails(credulous, other)
+        assert (said is None) == ed25519_points.is_sound(key), (key, said)
+        assert said is None or said == f"server: the key {key.hex()} is none under which a signature proves anything"
+        verdicts.add(said is None)
+    assert verdicts == {True, False}
+
+
+def test_signatures_that_are_written_otherwise_are_refused_alike(credulous: Scripts) -> None:
+    found = bundle.read((VECTORS / "good" / "claim.pbem.zip").read_bytes())
+    made = found.signatures[1]
+    numbers = (0, 1, ORDER - 1, ORDER, ORDER + 1, ORDER + int.from_bytes(made[32:], "little"), 2**256 - 1)
+    cases = [point + made[32:] for point in points()] + [made[:32] + one.to_bytes(32, "little") for one in numbers]
+    verdicts = set()
+    for signature in (made, *cases, made[:63], made + b"\0", b""):
+        said = fails(credulous, replace(found, signatures=(found.signatures[0], signature, *found.signatures[2:])))
+        assert (said is None) == ed25519_points.is_sound_signature(signature), (signature, said)
+        assert said is None or said == "server: entry 2: the server's signature does not hold"
+        verdicts.add(said is None)
+    assert verdicts == {True, False}
+
+
+# Forged bundles
+
+
+@pytest.mark.parametrize("path", GOOD, ids=name)
+def test_what_is_changed_without_the_servers_key_is_found_by_both(path: Path, verifier: Scripts) -> None:
+    found = revealed(bundle.read(path.read_bytes()))
+    for way in (paper_changed, paper_dropped, papers_swapped, head_changed, signature_changed):
+        other = way(found, Random(path.name))
+        assert (fails(verifier, other) is None) == checked(other)[-1].holds, way
+
+
+def head_changed(found: Bundle, dice: Random) -> Bundle:
+    """One entry says something else, and the rest follows from what it said before."""
+    at = dice.randrange(len(found.entries))
+    return with_entry(found, at, lambda body: body.update(more="so"))
+
+
+def signature_changed(found: Bundle, dice: Random) -> Bundle:
+    at = dice.randrange(len(found.signatures))
+    made = bytearray(found.signatures[at])
+    made[dice.randrange(64)] ^= 1 << dice.randrange(8)
+    return replace(found, signatures=(*found.signatures[:at], bytes(made), *found.signatures[at + 1 :]))
+
+
+def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) -> None:
+    """With the server's key much can be forged that the page does not look at; what it does find is so."""
+    accused = 0
+    for path in GOOD:
+        found = bundle.read(path.read_bytes())
+        for seed in range(3):
+            try:
+                other = revealed(bundle.read(mutated(found, Random(f"{path.name} {seed}"))))
+            except (ValueError, KeyError, TypeError, AttributeError):  # what no page can be made of
+                continue
+            if fails(verifier, other) is not None:
+                accused += 1
+                assert not checked(other)[-1].holds, (path.name, seed)
+    assert accused > len(GOOD)
+
+
+FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
+         "terms", "trace", "winner"}  # fmt: skip
+"""The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
+
+
+@pytest.mark.parametrize("path", sorted((VECTORS / "bad").iterdir()), ids=name)
+def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> None:
+    said = verifier.evaluate(RUN, _packed(path.read_bytes()))
+    assert (said[-1]["holds"] is False) == (name(path) in FOUND | {"cut"}), said[-1]
