@@ -15,6 +15,7 @@ from pbem.desk import Desk
 from pbem.desk.strangers import EACH
 from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer
+from pbem.server.sandbox import InProcess
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import KeyRow
@@ -37,7 +38,8 @@ class Server(Referee):
     def open_desk(self) -> None:
         self.config = msgspec.structs.replace(self.config, server=self.name, operator=f"operator@{self.name}")
         composer = Composer(self.name, "pbem", self.templates)
-        self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die)
+        reader = InProcess(self.config.limits)
+        self.desk = Desk(self.config, self.database, self.vault, self.signing_key, composer, self.die, reader)
 
     def add(self, name: str, address: str) -> None:
         """A player who proved once to have this address; the key is made from the name."""

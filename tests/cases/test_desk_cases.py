@@ -120,8 +120,8 @@ def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> No
 def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
     """What a `preview` of the orders says, mailed in some shape or other: a whole letter body with its headers."""
     raw = (
-        f"{sent_from(ann.address)}From: ann <{ann.address}>\r\n"
-        f"Message-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
+        sent_from(ann.address).replace("\n", "\r\n").encode()
+        + f"From: ann <{ann.address}>\r\nMessage-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
         + text.replace("\n", "\r\n").encode()
     )
     referee.deliver(raw, ann.address)
