@@ -87,12 +87,15 @@ POLICY = email.policy.default.clone(header_factory=functools.lru_cache(10_000)(H
 class Letters(MutableSequence["EmailMessage"]):
     """Letters that came, oldest first, each parsed when it is first looked at: most never are."""
 
-    def __init__(self) -> None:
-        self._all: list[EmailMessage | bytes] = []
-        self.came: list[bytes] = []
+    def __init__(self, came: Iterable[bytes] = (), numbers: Iterable[int] = ()) -> None:
+        self.came = list(came)
         """All that came, as it came, whatever was taken away since."""
+        self.numbers: list[int | None] = list(numbers)
+        """Which of them are left; None for one that did not come so."""
+        self._all: list[EmailMessage | bytes] = [self.came[number] for number in numbers]
 
     def bring(self, raw: bytes) -> None:
+        self.numbers.append(len(self.came))
         self._all.append(raw)
         self.came.append(raw)
 
@@ -109,12 +112,14 @@ class Letters(MutableSequence["EmailMessage"]):
 
     def __setitem__(self, at: Any, letter: Any) -> None:
         self._all[at] = letter
+        self.numbers[at] = [None] * len(letter) if isinstance(at, slice) else None
 
     def __delitem__(self, at: Any) -> None:
-        del self._all[at]
+        del self._all[at], self.numbers[at]
 
     def insert(self, at: int, letter: EmailMessage) -> None:
         self._all.insert(at, letter)
+        self.numbers.insert(at, None)
 
 
 @dataclass
@@ -182,7 +187,7 @@ class Opening:
     cast: tuple[int, int]
     sent: int
     asked: tuple[str, ...]
-    letters: tuple[tuple[str, str, tuple[bytes, ...]], ...]
+    letters: tuple[tuple[str, tuple[bytes, ...], tuple[int, ...]], ...]
 
 
 class Openings:
@@ -387,7 +392,7 @@ class Referee:
 
     def agreed(self, options: str = "", game: str = "spaceships") -> tuple[Mailbox, Mailbox]:
         """Ann and Bob, registered and in match m1, their setups asked for."""
-        ann, bob = self._opened((game, options, "ann", "bob"), lambda: self._agree(game, options, ("ann", "bob")))
+        ann, bob = self.opened((game, options, "ann", "bob"), lambda: self._agree(game, options, ("ann", "bob")))
         return ann, bob
 
     def begun(self, options: str = "", setups: tuple[str, str] = (ANN, BOB)) -> tuple[Mailbox, Mailbox]:
@@ -397,7 +402,7 @@ class Referee:
 
     def table(self, game: str, options: str, setups: Mapping[str, str]) -> list[Mailbox]:
         """People by name in seat order, registered, agreed on match m1, with their setups sent: turn 1 is due."""
-        return self._opened((game, options, *setups.items()), lambda: self._begin(game, options, setups))
+        return self.opened((game, options, *setups.items()), lambda: self._begin(game, options, setups))
 
     def _agree(self, game: str, options: str, names: Iterable[str]) -> list[Mailbox]:
         people = [self.registered(name) for name in names]
@@ -413,16 +418,15 @@ class Referee:
             self.send(person, person.filled("setup", setups[person.name]))
         return people
 
-    def _opened(self, asked: Hashable, play: Callable[[], list[Mailbox]]) -> list[Mailbox]:
-        """What `play` gives: played here, or by another referee of the same seed that had been given the same."""
+    def opened(self, asked: Hashable, play: Callable[[], list[Mailbox]]) -> list[Mailbox]:
+        """Whom `play` gives: played here, or by another referee of the same seed that was given the same."""
         if self._openings is None or self.people or self._new != (self.desk, self.database.changes):
             return play()
         key = (asked, self._given())
         if opening := self._openings.get(key):
             return self._go_on_from(opening)
         people = play()
-        if all(len(person.letters) == len(person.letters.came) for person in people):
-            self._openings.keep(key, self._left(people))
+        self._openings.keep(key, self._left(people))
         return people
 
     def _given(self) -> Hashable:
@@ -435,7 +439,14 @@ class Referee:
         self.database.utils.conn.backup(store)
         sent = next(self.sent)
         self.sent = itertools.count(sent)
-        letters = tuple((person.name, person.address, tuple(person.letters.came)) for person in people)
+        letters = tuple(
+            (
+                person.name,
+                tuple(person.letters.came),
+                tuple(number for number in person.letters.numbers if number is not None),
+            )
+            for person in people
+        )
         return Opening(store, (self.die.cast, self.nonces.cast), sent, tuple(self.asked), letters)
 
     def _go_on_from(self, opening: Opening) -> list[Mailbox]:
@@ -444,9 +455,8 @@ class Referee:
         self.sent = itertools.count(opening.sent)
         self.asked = list(opening.asked)
         people = [self.person(name) for name, _, _ in opening.letters]
-        for person, (_, _, came) in zip(people, opening.letters, strict=True):
-            for raw in came:
-                person.letters.bring(raw)
+        for person, (_, came, numbers) in zip(people, opening.letters, strict=True):
+            person.letters = Letters(came, numbers)
         self.open_desk()
         return people
 
