@@ -20,7 +20,8 @@ SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 def stands(referee: Referee) -> object:
     """All that can be told of a referee."""
     people = [
-        (person.name, person.letters.came, list(map(str, person.letters))) for person in referee.people.values()
+        (person.name, person.letters.came, list(map(str, person.letters)), [*person.letters.numbers])
+        for person in referee.people.values()
     ]
     return people, repr(referee.sent), referee.asked, list(referee.database.utils.conn.iterdump())
 
