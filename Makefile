@@ -25,11 +25,11 @@ check: venv
 	$(BIN)/mypy
 	$(BIN)/oxlint --deny-warnings --format=unix templates/pages tests/javascript.js
 
-# On two cores at once; what shares a costly fixture stays together. Compiled once, not by each process that a test starts,
+# On two cores at once, each file on one: its costly fixtures are made once. Compiled once, not by each process that a test starts,
 # and the tests once as well, whatever the environment says of files of byte code.
 test: check
 	$(BIN)/python -m compileall -q pbem
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope -m "not long and not browser"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadfile -m "not long and not browser"
 
 # Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check

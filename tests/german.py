@@ -24,4 +24,3 @@ def is_twin(english: str, german: str, *, plain: bool = True) -> None:
     widest = max(WIDTH, *map(len, english.split("\n")))
     wide = [line for line in german.split("\n") if plain and len(line) > widest]
     assert not wide, wide
-    # TEMPORARY

@@ -56,8 +56,10 @@ def modules() -> Iterator[tuple[Path, str]]:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+def _nodes(path: Path) -> list[ast.AST]:
+    """The parts of a file that say anything of patterns, of tens of thousands."""
+    telling = (ast.Attribute, ast.keyword, ast.Assign, ast.AnnAssign, ast.Call)
+    return [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, telling)]
 
 
 @cache
@@ -65,8 +67,8 @@ def _calls(path: Path | None) -> dict[str, set[str]]:
     """By the last word of what stands before the dot, the methods that are called of it in a file, or anywhere."""
     found: dict[str, set[str]] = defaultdict(set)
     handed_on: list[tuple[str, str]] = []
-    for tree in [_tree(path)] if path else [_tree(path) for path, _ in modules()]:
-        for node in ast.walk(tree):
+    for nodes in [_nodes(path)] if path else [_nodes(path) for path, _ in modules()]:
+        for node in nodes:
             if isinstance(node, ast.Attribute) and node.attr in _METHODS:
                 of = node.value
                 word = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
@@ -87,20 +89,18 @@ def _methods(name: str, path: Path) -> set[str]:
 def used(made: Callable[[str, int], Any]) -> Iterator[Used]:
     """All calls of `re` in pbem; `made` gives the pattern where it is made of what only its function knows."""
     for path, name in modules():
-        tree = _tree(path)
+        nodes = _nodes(path)
         names = {
             id(node.value): target.id
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         }
         bound = {
-            id(node.value): node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and node.attr in _METHODS
+            id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in _METHODS
         }
-        for node in ast.walk(tree):
+        for node in nodes:
             if not (isinstance(node, ast.Call) and _of_re(node.func)):
                 continue
             assert isinstance(node.func, ast.Attribute)

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import itertools
 import json
+import sqlite3
 import tempfile
 from collections.abc import MutableSequence
 from dataclasses import dataclass, field, fields
@@ -33,7 +34,7 @@ from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
     from email.message import EmailMessage
 
     from pbem.match.state import Match
@@ -43,6 +44,8 @@ MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+KEPT = 64
+"""Openings that are kept, of half a megabyte each."""
 
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
@@ -68,12 +71,13 @@ class Die:
 
     def __init__(self, seed: str = "die") -> None:
         self._seed = seed
-        self._count = itertools.count()
+        self.cast = 0
 
     def __call__(self, length: int) -> bytes:
         made = b""
         while len(made) < length:
-            made += hashlib.sha256(f"{self._seed} {next(self._count)}".encode()).digest()
+            made += hashlib.sha256(f"{self._seed} {self.cast}".encode()).digest()
+            self.cast += 1
         return made[:length]
 
 
@@ -84,12 +88,15 @@ POLICY = email.policy.default.clone(header_factory=functools.lru_cache(10_000)(H
 class Letters(MutableSequence["EmailMessage"]):
     """Letters that came, oldest first, each parsed when it is first looked at: most never are."""
 
-    def __init__(self) -> None:
-        self._all: list[EmailMessage | bytes] = []
-        self.came: list[bytes] = []
+    def __init__(self, came: Iterable[bytes] = (), numbers: Iterable[int] = ()) -> None:
+        self.came = list(came)
         """All that came, as it came, whatever was taken away since."""
+        self.numbers: list[int | None] = list(numbers)
+        """Which of them are left; None for one that did not come so."""
+        self._all: list[EmailMessage | bytes] = [self.came[number] for number in numbers]
 
     def bring(self, raw: bytes) -> None:
+        self.numbers.append(len(self.came))
         self._all.append(raw)
         self.came.append(raw)
 
@@ -106,12 +113,14 @@ class Letters(MutableSequence["EmailMessage"]):
 
     def __setitem__(self, at: Any, letter: Any) -> None:
         self._all[at] = letter
+        self.numbers[at] = [None] * len(letter) if isinstance(at, slice) else None
 
     def __delitem__(self, at: Any) -> None:
-        del self._all[at]
+        del self._all[at], self.numbers[at]
 
     def insert(self, at: int, letter: EmailMessage) -> None:
         self._all.insert(at, letter)
+        self.numbers.insert(at, None)
 
 
 @dataclass
@@ -171,6 +180,37 @@ def attachment(letter: EmailMessage, suffix: str) -> bytes:
     raise AssertionError(f"nothing ends in {suffix}")
 
 
+@dataclass(frozen=True)
+class Opening:
+    """What stands when an opening has been played: the store, what was cast and sent, and who has which letters."""
+
+    store: sqlite3.Connection
+    cast: tuple[int, int]
+    sent: int
+    asked: tuple[str, ...]
+    letters: tuple[tuple[str, tuple[bytes, ...], tuple[int, ...]], ...]
+
+
+class Openings:
+    """Openings that were played, of which each referee that asks for the same goes on with a copy.
+
+    A hundred tests begin with the same letters. Referees share what nothing but their `seed`, what they were given,
+    and these letters can have made; whoever bends a server before its first letter has it play for itself.
+    """
+
+    def __init__(self) -> None:
+        self._played: dict[Hashable, Opening] = {}
+
+    def get(self, key: Hashable) -> Opening | None:
+        return self._played.get(key)
+
+    def keep(self, key: Hashable, opening: Opening) -> None:
+        """Keep the latest: tests of one module, which often begin alike, follow each other."""
+        while len(self._played) >= KEPT:
+            self._played.pop(next(iter(self._played))).store.close()
+        self._played[key] = opening
+
+
 def known(match: Match, seat: int | None) -> str:
     """All that a seat knows of a position, in the order in which templates find it."""
     return json.dumps(match.view(seat))
@@ -179,14 +219,22 @@ def known(match: Match, seat: int | None) -> str:
 class Referee:
     """The desk of play.example on a store of its own."""
 
-    def __init__(self, folder: Path, seed: str = "die", templates: Templates | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: str = "die",
+        templates: Templates | None = None,
+        openings: Openings | None = None,
+    ) -> None:
         self.config = Config(server=SERVER, operator="operator@play.example", identity=Identity(MAIL_SERVER))
         self.now = START
         self.die = Die(seed)
         self.folder = folder
         self.templates = templates or _templates()
-        self.vault = Vault(bytes(32), Die("nonce"))
+        self.nonces = Die("nonce")
+        self.vault = Vault(bytes(32), self.nonces)
         store = folder / "store.sqlite"
+        self._openings = None if store.exists() else openings
         if not store.exists():
             store.touch(0o600)
             store.write_bytes(_empty_store())
@@ -206,6 +254,8 @@ class Referee:
         self.retry = timedelta(minutes=10)
         self.sent = itertools.count(1)
         self.open_desk()
+        self._seed = seed
+        self._new = (self.desk, self.database.changes)
 
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
@@ -351,27 +401,72 @@ class Referee:
 
     def agreed(self, options: str = "", game: str = "spaceships") -> tuple[Mailbox, Mailbox]:
         """Ann and Bob, registered and in match m1, their setups asked for."""
-        ann, bob = self.registered("ann"), self.registered("bob")
-        self.send(ann, new(ann, game, "bob", options=options))
-        self.send(bob, form_in(bob.text, "accept", lines=1))
+        ann, bob = self.opened((game, options, "ann", "bob"), lambda: self._agree(game, options, ("ann", "bob")))
         return ann, bob
 
     def begun(self, options: str = "", setups: tuple[str, str] = (ANN, BOB)) -> tuple[Mailbox, Mailbox]:
         """The same, with both setups sent: turn 1 is due."""
-        ann, bob = self.agreed(options)
-        self.send(ann, ann.filled("setup", setups[0]))
-        self.send(bob, bob.filled("setup", setups[1]))
+        ann, bob = self.table("spaceships", options, dict(zip(("ann", "bob"), setups, strict=True)))
         return ann, bob
 
     def table(self, game: str, options: str, setups: Mapping[str, str]) -> list[Mailbox]:
         """People by name in seat order, registered, agreed on match m1, with their setups sent: turn 1 is due."""
-        people = [self.registered(name) for name in setups]
+        return self.opened((game, options, *setups.items()), lambda: self._begin(game, options, setups))
+
+    def _agree(self, game: str, options: str, names: Iterable[str]) -> list[Mailbox]:
+        people = [self.registered(name) for name in names]
         first, *others = people
         self.send(first, new(first, game, *(other.name for other in others), options=options))
         for other in others:
             self.send(other, form_in(other.text, "accept", lines=1))
+        return people
+
+    def _begin(self, game: str, options: str, setups: Mapping[str, str]) -> list[Mailbox]:
+        people = self._agree(game, options, setups)
         for person in people:
             self.send(person, person.filled("setup", setups[person.name]))
+        return people
+
+    def opened(self, asked: Hashable, play: Callable[[], list[Mailbox]]) -> list[Mailbox]:
+        """Whom `play` gives: played here, or by another referee of the same seed that was given the same."""
+        if self._openings is None or self.people or self._new != (self.desk, self.database.changes):
+            return play()
+        key = (asked, self._given())
+        if opening := self._openings.get(key):
+            return self._go_on_from(opening)
+        people = play()
+        self._openings.keep(key, self._left(people))
+        return people
+
+    def _given(self) -> Hashable:
+        """All that a new referee may have been given before its first letter."""
+        given = (self.config, self.records, self.away, self.retry, self.now, self.sent, self.asked)
+        return self._seed, self.die.cast, self.nonces.cast, self.templates, repr(given)
+
+    def _left(self, people: list[Mailbox]) -> Opening:
+        store = sqlite3.connect(":memory:")
+        self.database.utils.conn.backup(store)
+        sent = next(self.sent)
+        self.sent = itertools.count(sent)
+        letters = tuple(
+            (
+                person.name,
+                tuple(person.letters.came),
+                tuple(number for number in person.letters.numbers if number is not None),
+            )
+            for person in people
+        )
+        return Opening(store, (self.die.cast, self.nonces.cast), sent, tuple(self.asked), letters)
+
+    def _go_on_from(self, opening: Opening) -> list[Mailbox]:
+        opening.store.backup(self.database.utils.conn)
+        self.die.cast, self.nonces.cast = opening.cast
+        self.sent = itertools.count(opening.sent)
+        self.asked = list(opening.asked)
+        people = [self.person(name) for name, _, _ in opening.letters]
+        for person, (_, came, numbers) in zip(people, opening.letters, strict=True):
+            person.letters = Letters(came, numbers)
+        self.open_desk()
         return people
 
     def turn(self, *ordered: tuple[Mailbox, str]) -> None:

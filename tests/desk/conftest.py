@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from german import is_twin
 from honest import accused
+from referee import Openings, Referee
 from unlocked import watched
 
 from pbem.desk.clerk import LetterWriter, TemplateText
-from tests.referee import Referee
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,13 @@ MOST = 4
 _FOUND_ALIKE: set[tuple[str, str]] = set()
 """Templates and their English whose German twins were looked at: all matches begin with the same letters."""
 
+_OPENINGS = Openings()
+"""Played under the eyes of the fixtures below, and of none who patches the server."""
+
 
 @pytest.fixture
 def referee(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
+    referee = Referee(tmp_path, openings=_OPENINGS)
     yield referee
     if pytestconfig.getoption("accused"):
         assert accused(referee) == []

@@ -23,6 +23,7 @@ ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 def test_a_match_with_all_that_is_read_drawn_and_packed(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     met, seen = watched(monkeypatch)
+    referee.registered("carl")  # so that the opening is played, and not copied
     ann, bob = referee.begun()
     referee.send(ann, f"set format pictures\nserver {SERVER}\nplayer ann\nend\n")
     referee.send(bob, f"set mail digest\nserver {SERVER}\nplayer bob\nend\n")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
+from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
 from pbem.config import Identity
 from pbem.identity import ssh
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 
 HOME = Domain("mail.example", key=rsa_key(1024))
 OURS = "mx.play.example"
+OPENINGS = Openings()
 
 
 class Post:
     """A referee among people without keys, whose domain signs what they send."""
 
     def __init__(self, folder: Path) -> None:
-        self.referee = Referee(folder)
+        self.referee = Referee(folder, openings=OPENINGS)
         self.referee.records[HOME.where] = HOME.record
 
     def reply(
@@ -74,8 +75,12 @@ class Post:
         self.reply(bob, form_in(bob.text, "accept", lines=1))
         return ann, bob
 
-    def begun(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
-        ann, bob = self.agreed(options)
+    def begun(self) -> tuple[Mailbox, Mailbox]:
+        ann, bob = self.referee.opened("Ann with a key, Bob without", lambda: [*self._begin()])
+        return ann, bob
+
+    def _begin(self) -> tuple[Mailbox, Mailbox]:
+        ann, bob = self.agreed()
         self.referee.send(ann, ann.filled("setup", ANN))
         self.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("your setup is asked for")))
         return ann, bob
@@ -624,8 +629,8 @@ def test_two_people_without_keys(post: Post) -> None:
 
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.desk.authenticate._UNSIGNED", 3)
     _, bob = post.begun()
+    monkeypatch.setattr("pbem.desk.authenticate._UNSIGNED", 3)
     for number in range(5):
         post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")
     assert len([letter for letter in bob.letters if "Refused" in body(letter)]) <= 3

@@ -165,8 +165,8 @@ def test_what_is_written_does_not_grow(referee: Referee) -> None:
 
 
 def test_few_turns_are_kept_in_memory(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "AT_HAND", 2)
     people = begun(referee)
+    monkeypatch.setattr(snapshots, "AT_HAND", 2)
     play(referee, people, 6)
     assert referee.match().turns.at_hand <= 2
     referee.send(people[0], "resign m1 match\n")

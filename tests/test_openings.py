@@ -1,0 +1,136 @@
+"""An opening that was played once and copied is the one that is played again, and nobody's but the copier's."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from referee import Mailbox, Openings, Referee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = "fleet: cost:3\nsettle: 0"
+SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+
+
+def stands(referee: Referee) -> object:
+    """All that can be told of a referee."""
+    people = [
+        (person.name, person.letters.came, list(map(str, person.letters)), [*person.letters.numbers])
+        for person in referee.people.values()
+    ]
+    return people, repr(referee.sent), referee.asked, list(referee.database.utils.conn.iterdump())
+
+
+def begin(folder: Path, openings: Openings | None, give: Callable[[Referee], object] = lambda _: None) -> Referee:
+    folder.mkdir()
+    referee = Referee(folder, openings=openings)
+    give(referee)
+    referee.begun(SMALL, SETUPS)
+    return referee
+
+
+def go_on(referee: Referee) -> object:
+    """Two turns, and what then stands."""
+    ann, bob = referee.people.values()
+    for place in ("Gv1", "Gv2"):
+        referee.turn((ann, place), (bob, ""))
+    return stands(referee)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[Referee]:
+    """Who played an opening, and did not take a copy."""
+    who: list[Referee] = []
+    begin_by_mail = Referee._begin
+
+    def noted(referee: Referee, *arguments: str) -> object:
+        who.append(referee)
+        return begin_by_mail(referee, *arguments)
+
+    monkeypatch.setattr(Referee, "_begin", noted)
+    return who
+
+
+def test_a_copy_is_what_would_have_been_played(tmp_path: Path, played: list[Referee]) -> None:
+    openings = Openings()
+    alone, first, copied = (
+        begin(tmp_path / name, given) for name, given in zip("abc", (None, *[openings] * 2), strict=True)
+    )
+    assert played == [alone, first]
+    assert stands(alone) == stands(first) == stands(copied)
+    assert go_on(alone) == go_on(first) == go_on(copied)
+
+
+def test_a_letter_that_was_taken_away_is_gone_from_the_copy(tmp_path: Path) -> None:
+    openings = Openings()
+    left = []
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        referee = Referee(tmp_path / name, openings=openings)
+
+        def play(referee: Referee = referee) -> list[Mailbox]:
+            ann = referee.registered("ann")
+            referee.send(ann, "new spaceships\nend\n")
+            return [ann]
+
+        (ann,) = referee.opened("a proposal", play)
+        assert len(ann.letters) == len(ann.letters.came) - 1
+        left.append(stands(referee))
+    assert left[0] == left[1]
+
+
+def test_what_is_done_to_one_reaches_no_other(tmp_path: Path, played: list[Referee]) -> None:
+    openings = Openings()
+    first = begin(tmp_path / "a", openings)
+    before = stands(first)
+    for name in "bc":
+        copied = begin(tmp_path / name, openings)
+        assert stands(copied) == before
+        ann, _ = copied.people.values()
+        go_on(copied)
+        ann.last.set_payload("changed")
+        del ann.letters[:]
+        copied.asked.append("somebody")
+    assert played == [first]
+    assert stands(first) == before
+
+
+def another_operator(referee: Referee) -> None:
+    referee.config = msgspec.structs.replace(referee.config, operator="other@play.example")
+    referee.open_desk()
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        another_operator,
+        Referee.open_desk,
+        lambda referee: referee.registered("cem"),
+        lambda referee: referee.person("cem"),
+        lambda referee: referee.die(1),
+        lambda referee: referee.away.add("cem@mail.example"),
+        lambda referee: referee.records.update(name="record"),
+        lambda referee: setattr(referee, "now", referee.now + timedelta(hours=1)),
+    ],
+)
+def test_who_was_given_anything_else_plays(
+    tmp_path: Path, played: list[Referee], give: Callable[[Referee], object]
+) -> None:
+    openings = Openings()
+    first = begin(tmp_path / "a", openings)
+    other = begin(tmp_path / "b", openings, give)
+    assert played == [first, other]
+
+
+def test_one_on_a_store_that_was_there_plays(tmp_path: Path, played: list[Referee]) -> None:
+    openings = Openings()
+    Referee(tmp_path).close()
+    first = begin(tmp_path / "a", openings)
+    second = Referee(tmp_path, openings=openings)
+    second.begun(SMALL, SETUPS)
+    assert played == [first, second]
