@@ -16,8 +16,9 @@ from bench.measure import Part, alternate, ratio_goal
 from bench.table import ORDERS, Table
 from pbem.games import rules
 from pbem.identity import Key, judge
+from pbem.letters.render import Templates
 from pbem.mail import commands, message
-from pbem.mail.compose import Composer, Templates
+from pbem.mail.compose import Composer
 from pbem.proof.signed_letters import VOCABULARY
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope

@@ -7,8 +7,8 @@ import smtplib
 from typing import TYPE_CHECKING, Any
 
 from pbem.config import Config, Listen, Listener
+from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon, DeskLike
-from pbem.server.sandbox import InProcess
 from pbem.smtp.delivery import Temporary
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox

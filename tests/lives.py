@@ -34,11 +34,12 @@ from referee import MAIL_SERVER, attachment, body, sent_from
 
 import pbem.desk
 from pbem.config import load
+from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
 from pbem.games import rules
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, write_ready
-from pbem.server.sandbox import InProcess, Worker
+from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 from pbem.store.inbox import REST, Inbox
 from pbem.store.outbox import Outbox

@@ -13,7 +13,7 @@ from random_players import PLAYERS, play, sensible_orders
 from pbem.boards import drawn
 from pbem.games import rules
 from pbem.games.squares import PLAIN
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from javascript import Evaluate

@@ -22,10 +22,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.config import Config, Identity
 from pbem.desk import Desk
 from pbem.desk.matches import MatchRepository
+from pbem.desk.reading import InProcess
 from pbem.identity import ssh
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.match.transcript import BEFORE
-from pbem.server.sandbox import InProcess
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.lookups import Lookups

@@ -27,10 +27,10 @@ from material import KEYS
 from referee import body
 
 from pbem.config import Limits
+from pbem.desk.reading import InProcess
 from pbem.games import GAMES
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import Unreadable, automatic
-from pbem.server.sandbox import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

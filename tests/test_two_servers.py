@@ -12,10 +12,10 @@ from domains import Domain, rsa_key
 from referee import MAIL_SERVER, Referee
 
 from pbem.desk import Desk
+from pbem.desk.reading import InProcess
 from pbem.desk.strangers import EACH
 from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer
-from pbem.server.sandbox import InProcess
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import KeyRow

@@ -11,10 +11,11 @@ import jinja2
 from PIL import Image
 
 from pbem import identity
+from pbem.desk.reading import InProcess
 from pbem.mail import commands
 from pbem.mail.compose import Composer
 from pbem.proof import bundle
-from pbem.server.sandbox import InProcess, Worker
+from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon, configure_logs
-from pbem.server.sandbox import InProcess
 
 MANY = 10**9
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.config import Duration
+from pbem.desk.reading import ReaderError
 from pbem.desk.reply_tokens import token_in
 from pbem.identity import Key
 from pbem.mail import bounces
 from pbem.mail.message import Unreadable
-from pbem.server.sandbox import ReaderError
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
 from pbem.store.tokens import Tokens
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config import Config, Limits
-    from pbem.server.sandbox import Reader
+    from pbem.desk.reading import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import Envelope
     from pbem.store.players import PlayerRow

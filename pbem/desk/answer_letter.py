@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk.out import OutgoingLetter
 from pbem.desk.strangers import EACH
+from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.out import TemplateText
     from pbem.desk.reply import Reply
     from pbem.desk.wiring import Desk
+    from pbem.letters.draft import TemplateText
     from pbem.mail.commands import Command, Reading
 
 __all__ = ["SHORT", "write", "write_short"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from pbem.desk import keys
 from pbem.desk.caller import Caller
 from pbem.desk.dispatch import to_answer
-from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import seat_at
 from pbem.identity import Verdict
+from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
 from pbem.match.events import missed
 from pbem.match.transcript import sha256_hex
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import Proof
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.mail.commands import Command, Reading
     from pbem.mail.message import Letter
-    from pbem.server.sandbox import Understood
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Token

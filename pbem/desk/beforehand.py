@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from datetime import datetime
 
+    from pbem.desk.reading import Reader, Understood
     from pbem.identity import Key
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.bounces import Bounce
     from pbem.mail.message import Letter
-    from pbem.server.sandbox import Reader, Understood
     from pbem.store.database import Database
 
 __all__ = ["Beforehand", "NotYetRead"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from pbem.desk.out import OutgoingLetter
+from pbem.letters.draft import OutgoingLetter
 from pbem.mail import bounces
 from pbem.match.clock import written
 from pbem.match.events import halted, moved

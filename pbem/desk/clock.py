@@ -15,8 +15,8 @@ import structlog
 
 from pbem.desk import bounces, keys, late_delivery
 from pbem.desk.decisions import decide
-from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import commit
+from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.step import Step
 from pbem.phrase import Phrase

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk import answer_letter, bounces, keys, operator, places
-from pbem.desk.clerk import escaped
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.decisions import forget
+from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough

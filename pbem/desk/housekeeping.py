@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.decisions import decide
-from pbem.desk.out import OutgoingLetter
+from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.retention import prune

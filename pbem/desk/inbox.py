@@ -21,20 +21,20 @@ from pbem.desk.authenticate import Ahead, authenticate, probable_keys
 from pbem.desk.beforehand import NotYetRead
 from pbem.desk.decisions import decide, forget
 from pbem.desk.dispatch import carry_out
-from pbem.desk.out import OutgoingLetter
+from pbem.desk.reading import AT_HAND, Asked
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
+from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.server.sandbox import AT_HAND, Asked
 from pbem.store.database import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from pbem.desk.reading import Found
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
-    from pbem.server.sandbox import Found
     from pbem.store.inbox import InboxRow, Stranded
 
 __all__ = ["handle_next"]

@@ -11,7 +11,7 @@ import hmac
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import OutgoingLetter, duration
+from pbem.desk.outgoing import OutgoingLetter, duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
 from pbem.match.events import keys as keys_changed

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from pbem.desk.decisions import decide
-from pbem.desk.out import OutgoingLetter
 from pbem.desk.seats import commit
 from pbem.games import Fault, Refused
+from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.events import operator
 from pbem.match.state import PHASES

@@ -15,8 +15,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.desk.out import Enclosed, OutgoingLetter
     from pbem.desk.seats import SeatContext
+    from pbem.letters.draft import Enclosed, OutgoingLetter
     from pbem.mail.commands import Command
 
 __all__ = ["IN_YOUR_NAME", "NOT_REGISTERED", "NOT_TO_BE_ASKED", "Outcome", "Reply", "refusal"]

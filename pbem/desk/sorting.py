@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pbem.desk import bounces
 from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
-from pbem.desk.out import OutgoingLetter
+from pbem.desk.reading import ReaderError
+from pbem.letters.draft import OutgoingLetter
 from pbem.mail.message import Unreadable, automatic
-from pbem.server.sandbox import ReaderError
 
 if TYPE_CHECKING:
     from datetime import datetime

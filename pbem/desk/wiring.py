@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import clock, inbox, operator
 from pbem.desk.beforehand import Beforehand
-from pbem.desk.clerk import LetterWriter
 from pbem.desk.housekeeping import Housekeeping
 from pbem.desk.matches import MatchRepository
+from pbem.desk.outgoing import LetterWriter
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.snapshots import Snapshots, fingerprint
 from pbem.desk.strangers import Strangers
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config import Config
+    from pbem.desk.reading import Reader
     from pbem.failpoints import Failpoints
     from pbem.identity import Key
     from pbem.mail.compose import Composer
-    from pbem.server.sandbox import Reader
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 

@@ -16,24 +16,16 @@ from base64 import encodebytes
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote as percent
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from pbem.boards import words
-from pbem.boards.table import Table
-from pbem.boards.text import Text, columns, numbered, starting
-from pbem.i18n import ENGLISH, catalogue, say, template_folder
-from pbem.mail.language import Messages, teach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
-    from pathlib import Path
 
-__all__ = ["Attachment", "Composer", "Picture", "Templates"]
+    from pbem.letters.render import Templates
+
+__all__ = ["Attachment", "Composer", "Picture"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -63,56 +55,6 @@ class _Entity:
 
     def __bytes__(self) -> bytes:
         return "".join(f"{line}\r\n" for line in self.headers).encode("ascii") + b"\r\n" + self.body
-
-
-class Templates:
-    """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
-
-    def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
-        self.folders = folders or (template_folder(),)
-        self._language = language
-        self._known = catalogue(self.folders, language)
-        self.environment = _environment(self.folders, language)
-
-    def of(self, language: str) -> Templates:
-        """The same letters in a language; what is not translated stays English."""
-        return self if language == self._language else Templates(*self.folders, language=language)
-
-    def say(self, phrase: str) -> str:
-        """A phrase of ours in this language; any other text as it is."""
-        return str(say(phrase, self._known))
-
-    def render(self, name: str, /, **values: Any) -> str:
-        """The text of a template; raises jinja2's errors for a missing template or a missing value."""
-        return self.environment.get_template(name).render(values)
-
-
-@cache  # compiling a letter's templates costs more than the letter
-def _environment(folders: tuple[Path, ...], language: str) -> Environment:
-    translated = [] if language == ENGLISH else [folder / language for folder in folders]
-    in_words = partial(say, known=catalogue(folders, language))
-    environment = Environment(
-        loader=FileSystemLoader([*translated, *folders]),
-        finalize=in_words,
-        extensions=[Messages],
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
-        autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
-    )
-    teach(environment, folders, language)
-    # What boards, and the words beside them, are set with.
-    text, table = Text(in_words), Table(in_words)
-    setters = (
-        *(columns, numbered, starting, text.wrap),
-        *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
-        *(table.bold, table.grids, table.key),
-    )
-    environment.filters |= {setter.__name__: setter for setter in setters}
-    environment.globals |= {"words": words}
-    return environment
 
 
 class Composer:

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pbem.games import GAMES, rules
 from pbem.i18n import template_folder
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:

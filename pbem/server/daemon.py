@@ -26,13 +26,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 import structlog
 
+from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.server import systemd
 from pbem.server.complaints import Complaints, Listener
 from pbem.server.metrics import Metrics
-from pbem.server.sandbox import ReaderError, Worker
+from pbem.server.sandbox import Worker
 from pbem.smtp.delivery import Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 
     from pbem.config import Config, Limits, Log
     from pbem.desk.admission import Admission
-    from pbem.server.sandbox import Reader
+    from pbem.desk.reading import Reader
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.store.inbox import Envelope

@@ -16,11 +16,13 @@ from referee import Mailbox, Referee, body, sent_from
 
 from pbem import identity
 from pbem.config import Limits
+from pbem.desk.reading import InProcess
 from pbem.identity import parse_key, ssh
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
-from pbem.server.sandbox import InProcess, Worker
+from pbem.server.sandbox import Worker
 from pbem.smtp.delivery import Permanent, Smarthost
 from pbem.store.inbox import Envelope
 

@@ -25,7 +25,8 @@ from lives import End, Server, Smarthost
 from office import HELLO, TEXT, Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.server.daemon import open_desk
 from pbem.server.sandbox import Worker
 from pbem.smtp.server import Refusal

@@ -10,7 +10,7 @@ from honest import accused
 from referee import Openings, Referee
 from unlocked import watched
 
-from pbem.desk.clerk import LetterWriter, TemplateText
+from pbem.desk.outgoing import LetterWriter, TemplateText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 from referee import SERVER
 
 from pbem.desk.admission import BOUNCES, Admission
-from pbem.server.sandbox import InProcess, ReaderError
+from pbem.desk.reading import InProcess, ReaderError
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 

@@ -14,7 +14,7 @@ from referee import Referee, body, form_in, placed
 
 from pbem.games import GAMES
 from pbem.i18n import template_folder
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

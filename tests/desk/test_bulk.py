@@ -9,8 +9,8 @@ import pytest
 from referee import SERVER, Referee, body
 
 from pbem.boards import sheet as boards_sheet
-from pbem.desk import answer_letter, clerk
-from pbem.mail.compose import Templates
+from pbem.desk import answer_letter, outgoing
+from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         titles.append(title)
         return boards_sheet.sheet(title, boards, text)
 
-    monkeypatch.setattr(clerk, "sheet", sheet)
+    monkeypatch.setattr(outgoing, "sheet", sheet)
     return titles
 
 

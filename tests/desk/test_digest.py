@@ -10,7 +10,7 @@ import pytest
 from golden import reads_like
 from referee import Referee, attachment, body
 
-from pbem.desk.digest import next_digest
+from pbem.letters.digest import next_digest
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters

@@ -13,7 +13,7 @@ from referee import Referee, attachment, body
 import pbem
 from pbem.games import GAMES
 from pbem.i18n import template_folder
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 from pbem.match.record import read, replay
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters

@@ -14,9 +14,9 @@ from hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, l
 from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
 from pbem.config import Limits
+from pbem.desk.reading import InProcess
 from pbem.identity import BadKey, Key, der, parse_key
 from pbem.mail.message import Unreadable
-from pbem.server.sandbox import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable

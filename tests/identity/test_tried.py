@@ -21,10 +21,10 @@ from openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation
 
 from pbem import identity
 from pbem.config import Limits
+from pbem.desk.reading import InProcess
 from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
-from pbem.server.sandbox import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,8 +20,8 @@ from messages import LEFT_ALONE, PLACE, Message, messages, pseudo_language
 import pbem
 from pbem import i18n
 from pbem.i18n import LANGUAGES, languages, template_folder
+from pbem.letters.render import Templates
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
-from pbem.mail.compose import Templates
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog

@@ -16,7 +16,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 from pbem.match import record
 
 ROOT = Path(__file__).parents[2]

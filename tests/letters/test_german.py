@@ -18,7 +18,7 @@ from german import WIDTH
 
 from pbem.games import GAMES
 from pbem.i18n import template_folder
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = template_folder()

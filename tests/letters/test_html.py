@@ -15,7 +15,7 @@ from random_players import PLAYERS, Game, play, sensible_orders
 from pbem.boards import TINTS, Drawn, drawn
 from pbem.boards.text import columns
 from pbem.games import GAMES, rules
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 TEMPLATES = Templates()
 LANGUAGES = ("en", "de")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pbem.boards.table import Table
 from pbem.boards.text import Text, columns, numbered, starting
 from pbem.games.squares import PLAIN, Line, Panel, Square
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 from pbem.phrase import Phrase
 
 ENGLISH, GERMAN = Templates(), Templates(language="de")

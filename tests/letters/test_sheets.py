@@ -14,7 +14,7 @@ from pbem.boards import drawn
 from pbem.boards.sheet import sheet
 from pbem.games import GAMES, rules
 from pbem.games.squares import Square
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 SCRIPT = (
     "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"

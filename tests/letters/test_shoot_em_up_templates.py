@@ -15,7 +15,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "shoot-em-up"

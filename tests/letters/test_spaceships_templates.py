@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pbem.mail.compose import Templates
+from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden" / "spaceships"

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from pbem.i18n import template_folder
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 
 if TYPE_CHECKING:
     from email.message import EmailMessage

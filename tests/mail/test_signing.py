@@ -10,7 +10,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.signing import BadDkimKey, DkimSigner
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import Referee, attachment, body
 
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.folders import letters
 from pbem.match.transcript import sha256_hex, statement
 from pbem.proof import bundle

@@ -21,10 +21,12 @@ from referee import Referee
 
 from pbem.config import Duration, Limits
 from pbem.desk import Desk
+from pbem.desk.reading import Asked, Found, InProcess, Reader, ReaderError
 from pbem.identity import BadKey, Key, parse_key
-from pbem.mail.compose import Composer, Templates
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.message import Letter, Unreadable
-from pbem.server.sandbox import Asked, Found, InProcess, Reader, ReaderError, Worker
+from pbem.server.sandbox import Worker
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

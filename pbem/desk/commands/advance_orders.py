@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import escaped
+from pbem.desk.outgoing import escaped
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.match import advance_orders, stored_orders

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import keys
-from pbem.desk.out import OutgoingLetter
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match.terms import OPTIONS
 from pbem.phrase import Phrase

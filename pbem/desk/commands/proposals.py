@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.clerk import OutgoingLetter, named
+from pbem.desk.outgoing import OutgoingLetter, named
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer_letter import SHORT
-from pbem.desk.out import OutgoingLetter
+from pbem.letters.draft import OutgoingLetter
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:

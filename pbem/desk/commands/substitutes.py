@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.clerk import OutgoingLetter
+from pbem.desk.outgoing import OutgoingLetter
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
-from pbem.desk.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.desk.out import Drawing, OutgoingLetter, TemplateText
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH
+from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
+from pbem.letters.draft import Drawing, OutgoingLetter, TemplateText
+from pbem.letters.notices import NOTICES
 from pbem.mail.calendar import appointment
 from pbem.mail.commands import SETTINGS
 from pbem.mail.language import asked_for
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 
     from pbem.boards import Drawn
     from pbem.desk.matches import MatchRepository
-    from pbem.desk.out import Enclosed
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games import Fault
     from pbem.games.squares import Board
+    from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
     from pbem.match.state import Ended, Match, Submission
@@ -257,10 +258,10 @@ class LetterWriter:
                 wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
                 out = self.notice(notice, latest, row, wanted, now)
                 clock = notice.match.clocks.get(notice.seat)
-                if clock and notice.kind in _START_CLOCKS:
+                if clock and NOTICES[notice.kind].starts_clock:
                     out.watch = (row.number, notice.seat, clock.since)
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
-            if notice.seat == 1 and notice.kind in _PUBLIC:
+            if notice.seat == 1 and NOTICES[notice.kind].public:
                 self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
         for seat, outs in letters.items():
             self.post(row, seat, outs, latest, now)
@@ -362,11 +363,11 @@ class LetterWriter:
             facts["faults"] = (
                 [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if own else []
             )
-        if notice.kind in _BRING_DEADLINES:
+        if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
-        out.text = self.draft(f"letters/{notice.kind}.txt", **facts)
-        if wanted != "text" and notice.kind in _WITH_HTML and (game := drawn(match.terms.game)):
+        out.text = self.draft(NOTICES[notice.kind].text, **facts)
+        if wanted != "text" and NOTICES[notice.kind].html and (game := drawn(match.terms.game)):
             self._show(notice, game, facts, wanted, out)
         return out
 
@@ -610,44 +611,11 @@ def _content(content: bytes | Callable[[], bytes]) -> bytes:
     return content if isinstance(content, bytes) else content()
 
 
-_PUBLIC = frozenset({"begin", "turn", "ended", "closed"})
-"""The kinds of notices that observers hear of."""
-
-_WITH_HTML = frozenset({"setup", "begin", "turn", "ended"})
-"""The letters that have an HTML part: those that show a position, or ask for one."""
-
-_SUBJECTS = {
-    "setup": Phrase("game {game}, your setup is asked for"),
-    "begin": Phrase("game {game} begins"),
-    "turn": Phrase("game {game}, turn {turn}"),
-    "ended": Phrase("game {game}, the end, and what was secret"),
-    "closed": Phrase("the match is closed"),
-    "reminder": Phrase("game {game}, {what}: a reminder"),
-    "missed": Phrase("game {game}, {what}: the time is over"),
-    "extended": Phrase("game {game}, {what}: you have more time"),
-    "moved": Phrase("game {game}, {what}: you have more time"),
-    "vacation": Phrase("game {game}, {what}: a vacation"),
-    "offer": Phrase("game {game}, {what}: {matter}"),
-    "keys": Phrase("{by} has changed keys"),
-    "substitute": Phrase("who is to have a seat?"),
-    "substituted": Phrase("{who} takes a seat"),
-    "welcome": Phrase("game {game}, {what}: your seat"),
-    "paused": Phrase("the match is paused"),
-    "restored": Phrase("the match is paused: the server was restored"),
-    "resumed": Phrase("the match goes on"),
-}
-
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The letters about a seat that changes hands."""
-
-_START_CLOCKS = frozenset({"setup", "begin", "turn", "welcome"})
-"""The letters that ask for something: as long as they are under way, the clock stands."""
-
-_BRING_DEADLINES = frozenset({"setup", "begin", "turn", "extended", "moved", "welcome"})
-"""The letters with a calendar file."""
 
 
 def visible(text: str) -> str:
@@ -683,11 +651,12 @@ def _about(match: Match, subject: Phrase) -> Phrase:
 
 
 def _subject(notice: Notice) -> Phrase:
-    match = notice.match
+    match, subject = notice.match, NOTICES[notice.kind].subject
+    assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
     facts = {"who": who, "game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
-    return _SUBJECTS[notice.kind].given(**facts)
+    return subject.given(**facts)
 
 
 def _asked_for(match: Match) -> Phrase:

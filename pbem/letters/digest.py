@@ -14,7 +14,8 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from pbem.desk.out import OutgoingLetter, TemplateText
+from pbem.letters.draft import OutgoingLetter, TemplateText
+from pbem.letters.notices import NOTICES
 from pbem.match.clock import on_the_wall
 from pbem.phrase import Phrase
 
@@ -23,19 +24,13 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
 
-__all__ = ["CAN_WAIT", "MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
+__all__ = ["MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
 
 MORNING: Final = time(7)
 """When a digest goes, by the wall clock of its reader."""
 
 MARGIN = timedelta(days=1)
 """So long before a deadline the last digest must be there, for its letters to wait: else they go at once."""
-
-CAN_WAIT = frozenset(
-    {"setup", "begin", "turn", "ended", "closed", "reminder", "missed", "extended", "moved", "vacation"}
-    | {"paused", "resumed", "substituted", "press", "joined", "resigned", "declined", "proposal", "seat_declined"}
-)
-"""The kinds of letters that can wait; offers lapse, keys are a matter of security, a newcomer waits."""
 
 MOST = 12
 """How many letters make one: hundreds of turns that ask nobody are more than anybody's mail program takes."""
@@ -57,7 +52,8 @@ def next_digest(now: datetime, zone: str) -> datetime:
 
 def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> bool:
     """Whether a letter of this kind can wait for the digest: not when the seat must answer soon after."""
-    if kind not in CAN_WAIT:
+    spec = NOTICES.get(kind)
+    if spec is None or not spec.can_wait:
         return False
     clock = match.clocks.get(seat) if match and match.asked(seat) else None
     deadline = clock.deadline if clock else None

@@ -1,0 +1,164 @@
+"""Reading: what strangers wrote is taken apart, judged and parsed; what the desk asks of whoever does that.
+
+Here live the `Reader` that the desk is handed, and the one that reads in this very process (tests, verification); the
+one with a process of its own is the server's sandbox. What reading means is said in mail, identity and proof; nothing
+here decides anything. Implements reliability.md, "Ground facts", case 16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from pbem import identity
+from pbem.identity.sender_auth import vouch
+from pbem.mail import bounces, commands
+from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.message import Letter, Unreadable, received
+from pbem.proof.signed_letters import VOCABULARY, Heard, heard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from pbem.config import Limits
+    from pbem.identity import Key
+    from pbem.identity.sender_auth import Voucher
+    from pbem.mail.bounces import Bounce
+
+__all__ = ["AT_HAND", "Asked", "Found", "InProcess", "Reader", "ReaderError", "Understood"]
+
+AT_HAND = 8  # letters that are read together
+COMMANDS = 200  # in one letter; of the others it is enough that they were ignored
+
+log = structlog.get_logger()
+
+
+class ReaderError(Exception):
+    """Reading failed through no fault of anybody's that could be answered: it took too long or too much memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A letter to be read; and to be judged, if there are, by the keys that it was probably signed with."""
+
+    raw: bytes = field(repr=False)
+    keys: Sequence[Key] | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """Who signed a letter, of those whose keys were named, what it says, and the commands in that."""
+
+    heard: Heard
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What reading a letter gave or raised, and what it says by the keys that were named; None where none were."""
+
+    letter: Letter | Unreadable | ReaderError
+    understood: Understood | None = None
+
+
+class Reader(Protocol):
+    """Reads what strangers wrote, within the limits it was made with; all methods may raise `ReaderError`."""
+
+    def get_ready(self) -> None:
+        """Make sure that reading is possible at all, before any letter is taken in hand."""
+
+    def read(self, raw: bytes) -> Letter:
+        """`mail.letter.read`: raises `Unreadable` beyond the limits."""
+
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Begin to `read` and to `understand` several letters, while others are worked on; raises nothing.
+
+        What was asked before, and is not `found` yet, is forgotten.
+        """
+
+    def found(self) -> list[Found]:
+        """What was asked: waits until all of it is there, in order."""
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """`identity.judge` at receipt, `proof.signed_letters.heard` and `mail.commands.parse`."""
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """`identity.vouching.vouch`."""
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """`identity.parse_key`: raises `BadKey`."""
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """`mail.bounces.read`."""
+
+    def close(self) -> None:
+        """Read no more."""
+
+
+class InProcess:
+    """A reader without a worker."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._asked: tuple[Sequence[Asked], str] = ((), "")
+
+    def get_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    def read(self, raw: bytes) -> Letter:
+        """Read a letter; raises `Unreadable`."""
+        return received(raw, self._limits)
+
+    def ask(self, asked: Sequence[Asked], server: str) -> None:
+        """Remember what was asked."""
+        self._asked = (asked, server)
+
+    def found(self) -> list[Found]:
+        """Read and judge now."""
+        asked, server = self._asked
+        self._asked = ((), "")
+        return [self._find(one, server) for one in asked]
+
+    def _find(self, asked: Asked, server: str) -> Found:
+        try:
+            letter = self.read(asked.raw)
+        except Unreadable as error:
+            return Found(error)
+        return Found(letter, self.understood(letter, asked.keys, server, asked.at))
+
+    def understood(self, letter: Letter, keys: Sequence[Key] | None, server: str, at: datetime) -> Understood | None:
+        """What a letter says, where there are keys to judge by; what fails is tried again when it matters."""
+        if keys is None:
+            return None
+        try:
+            return self.understand(letter, keys, server, at)
+        except MemoryError:
+            raise
+        except Exception:
+            log.exception("judging ahead failed")
+            return None
+
+    def understand(self, letter: Letter, keys: Sequence[Key], server: str, at: datetime) -> Understood:
+        """Say who signed a letter, and what it says."""
+        verdict = identity.judge(letter, keys, server, words=VOCABULARY, at=at)
+        said = heard(letter, verdict, self.read)
+        return Understood(said, commands.parse(said.text, COMMANDS))
+
+    def vouch(self, letter: Letter, records: Mapping[str, str | None], authserv_id: str, at: datetime) -> Voucher:
+        """Say who vouches for a letter's From."""
+        return vouch(letter, records, authserv_id, at)
+
+    def parse_key(self, data: str | bytes, at: datetime | None = None) -> Key:
+        """Read a public key; raises `BadKey`."""
+        return identity.parse_key(data, at)
+
+    def bounce(self, letter: Letter) -> Bounce:
+        """Read what came to a return path."""
+        return bounces.read(letter)
+
+    def close(self) -> None:
+        """There is nothing to end."""

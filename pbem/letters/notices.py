@@ -1,0 +1,103 @@
+"""The one table of notices: whatever is true of a kind of letter stands in its row, and nowhere else.
+
+A notice is what a match tells its seats; the other kinds are letters of the desk's own that can wait for a digest.
+The words are in `templates/letters/`, one template a notice by the name of its kind. No look-ups, no decisions.
+Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for one fact".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["NOTICES", "NoticeSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeSpec:
+    """One row of the table of notices."""
+
+    kind: str
+    subject: Phrase | None = None
+    """What the letter is about; None where the desk that writes it says so."""
+    can_wait: bool = False
+    """Whether it can wait for the digest: offers lapse, keys are a matter of security, a newcomer waits."""
+    public: bool = False
+    """Whether observers hear of it."""
+    html: bool = False
+    """Whether it has an HTML part: it shows a position, or asks for one."""
+    starts_clock: bool = False
+    """Whether it asks for something: as long as it is under way, the clock stands."""
+    brings_deadline: bool = False
+    """Whether the deadline comes with it as a calendar file."""
+
+    @property
+    def text(self) -> str:
+        """The template of its text."""
+        return f"letters/{self.kind}.txt"
+
+
+_MORE_TIME = Phrase("game {game}, {what}: you have more time")
+
+NOTICES: Mapping[str, NoticeSpec] = {
+    one.kind: one
+    for one in (
+        NoticeSpec(
+            "setup",
+            Phrase("game {game}, your setup is asked for"),
+            can_wait=True,
+            html=True,
+            starts_clock=True,
+            brings_deadline=True,
+        ),
+        NoticeSpec(
+            "begin",
+            Phrase("game {game} begins"),
+            can_wait=True,
+            public=True,
+            html=True,
+            starts_clock=True,
+            brings_deadline=True,
+        ),
+        NoticeSpec(
+            "turn",
+            Phrase("game {game}, turn {turn}"),
+            can_wait=True,
+            public=True,
+            html=True,
+            starts_clock=True,
+            brings_deadline=True,
+        ),
+        NoticeSpec(
+            "ended", Phrase("game {game}, the end, and what was secret"), can_wait=True, public=True, html=True
+        ),
+        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True),
+        NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True),
+        NoticeSpec("missed", Phrase("game {game}, {what}: the time is over"), can_wait=True),
+        NoticeSpec(
+            "extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True
+        ),
+        NoticeSpec("moved", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True),
+        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), can_wait=True),
+        NoticeSpec("offer", Phrase("game {game}, {what}: {matter}")),
+        NoticeSpec("keys", Phrase("{by} has changed keys")),
+        NoticeSpec("substitute", Phrase("who is to have a seat?")),
+        NoticeSpec("substituted", Phrase("{who} takes a seat"), can_wait=True),
+        NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), starts_clock=True, brings_deadline=True),
+        NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
+        NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
+        NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True),
+        NoticeSpec("press", can_wait=True),
+        NoticeSpec("joined", can_wait=True),
+        NoticeSpec("resigned", can_wait=True),
+        NoticeSpec("declined", can_wait=True),
+        NoticeSpec("proposal", can_wait=True),
+        NoticeSpec("seat_declined", can_wait=True),
+    )
+}
+"""By kind."""

@@ -1,0 +1,152 @@
+"""Templates put into words: prose in jinja2, one for all languages, with what boards and phrases are set with.
+
+A template is one for all languages. What it says stands in `{% trans %}` and `_(...)`, as jinja2's own extension has
+it, so that a catalogue can say it otherwise; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_eval_context
+from jinja2.ext import InternationalizationExtension
+from markupsafe import Markup
+
+from pbem.boards import words
+from pbem.boards.table import Table
+from pbem.boards.text import Text, columns, numbered, starting
+from pbem.i18n import ENGLISH, catalogue, say, template_folder
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from jinja2.nodes import EvalContext
+    from jinja2.parser import Parser
+
+__all__ = ["Templates"]
+
+
+class Templates:
+    """The letters' wording: folders of jinja2 templates, ours if none is named; the first that has one counts."""
+
+    def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
+        self.folders = folders or (template_folder(),)
+        self._language = language
+        self._known = catalogue(self.folders, language)
+        self.environment = _environment(self.folders, language)
+
+    def of(self, language: str) -> Templates:
+        """The same letters in a language; what is not translated stays English."""
+        return self if language == self._language else Templates(*self.folders, language=language)
+
+    def say(self, phrase: str) -> str:
+        """A phrase of ours in this language; any other text as it is."""
+        return str(say(phrase, self._known))
+
+    def render(self, name: str, /, **values: Any) -> str:
+        """The text of a template; raises jinja2's errors for a missing template or a missing value."""
+        return self.environment.get_template(name).render(values)
+
+
+@cache  # compiling a letter's templates costs more than the letter
+def _environment(folders: tuple[Path, ...], language: str) -> Environment:
+    translated = [] if language == ENGLISH else [folder / language for folder in folders]
+    in_words = partial(say, known=catalogue(folders, language))
+    environment = Environment(
+        loader=FileSystemLoader([*translated, *folders]),
+        finalize=in_words,
+        extensions=[_Messages],
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
+        autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
+    )
+    _teach(environment, folders, language)
+    # What boards, and the words beside them, are set with.
+    text, table = Text(in_words), Table(in_words)
+    setters = (
+        *(columns, numbered, starting, text.wrap),
+        *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
+        *(table.bold, table.grids, table.key),
+    )
+    environment.filters |= {setter.__name__: setter for setter in setters}
+    environment.globals |= {"words": words}
+    return environment
+
+
+_FACT = re.compile(r"%\((\w+)\)s")
+
+
+class _Messages(InternationalizationExtension):
+    """jinja2's `{% trans %}`, said in a language when the template is compiled: a letter pays nothing for it."""
+
+    def parse(self, parser: Parser) -> nodes.Node | list[nodes.Node]:
+        """The block in the language's words, with its facts among them; where it has several forms, as it was."""
+        made = super().parse(parser)
+        *before, output = made if isinstance(made, list) else [made]
+        assert isinstance(output, nodes.Output)
+        (call,) = output.nodes
+        assert isinstance(call, nodes.Call)
+        assert isinstance(call.node, nodes.Name)
+        if call.node.name != "gettext":
+            return made
+        (message,) = (argument.as_const() for argument in call.args)
+        facts = {fact.key: fact.value for fact in call.kwargs}
+        said: list[nodes.Expr] = []
+        for at, part in enumerate(_FACT.split(self.environment.known.gettext(message))):  # type: ignore[attr-defined]
+            said.append(facts[part] if at % 2 else nodes.TemplateData(part.replace("%%", "%")))
+        return [*before, nodes.Output(said, lineno=output.lineno)]
+
+
+def _teach(environment: Environment, folders: tuple[Path, ...], language: str) -> None:
+    """Let an environment speak a language: its messages, dates and lists.
+
+    Facts in a message may be phrases, and `language` is its tag. `date` writes a time by a pattern of Unicode's LDML,
+    `listed` names one thing after the other.
+    """
+    known = catalogue(folders, language)
+    environment.extend(known=known)
+
+    def filled(context: EvalContext, text: str, facts: Mapping[str, Any]) -> str:
+        if any(isinstance(fact, Phrase) for fact in facts.values()):
+            facts = {name: say(fact, known) for name, fact in facts.items()}
+        if context.autoescape:
+            text = Markup(text)  # noqa: S704 - a catalogue is as much ours as a template
+        return text % facts
+
+    @pass_eval_context
+    def _gettext(context: EvalContext, message: str, /, **facts: Any) -> str:
+        return filled(context, known.gettext(message), facts)
+
+    @pass_eval_context
+    def _pgettext(context: EvalContext, where: str, message: str, /, **facts: Any) -> str:
+        return filled(context, known.pgettext(where, message), facts)
+
+    @pass_eval_context
+    def _ngettext(context: EvalContext, one: str, several: str, number: int, /, **facts: Any) -> str:
+        return filled(context, known.ngettext(one, several, number), {"num": number, **facts})
+
+    def date(time: datetime, pattern: str) -> str:
+        from babel.dates import format_datetime  # noqa: PLC0415 - what writes no dates need not wait for it
+
+        return format_datetime(time, pattern, locale=language)
+
+    def listed(things: Iterable[object]) -> str:
+        from babel.lists import format_list  # noqa: PLC0415
+
+        return format_list([str(say(thing, known)) for thing in things], locale=language)
+
+    # With `newstyle_gettext` the extension hands the facts of a message to these, which fill them in.
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]
+    # As few as are used: every context copies them, and a letter has many.
+    kept = {name: environment.globals[name] for name in ("dict", "namespace", "range")}
+    own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
+    environment.globals = {**kept, **own}
+    environment.filters |= {"date": date, "listed": listed, "say": partial(say, known=known)}
