@@ -18,6 +18,7 @@ import pbem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
 _METHODS = frozenset({"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
 _NO_CALL = ("match", "search")
@@ -86,8 +87,18 @@ def _methods(name: str, path: Path) -> set[str]:
     return _calls(path if name.startswith("_") else None).get(name, set())
 
 
+def called(name: str, module: ModuleType) -> set[str]:
+    """What a pattern that is an attribute of this name is used with in a module."""
+    assert module.__file__
+    found = _calls(Path(module.__file__)).get(name, set())
+    return found or {*_NO_CALL, "finditer"}
+
+
 def used(made: Callable[[str, int], Any]) -> Iterator[Used]:
-    """All calls of `re` in pbem; `made` gives the pattern where it is made of what only its function knows."""
+    """All calls of `re` in pbem; `made` gives the pattern where it is made of what only its function knows.
+
+    None where it is tried elsewhere.
+    """
     for path, name in modules():
         nodes = _nodes(path)
         names = {
@@ -106,11 +117,13 @@ def used(made: Callable[[str, int], Any]) -> Iterator[Used]:
             assert isinstance(node.func, ast.Attribute)
             place = Place(str(path.relative_to(Path(pbem.__file__).parent.parent)), node.lineno)
             method = node.func.attr
+            if (pattern := _pattern(node, name, place, made)) is None:
+                continue
             if method == "compile" and id(node) in bound:
-                yield Used(place, _pattern(node, name, place, made), frozenset({bound[id(node)]}))
+                yield Used(place, pattern, frozenset({bound[id(node)]}))
                 continue
             methods = _methods(names.get(id(node), ""), path) if method == "compile" else {method}
-            yield Used(place, _pattern(node, name, place, made), frozenset(methods or _NO_CALL))
+            yield Used(place, pattern, frozenset(methods or _NO_CALL))
 
 
 def _of_re(func: ast.expr) -> bool:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from patterns import Used, hostile, superlinear, used
+from patterns import Used, called, hostile, superlinear, used
 
 from pbem import identity
+from pbem.i18n import LANGUAGES
+from pbem.proof import kept_letters
 from pbem.proof.signed_letters import VOCABULARY
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def made(file: str, line: int) -> re.Pattern[str]:
+
+def made(file: str, line: int) -> re.Pattern[str] | None:
     """The pattern of a call that makes it of what it was given."""
+    if file == "pbem/proof/kept_letters.py":
+        return None  # of each language's own messages: see below
     assert file == "pbem/identity/__init__.py", f"{file}:{line} is made of what this test cannot know"
     return identity._opening(VOCABULARY)
 
@@ -27,6 +34,20 @@ def steep(pattern: re.Pattern[Any], method: str) -> str | None:
 def test_case_31_a_pattern_is_linear(one: Used) -> None:
     found = {method: steep(one.pattern, method) for method in one.methods}
     assert not any(found.values()), found
+
+
+def read_backwards() -> Iterator[tuple[str, str, re.Pattern[str]]]:
+    """The expressions by which letters are read again, made of the messages of each language."""
+    for language, words in zip(LANGUAGES, kept_letters._languages(), strict=True):
+        for name, found in vars(words).items():
+            for one in found if isinstance(found, list) else [found]:
+                yield language, name, one
+
+
+@pytest.mark.parametrize(("language", "name", "pattern"), list(read_backwards()))
+def test_case_31_what_letters_are_read_by_is_linear(language: str, name: str, pattern: re.Pattern[str]) -> None:
+    found = {method: steep(pattern, method) for method in called(name, kept_letters)}
+    assert not any(found.values()), (language, name, found)
 
 
 @pytest.mark.parametrize(

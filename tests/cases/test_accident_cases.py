@@ -26,11 +26,11 @@ from click.testing import CliRunner
 from house import TEXT, House, configured, deliver, run
 from referee import Referee
 
-from pbem import complaints as of
 from pbem.cli import main
 from pbem.config import Dkim, Listen, Listener, Metrics
 from pbem.identity import ssh
 from pbem.match.transcript import Entry
+from pbem.server import complaints as of
 from pbem.server import doctor
 from pbem.server.daemon import StartError
 from pbem.store import own_keys

@@ -362,7 +362,7 @@ def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
-    script = SERVE.format(tests=str(Path(__file__).parent))
+    script = SERVE.format(tests=str(Path(__file__).parents[1]))
     command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
