@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.config import Config, Listen, Listener
 from pbem.desk.reading import InProcess
-from pbem.server.daemon import Daemon, DeskLike
+from pbem.server.daemon import Daemon
+from pbem.server.desk_process import DeskLike, OwnThread
 from pbem.smtp.delivery import Temporary
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
@@ -79,7 +80,7 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        more = {"desk": self.open, "reader": InProcess, **more}
+        more = {"desk": self.open, "place": OwnThread, "reader": InProcess, **more}
         self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:

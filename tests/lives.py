@@ -17,12 +17,17 @@ import queue
 import re
 import signal
 import smtplib
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +44,7 @@ from pbem.failpoints import passing
 from pbem.games import rules
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, write_ready
+from pbem.server.desk_process import OwnProcess, received, serve, started
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 from pbem.store.inbox import REST, Inbox
@@ -48,7 +54,8 @@ from pbem.store.vault import Vault, load_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
-    from pathlib import Path
+
+    from pbem.server.desk_process import Process
 
 SERVER = "play.example"
 MAILBOX = f"pbem@{SERVER}"
@@ -72,30 +79,82 @@ authserv_id = "{mail_server}"
 
 births = multiprocessing.get_context("forkserver")
 births.set_forkserver_preload(["pbem.server.daemon", "pbem.desk", "aiosmtplib", "pytest"])
+forks = multiprocessing.get_context("fork")
+
+
+def children(process: int) -> list[int]:
+    """The processes that it started: the desk of a daemon first, the reader of a desk."""
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return sorted(int(child) for path in found for child in path.read_text().split())
 
 
 @dataclass(frozen=True)
 class End:
-    """How a life is to end: at the n-th passing of a point."""
+    """How a life is to end: at the n-th passing of a point, in whichever process; its desk `alone`, or all of it."""
 
     point: str
     count: int = 1
+    alone: bool = False
 
 
 class Countdown:
-    """Kills its own process, as `kill -9` does, at a planned point."""
+    """Kills its server, as `kill -9` does, at a planned point: the daemon, and the desk if that came there."""
 
-    def __init__(self, end: End) -> None:
+    def __init__(self, end: End, daemon: int) -> None:
         self._end = end
         self._left = end.count
+        self._daemon = daemon
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Countdown], tuple[End, int]]:
+        return Countdown, (self._end, self._daemon)
+
     def __call__(self, point: str) -> None:
-        if point == self._end.point:
+        if point == self._end.point and not (self._end.alone and os.getpid() == self._daemon):
             with self._lock:
                 self._left -= 1
                 if not self._left:
+                    if not self._end.alone:
+                        os.kill(self._daemon, signal.SIGKILL)
                     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Forked:
+    """A process for the desk, forked before there are threads, which costs little; further ones as servers do it."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        # One that was never asked to begin ends with the daemon that failed to.
+        self._process = forks.Process(target=work_at_desk, args=(theirs, self._ours), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def __call__(self, line: socket.socket) -> Process:
+        """Let it begin, on this line to its daemon."""
+        if self._ours.fileno() < 0:
+            return started(line)
+        with self._ours:
+            socket.send_fds(self._ours, [b"."], [line.fileno()])
+        return self
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("the desk", timeout or 0)
+        return self._process.exitcode
+
+
+def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
+    """The life of a forked desk."""
+    others.close()
+    with waits:
+        _, files, _, _ = socket.recv_fds(waits, 1, 1)
+    if files:
+        with socket.socket(fileno=files[0]) as line:
+            sys.exit(serve(line, *received(line)))
 
 
 def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> None:
@@ -110,7 +169,8 @@ def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> Non
             load(folder / "pbem.toml"),
             reader=Worker if worker else InProcess,
             ready=lambda places: write_ready(folder / "ready.json", places),
-            points=Countdown(end) if end else passing,
+            points=Countdown(end, os.getpid()) if end else passing,
+            place=partial(OwnProcess, start=Forked()),
         )
         asyncio.run(daemon.run())
 
@@ -366,13 +426,15 @@ class Figures:
 class Table:
     """Two players and a server that is killed again and again, until their match is over."""
 
-    def __init__(self, folder: Path, seed: str, plan: Callable[[Random], End | None], figures: Figures) -> None:
+    def __init__(
+        self, folder: Path, seed: str, plan: Callable[[Random], End | None], figures: Figures, games: int = 2
+    ) -> None:
         self.random = Random(seed)
         self.plan = plan
         self.figures = figures
         self.smarthost = Smarthost(self.random)
         self.folder = folder
-        options = "fleet: cost:9\nkind: scored\ngames: 2\nsettle: 1s"
+        options = f"fleet: cost:9\nkind: scored\ngames: {games}\nsettle: 1s"
         ann = Player(
             "ann", self.random, first=f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{options}\nend\n"
         )

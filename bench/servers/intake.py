@@ -11,7 +11,9 @@ from pathlib import Path
 
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.desk.reading import InProcess
-from pbem.server.daemon import Daemon, configure_logs
+from pbem.server.daemon import Daemon
+from pbem.server.desk_process import OwnThread
+from pbem.server.logs import configure_logs
 
 MANY = 10**9
 
@@ -38,7 +40,7 @@ def main() -> None:
         limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
     )
     configure_logs(Log())
-    asyncio.run(Daemon(config, desk=lambda *_: Idle(), reader=InProcess).run())
+    asyncio.run(Daemon(config, desk=lambda *_: Idle(), place=OwnThread, reader=InProcess).run())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import click
 from pbem.cli.common import config_option, opened, wake
 from pbem.mail.signing import BadDkimKey
 from pbem.server import doctor as examination
-from pbem.server.daemon import open_composer
+from pbem.server.desk_process import open_composer
 from pbem.store import own_keys
 from pbem.store.database import Lock
 from pbem.store.operator import Generation

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["handle_next"]
 
-_IN_ONE_GO = 32
-"""How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
+_IN_ONE_GO = 4
+"""How many times in a row letters are handled while the next few are read, before their answers are sent."""
 
 _ASIDE = 10
 """How often a day, at the most, the operator is told that a letter was set aside: strangers may send many such."""
@@ -74,10 +74,9 @@ def handle_next(desk: Desk, now: datetime) -> int:
     handled = 0
     try:
         taken = _take_in_hand(desk, now)
-        while taken:
-            following = _handle_some(desk, taken, now, more=handled + AT_HAND < _IN_ONE_GO)
+        for left in reversed(range(_IN_ONE_GO)):
             handled += len(taken)
-            taken = following
+            taken = _handle_some(desk, taken, now, more=left > 0) if taken else []
     finally:
         desk.before.forget()
     if not handled:

@@ -36,7 +36,9 @@ log = structlog.get_logger()
 
 
 def gauges(survey: Mapping[str, Any], now: datetime) -> Iterator[GaugeMetricFamily]:
-    """The figures of `pbem.store.operator.survey`."""
+    """The figures of `pbem.store.operator.survey`, and the deaths of the desk."""
+    what = "Processes of the desk that died since the server was started."
+    yield GaugeMetricFamily("pbem_desk_deaths", what, survey["desk_deaths"])
     yield GaugeMetricFamily("pbem_generation", "Restores from a backup, plus one.", survey["generation"])
     for box in ("inbox", "outbox"):
         yield _labelled(f"pbem_{box}_letters", f"Letters in the {box} by state.", "state", survey[box])

@@ -458,6 +458,13 @@ CREATE INDEX vouched_by_age ON vouched (time);
 CREATE INDEX inbox_aside ON inbox (state, received) WHERE state = 'aside';
 """
 
+ROUNDS = """
+ALTER TABLE inbox ADD COLUMN round INTEGER;
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, round, id) WHERE state = 'waiting';
+CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, round) WHERE round >= 0 AND state IN ('waiting', 'leased');
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -484,5 +491,6 @@ MIGRATIONS: tuple[str, ...] = (
     DEATHS,
     LOOKS,
     VOUCHED,
+    ROUNDS,
 )
 """The scripts in their order."""

@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,13 +23,16 @@ from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 
 from pbem.config import Limits, Listen, Listener, Log
-from pbem.server.daemon import IN_DOUBT, StartError, configure_logs, open_desk
+from pbem.server.daemon import IN_DOUBT, StartError
+from pbem.server.desk_process import open_desk
+from pbem.server.logs import configure_logs
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +114,7 @@ def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path
 
 
 def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
@@ -120,6 +122,34 @@ def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         await house.until(lambda: bool(house.post.sent))
 
     run(configured(tmp_path), scene)
+
+
+def test_what_is_answered_is_sent_while_the_desk_works_on(tmp_path: Path) -> None:
+    """Nobody's answer waits until the whole inbox is worked on."""
+    begin = threading.Event()
+    sent: list[int] = []
+
+    async def scene(house: House) -> None:
+        handle_next = house.desk.handle_next
+
+        def patiently(now: datetime) -> bool:
+            begin.wait()
+            end = time.monotonic() + 5
+            while len(house.post.sent) < len(sent) and time.monotonic() < end:
+                time.sleep(0.005)
+            sent.append(len(house.post.sent))
+            return bool(handle_next(now))
+
+        house.desk.handle_next = patiently
+        try:
+            for number in range(3):
+                await house.send(TEXT + b"%d\r\n" % number)
+        finally:
+            begin.set()
+        await house.until(lambda: len(house.post.sent) == 3)
+
+    run(configured(tmp_path), scene)
+    assert sent[:3] == [0, 1, 2]
 
 
 def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path: Path) -> None:
@@ -140,7 +170,7 @@ def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
     monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
@@ -322,7 +352,7 @@ def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pbem.server.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.server.desk_process.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [ValueError("secret orders")]
@@ -340,19 +370,7 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
 
 
-SERVE = """
-import os, sys
-sys.path.insert(0, {tests!r})
-from house import Echo
-import pbem.server.daemon
-from pbem.cli.serve import serve
-
-def echo(config, database, vault, signing_key, composer, random, *more):
-    return Echo(database, vault, composer)
-
-pbem.server.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo
-serve()
-"""
+SERVE = "from pbem.cli.serve import serve; serve()"
 
 
 @contextlib.contextmanager
@@ -362,11 +380,10 @@ def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
-    script = SERVE.format(tests=str(Path(__file__).parents[1]))
-    command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
+    command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
-            for _ in range(1000):
+            for _ in range(6000):
                 if ready.exists() or server.poll() is not None:
                     break
                 time.sleep(0.01)
