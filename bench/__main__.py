@@ -9,7 +9,7 @@ import sys
 
 import structlog
 
-PARTS = ("intake", "effect", "turn", "outgoing", "rules", "verification", "size", "memory")
+PARTS = ("intake", "busy", "effect", "turn", "outgoing", "rules", "verification", "size", "memory")
 
 
 def main() -> int:

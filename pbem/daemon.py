@@ -1,9 +1,10 @@
 """Wiring and tasks: what runs when the server runs, how it starts, and how it stops.
 
-Here live the opening of keys, store and listeners, the tasks of intake, desk and delivery with what wakes them,
-and the set-up of logs. No logic: what becomes of a letter is the desk's, how it is taken in and sent is mail's.
-The desk works in a thread and on a connection of its own; so does what intake and delivery ask of the store,
-because a commit may have to wait until the desk's is done, and the loop must not wait with it.
+Here live the opening of keys, store and listeners, and the tasks of intake and delivery with what wakes them and the
+desk. No logic: what becomes of a letter is the desk's, how it is taken in and sent is mail's.
+The desk works in a process of its own (`pbem.desk_process`), and takes no time of the intake's. What intake
+and delivery ask of the store is asked in a thread, because a commit may have to wait until the desk's is done,
+and the loop must not wait with it.
 Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
 """
 
@@ -11,47 +12,43 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
-import sys
-import threading
 import time
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import structlog
 
 from pbem import systemd
-from pbem.complaints import Complaints, Listener
-from pbem.mail.compose import Composer, Templates
+from pbem.complaints import Complaints
+from pbem.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
 from pbem.mail.delivery import Deliverer, Smarthost
 from pbem.mail.intake import Intake, Place, Refusal
 from pbem.mail.lookup import Asker, txt
-from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.mail.signing import BadDkimKey
 from pbem.metrics import Metrics
 from pbem.points import Points, passing
 from pbem.reader import ReaderError, Worker
 from pbem.store import own_keys
-from pbem.store.database import BusyError, Database, FullError, Lock, StoreError
+from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
-from pbem.store.operator import Generation, survey
+from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
+from pbem.store.turn import Turn
 from pbem.store.vault import KeyFileError
 from pbem.together import Together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    from pbem.config import Config, Limits, Log
+    from pbem.config import Config, Limits
     from pbem.desk.admission import Admission
+    from pbem.desk_process import OpenDesk, OpenPlace
     from pbem.mail.delivery import Transport
     from pbem.mail.lookup import Resolve
     from pbem.reader import Reader
@@ -59,14 +56,12 @@ if TYPE_CHECKING:
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
-__all__ = ["Daemon", "DeskLike", "StartError", "configure_logs", "open_composer", "open_desk", "write_ready"]
+__all__ = ["Daemon", "StartError", "write_ready"]
 
-LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
-LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
+LAST_MOMENTS = 10.0  # seconds for a desk to end whose daemon is dead
 IN_DOUBT = 16  # letters beyond that limit that may wait to be looked at; the others come again
 
 log = structlog.get_logger()
@@ -78,68 +73,11 @@ class StartError(Exception):
     """The server cannot start; the message says why, for the operator."""
 
 
-class DeskLike(Protocol):
-    """The desk as the daemon sees it; called from one thread, one call at a time."""
-
-    def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox; how many there were."""
-
-    def tick(self, now: datetime) -> datetime | None:
-        """Do what the clock demands; when to be called again, or None when nothing is timed."""
-
-
-class OpenDesk(Protocol):
-    """Makes the desk."""
-
-    def __call__(  # noqa: PLR0913, PLR0917 - all that a desk is handed
-        self,
-        config: Config,
-        database: Database,
-        vault: Vault,
-        signing_key: Ed25519PrivateKey,
-        composer: Composer,
-        random: Callable[[int], bytes],
-        reader: Reader,
-        points: Points,
-    ) -> DeskLike:
-        """The desk of a server, on its own connection to the store."""
-
-
-def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
-    config: Config,
-    database: Database,
-    vault: Vault,
-    signing_key: Ed25519PrivateKey,
-    composer: Composer,
-    random: Callable[[int], bytes],
-    reader: Reader,
-    points: Points,
-) -> DeskLike:
-    """The real desk."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
-
-    return Desk(config, database, vault, signing_key, composer, random, reader, points)
-
-
 def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
     """Who looks at letters beyond a network's limit, on a connection of its own."""
     from pbem.desk.admission import Admission  # noqa: PLC0415 - as above
 
     return Admission(config, database, vault, reader)
-
-
-def open_composer(config: Config, generation: int) -> Composer:
-    """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
-    dkim = config.dkim
-    return Composer(
-        config.server,
-        config.mailbox,
-        Templates(),
-        address=config.mail_address,
-        delimiter=config.delimiter,
-        generation=generation,
-        sign=DkimSigner(dkim.selector, config.dkim_domain, dkim.key_file) if dkim.selector else None,
-    )
 
 
 class Daemon:
@@ -149,9 +87,10 @@ class Daemon:
         self,
         config: Config,
         *,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = now,
         random: Callable[[int], bytes] = os.urandom,
         desk: OpenDesk = open_desk,
+        place: OpenPlace = OwnProcess,
         reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
         resolve: Resolve | None = None,
@@ -162,7 +101,8 @@ class Daemon:
         self._config = config
         self._now = now
         self._random = random
-        self._open_desk = desk
+        self._supplies = Supplies(config, now, random, desk, reader, points)
+        self._open_place = place
         self._open_reader = reader
         self._transport = transport
         self._resolve = resolve or txt()
@@ -171,11 +111,10 @@ class Daemon:
         self._points = points
         self._quick = False
         self._stop = asyncio.Event()
-        self._letters = asyncio.Event()
-        self._desk_thread = ThreadPoolExecutor(1, "desk")
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = 0
+        self._others: list[asyncio.Event] = []
 
     async def run(self) -> None:
         """Serve until `stop`, SIGTERM or SIGINT; returns after a clean stop.
@@ -186,7 +125,7 @@ class Daemon:
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
-            except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
+            except (StoreError, KeyFileError, BadDkimKey, ReaderError, DeskError) as error:
                 raise StartError(str(error)) from error
 
     def stop(self) -> None:
@@ -195,13 +134,13 @@ class Daemon:
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
-        self._letters.set()
+        self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
         known = config.store.exists()
         if known:
-            stack.enter_context(Lock(config.store))
+            self._lock = stack.enter_context(await self._locked())
         else:
             self._begin()
         # What can be wrong with a start is found before anything is written.
@@ -209,25 +148,23 @@ class Daemon:
         open_composer(config, 1)
         intake = self._intake()
         stack.push_async_callback(intake.close)
-        metrics = Metrics(lambda: self._post(survey, self._post_base), self._now)
+        metrics = Metrics(self._figures, self._now)
         stack.callback(metrics.close)
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
-        keys = self._open_store(stack, new=not known)
+        turn = stack.enter_context(Turn())
+        self._desk = self._open_place(self._supplies, self._wake_others, self._release_letters)
+        stack.push_async_callback(self._desk.close)
+        keys = self._open_store(stack, turn, new=not known)
         outbox = Outbox(self._post_base, keys.vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
         log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
-        reader = stack.enter_context(closing(self._open_reader(config.limits)))
         self._admission = stack.enter_context(
             closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
         )
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
-        stack.callback(self._desk_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
-        composer = open_composer(config, Generation(self._desk_base).number)
-        desk = self._open_desk(
-            config, self._desk_base, keys.vault, keys.signing, composer, self._random, reader, self._points
-        )
+        await self._desk.open(turn, self._lock.files)
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=password),
@@ -242,7 +179,18 @@ class Daemon:
         asker = Asker(Lookups(self._post_base), self._resolve, now=self._now, run=self._post, settled=self.wake)
         await intake.open()
         await metrics.open()
-        await self._work(desk, deliverer, asker, intake, places)
+        await self._work(deliverer, asker, intake, places)
+
+    async def _locked(self) -> Lock:
+        """The lock of the store; where its daemon is dead and its desk is not yet, it is free in a moment."""
+        store, end = self._config.store, time.monotonic() + LAST_MOMENTS
+        while True:
+            try:
+                return Lock(store)
+            except LockedError:
+                if _lives(Lock.holder(store)) or time.monotonic() > end:
+                    raise
+            await asyncio.sleep(0.01)
 
     def _begin(self) -> None:
         """See that a new server can begin here, and that this is none whose store is missing."""
@@ -258,9 +206,9 @@ class Daemon:
             if not os.access(there, os.W_OK | os.X_OK):
                 raise StartError(f"{there} cannot be written by this user")
 
-    def _open_store(self, stack: AsyncExitStack, *, new: bool) -> OwnKeys:
+    def _open_store(self, stack: AsyncExitStack, turn: Turn, *, new: bool) -> OwnKeys:
         """Open the store with the keys that it belongs to; a new one is made, and keys for it."""
-        config, turn = self._config, threading.Lock()
+        config = self._config
         files = (config.store_key, config.signing_key)
         found: list[OwnKeys] = []
 
@@ -271,36 +219,36 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
 
-        lock = stack.enter_context(Lock(config.store)) if new else None
+        if new:
+            self._lock = stack.enter_context(Lock(config.store))
         first = Database(config.store, points=self._points, turn=turn, approve=approve)
         self._post_base = stack.enter_context(first)
-        if lock is not None:
-            lock.cover()
+        if new:
+            self._lock.cover()
         keys = found[0] if found else own_keys.make(*files, self._random)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
         self._inbox = Inbox(stack.enter_context(Database(config.store, points=self._points, turn=turn)), keys.vault)
-        self._desk_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         return keys
 
-    async def _work(
-        self, desk: DeskLike, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]
-    ) -> None:
+    async def _work(self, deliverer: Deliverer, asker: Asker, intake: Intake, places: Sequence[Place]) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
+        self._others += [deliverer.wake, asker.wake]
+
         def look() -> None:
-            for woken in (self._letters, deliverer.wake, asker.wake):
-                woken.set()
+            self.wake()
+            self._wake_others()
 
         # From the operator's commands; a process that does not know it is not ended by it.
         loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[Any]] = []
         try:
             tasks += [
-                asyncio.create_task(self._desk_work(desk, deliverer.wake, asker.wake), name="desk"),
+                asyncio.create_task(self._desk.work(), name="desk"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
                 asyncio.create_task(asker.work(), name="dns"),
             ]
@@ -315,7 +263,7 @@ class Daemon:
         finally:
             self.stop()
             await intake.close()
-            self._letters.set()
+            self._desk.stop()
             deliverer.stop()
             asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -350,50 +298,17 @@ class Daemon:
         except OSError as error:
             raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
 
-    async def _desk_work(self, desk: DeskLike, *others: asyncio.Event) -> None:
-        """Letter after letter, and the clock between them; one call at a time."""
+    def _wake_others(self) -> None:
+        """There may be letters to send, and names to look up."""
+        for other in self._others:
+            other.set()
 
-        def some() -> float:
-            """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
-            since_tick = 0
-            while since_tick < LETTERS_PER_TICK and (handled := desk.handle_next(self._now())):
-                since_tick += handled
-                if self._stop.is_set():
-                    return 0.0
-            following = desk.tick(self._now())
-            return 0.0 if handled else self._until(following)
+    async def _release_letters(self) -> None:
+        """Give back what a desk had in hand that died."""
+        log.info("letters given back", letters=await self._post(self._inbox.release_all))
 
-        while not self._stop.is_set():
-            self._letters.clear()
-            wait = 0.0
-            before = self._desk_base.changes
-            try:
-                wait = await self._at_desk(some)
-            except StoreError as error:
-                log.error("store out of reach", trouble=type(error).__name__)
-                wait = TROUBLE_WAIT
-            except Exception:
-                log.exception("desk trouble")
-                wait = TROUBLE_WAIT
-            if self._desk_base.changes != before:
-                for other in others:
-                    other.set()  # there may be letters to send, and names to look up
-            if wait:
-                await self._wait_for_letters(wait)
-
-    async def _wait_for_letters(self, wait: float) -> None:
-        if self._stop.is_set():
-            return
-        try:
-            await asyncio.wait_for(self._letters.wait(), wait)
-        except TimeoutError:
-            return
-
-    def _until(self, time: datetime | None) -> float:
-        """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""
-        if time is None:
-            return LONGEST_WAIT
-        return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+    async def _figures(self) -> dict[str, Any]:
+        return {**await self._post(survey, self._post_base), "desk_deaths": self._desk.deaths}
 
     def _intake(self) -> Intake:
         config = self._config
@@ -454,8 +369,18 @@ class Daemon:
     async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
 
-    async def _at_desk(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._desk_thread, call, *arguments)
+
+def _lives(process: int | None) -> bool:
+    """Whether a process that is named in a lock lives, as far as can be seen from here."""
+    if not process:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def write_ready(path: Path, places: Sequence[Place]) -> None:
@@ -463,43 +388,6 @@ def write_ready(path: Path, places: Sequence[Place]) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
     draft.replace(path)
-
-
-def configure_logs(config: Log) -> None:
-    """Send structured logs to standard error, one line each, with no word of any letter in them."""
-    renderer: Any = structlog.processors.JSONRenderer()
-    if config.format == "text":
-        renderer = structlog.dev.ConsoleRenderer(colors=False)
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _frames,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[config.level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
-    # A library's own line on standard error is no JSON, and may quote a letter.
-    logging.lastResort = Listener(Complaints())
-    # aiosmtpd logs commands and addresses; what matters of them is logged by mail/intake.py.
-    logging.getLogger("mail.log").setLevel(logging.CRITICAL)
-
-
-def _frames(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Say of an exception its kind and its place: its text may quote a letter."""
-    error = event.pop("exc_info", None)
-    if error is True:
-        error = sys.exc_info()[1]
-    if isinstance(error, tuple):
-        error = error[1]
-    if isinstance(error, BaseException):
-        frames = traceback.extract_tb(error.__traceback__)
-        event["exception"] = type(error).__name__
-        event["frames"] = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
-        if error.__cause__ is not None:
-            event["cause"] = type(error.__cause__).__name__
-    return event
 
 
 def _described(place: Place) -> dict[str, str | int]:

@@ -7,7 +7,8 @@ import smtplib
 from typing import TYPE_CHECKING, Any
 
 from pbem.config import Config, Listen, Listener
-from pbem.daemon import Daemon, DeskLike
+from pbem.daemon import Daemon
+from pbem.desk_process import DeskLike, OwnThread
 from pbem.mail.delivery import Temporary
 from pbem.reader import InProcess
 from pbem.store.inbox import Inbox
@@ -79,7 +80,7 @@ class House:
         self.post = Post()
         self.places: dict[str, Any] = {}
         self.desk: Any = None
-        more = {"desk": self.open, "reader": InProcess, **more}
+        more = {"desk": self.open, "place": OwnThread, "reader": InProcess, **more}
         self.daemon = Daemon(config, transport=self.post, ready=self.ready, **more)
 
     def open(self, *arguments: Any) -> DeskLike:

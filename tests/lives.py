@@ -17,12 +17,16 @@ import queue
 import re
 import signal
 import smtplib
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +39,7 @@ from referee import MAIL_SERVER, attachment, body, sent_from
 import pbem.desk
 from pbem.config import load
 from pbem.daemon import Daemon, write_ready
+from pbem.desk_process import OwnProcess, received, serve, started
 from pbem.games import rules
 from pbem.identity import ssh
 from pbem.points import passing
@@ -48,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
     from pathlib import Path
+
+    from pbem.desk_process import Process
 
 SERVER = "play.example"
 MAILBOX = f"pbem@{SERVER}"
@@ -71,30 +78,75 @@ authserv_id = "{mail_server}"
 
 births = multiprocessing.get_context("forkserver")
 births.set_forkserver_preload(["pbem.daemon", "pbem.desk", "aiosmtplib", "pytest"])
+forks = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
 class End:
-    """How a life is to end: at the n-th passing of a point."""
+    """How a life is to end: at the n-th passing of a point, in whichever process; its desk `alone`, or all of it."""
 
     point: str
     count: int = 1
+    alone: bool = False
 
 
 class Countdown:
-    """Kills its own process, as `kill -9` does, at a planned point."""
+    """Kills its server, as `kill -9` does, at a planned point: the daemon, and the desk if that came there."""
 
-    def __init__(self, end: End) -> None:
+    def __init__(self, end: End, daemon: int) -> None:
         self._end = end
         self._left = end.count
+        self._daemon = daemon
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Countdown], tuple[End, int]]:
+        return Countdown, (self._end, self._daemon)
+
     def __call__(self, point: str) -> None:
-        if point == self._end.point:
+        if point == self._end.point and not (self._end.alone and os.getpid() == self._daemon):
             with self._lock:
                 self._left -= 1
                 if not self._left:
+                    if not self._end.alone:
+                        os.kill(self._daemon, signal.SIGKILL)
                     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Forked:
+    """A process for the desk, forked before there are threads, which costs little; further ones as servers do it."""
+
+    def __init__(self) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._process = forks.Process(target=work_at_desk, args=(theirs, self._ours))
+        self._process.start()
+        theirs.close()
+
+    def __call__(self, line: socket.socket) -> Process:
+        """Let it begin, on this line to its daemon."""
+        if self._ours.fileno() < 0:
+            return started(line)
+        with self._ours:
+            socket.send_fds(self._ours, [b"."], [line.fileno()])
+        return self
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("the desk", timeout or 0)
+        return self._process.exitcode
+
+
+def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
+    """The life of a forked desk."""
+    others.close()
+    with waits:
+        _, files, _, _ = socket.recv_fds(waits, 1, 1)
+    if files:
+        with socket.socket(fileno=files[0]) as line:
+            sys.exit(serve(line, *received(line)))
 
 
 def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> None:
@@ -109,7 +161,8 @@ def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> Non
             load(folder / "pbem.toml"),
             reader=Worker if worker else InProcess,
             ready=lambda places: write_ready(folder / "ready.json", places),
-            points=Countdown(end) if end else passing,
+            points=Countdown(end, os.getpid()) if end else passing,
+            place=partial(OwnProcess, start=Forked()),
         )
         asyncio.run(daemon.run())
 

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,13 +22,16 @@ from domains import Domain, rsa_key
 from house import TEXT, House, configured, deliver, run
 
 from pbem.config import Limits, Listen, Listener, Log
-from pbem.daemon import StartError, configure_logs, open_desk
+from pbem.daemon import StartError
+from pbem.desk_process import open_desk
+from pbem.logs import configure_logs
 from pbem.store.database import BusyError, Database, Lock
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +113,7 @@ def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path
 
 
 def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.desk_process.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
@@ -139,7 +141,7 @@ def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.desk_process.TROUBLE_WAIT", 0.01)
     monkeypatch.setattr("pbem.mail.delivery.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
@@ -282,7 +284,7 @@ def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pbem.daemon.TROUBLE_WAIT", 0.01)
+    monkeypatch.setattr("pbem.desk_process.TROUBLE_WAIT", 0.01)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [ValueError("secret orders")]
@@ -300,19 +302,7 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
 
 
-SERVE = """
-import os, sys
-sys.path.insert(0, {tests!r})
-from house import Echo
-import pbem.daemon
-from pbem.cli.serve import serve
-
-def echo(config, database, vault, signing_key, composer, random, *more):
-    return Echo(database, vault, composer)
-
-pbem.daemon.Daemon.__init__.__kwdefaults__["desk"] = echo
-serve()
-"""
+SERVE = "from pbem.cli.serve import serve; serve()"
 
 
 @contextlib.contextmanager
@@ -322,8 +312,7 @@ def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
-    script = SERVE.format(tests=str(Path(__file__).parent))
-    command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
+    command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             for _ in range(1000):

@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 from pbem.config import Config, Limits, Listen, Listener, Log
-from pbem.daemon import Daemon, configure_logs
+from pbem.daemon import Daemon
+from pbem.desk_process import OwnThread
+from pbem.logs import configure_logs
 from pbem.reader import InProcess
 
 MANY = 10**9
@@ -38,7 +40,7 @@ def main() -> None:
         limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
     )
     configure_logs(Log())
-    asyncio.run(Daemon(config, desk=lambda *_: Idle(), reader=InProcess).run())
+    asyncio.run(Daemon(config, desk=lambda *_: Idle(), place=OwnThread, reader=InProcess).run())
 
 
 if __name__ == "__main__":

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from datetime import timedelta
 from pathlib import Path
 
+from bench.servers.clock import Clock
 from bench.table import START
 from pbem.config import Config, Limits, Listen, Listener, Log
-from pbem.daemon import Daemon, configure_logs
+from pbem.daemon import Daemon
+from pbem.logs import configure_logs
 
 MANY = 10**9
 
@@ -46,11 +47,8 @@ def configured(folder: Path, port: int) -> Config:
 def main() -> None:
     """Serve until SIGTERM."""
     configure_logs(Log())
-    began = time.monotonic()
     daemon = Daemon(
-        configured(Path(sys.argv[1]), int(sys.argv[2])),
-        transport=Nowhere(),
-        now=lambda: START + timedelta(seconds=time.monotonic() - began),
+        configured(Path(sys.argv[1]), int(sys.argv[2])), transport=Nowhere(), now=Clock(START, time.monotonic())
     )
     asyncio.run(daemon.run())
 

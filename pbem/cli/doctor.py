@@ -11,7 +11,7 @@ import click
 
 from pbem import checkup
 from pbem.cli.opened import config_option, opened, wake
-from pbem.daemon import open_composer
+from pbem.desk_process import open_composer
 from pbem.mail.signing import BadDkimKey
 from pbem.store import own_keys
 from pbem.store.database import Lock

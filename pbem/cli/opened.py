@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pbem.config import Config, ConfigError, load
-from pbem.daemon import configure_logs, open_composer
+from pbem.desk_process import open_composer
+from pbem.logs import configure_logs
 from pbem.store import own_keys
 from pbem.store.database import Database, Lock, LockedError, StoreError
 from pbem.store.operator import Busy, Generation, Instructions

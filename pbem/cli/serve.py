@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.config import ConfigError, load
-from pbem.daemon import Daemon, StartError, configure_logs, write_ready
+from pbem.daemon import Daemon, StartError, write_ready
+from pbem.logs import configure_logs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

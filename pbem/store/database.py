@@ -25,6 +25,8 @@ from pbem.store.schema import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from pbem.store.turn import Turn
+
 __all__ = [
     "BusyError",
     "DamagedError",
@@ -89,8 +91,7 @@ def moment(text: str) -> datetime:
 class Database:
     """One connection to the store, made for one thread at a time; each thread that works opens its own.
 
-    Connections of one process share a `turn` at writing: who waits for it is woken when it comes, while SQLite's own
-    wait for its lock is a sleep of some milliseconds, and another, longer one.
+    Connections of one server share a `turn` at writing, see `Turn`.
 
     Raises `TooNewError` on a store from a later version, `DamagedError` on what is none, and `StoreError` where the
     promises cannot be kept. Without `migrate` a store is neither made nor brought up to date: who looks in beside a
@@ -104,7 +105,7 @@ class Database:
         *,
         migrate: bool = True,
         points: Points = passing,
-        turn: threading.Lock | None = None,
+        turn: Turn | threading.Lock | None = None,
         approve: Callable[[Database], object] = lambda _: None,
     ) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -393,7 +394,8 @@ class Lock:
 
     def __init__(self, path: Path | str) -> None:
         self._store = Path(path).resolve()
-        self._files: list[int] = []
+        self.files: list[int] = []
+        """What holds it; a process that is given these holds it, too, until it ends."""
         note = _note(self._store)
         try:
             self.cover()
@@ -414,7 +416,7 @@ class Lock:
             self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
 
     def _hold(self, file: int) -> None:
-        self._files.append(file)
+        self.files.append(file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -444,8 +446,8 @@ class Lock:
 
     def close(self) -> None:
         """Give the store free; the note stays, because removing it would race with the next holder."""
-        while self._files:
-            os.close(self._files.pop())
+        while self.files:
+            os.close(self.files.pop())
 
 
 def _note(store: Path) -> Path:
@@ -496,7 +498,7 @@ BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sq
 
 
 @contextmanager
-def _held(turn: threading.Lock) -> Iterator[None]:
+def _held(turn: Turn | threading.Lock) -> Iterator[None]:
     """Give the turn to the next one when the block is over."""
     try:
         yield

@@ -1,0 +1,504 @@
+"""The desk at its place: in a process of its own beside the daemon, or in a thread, where a test wants no other one.
+
+Here live what a desk is opened with, its work (letter after letter, and the clock between them), how its process is
+started, watched and ended, and what the two say to each other: that letters came in, that there is something to send,
+that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another. Both hold the store's
+lock, so that no second daemon begins while either lives. No logic: what becomes of a letter is the desk's.
+Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+import structlog
+
+from pbem.logs import configure_logs
+from pbem.mail.compose import Composer, Templates
+from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.points import passing
+from pbem.reader import ReaderError, Worker
+from pbem.store import own_keys
+from pbem.store.database import Database, StoreError
+from pbem.store.operator import Generation
+from pbem.store.turn import Turn
+from pbem.store.vault import KeyFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pbem.config import Config, Limits
+    from pbem.points import Points
+    from pbem.reader import Reader
+    from pbem.store.vault import Vault
+
+__all__ = [
+    "DeskError",
+    "DeskLike",
+    "DeskPlace",
+    "OpenDesk",
+    "OwnProcess",
+    "OwnThread",
+    "Process",
+    "Supplies",
+    "main",
+    "now",
+    "open_composer",
+    "open_desk",
+    "received",
+    "serve",
+    "started",
+]
+
+LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
+TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
+LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
+NICE = 5  # who brings letters waits for the intake, and nobody for the desk
+PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
+LENGTH = 4  # octets of the length of the supplies
+READY, WORKED, FAILED = b"!", b".", b"?"
+WAKE, STOP = b"w", b"s"
+
+log = structlog.get_logger()
+
+
+class DeskError(Exception):
+    """The desk's process could not begin; the message says why, for the operator."""
+
+
+class DeskLike(Protocol):
+    """The desk as its place sees it; called from one thread, one call at a time."""
+
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; how many there were."""
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what the clock demands; when to be called again, or None when nothing is timed."""
+
+
+class OpenDesk(Protocol):
+    """Makes the desk."""
+
+    def __call__(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+        self,
+        config: Config,
+        database: Database,
+        vault: Vault,
+        signing_key: Ed25519PrivateKey,
+        composer: Composer,
+        random: Callable[[int], bytes],
+        reader: Reader,
+        points: Points,
+    ) -> DeskLike:
+        """The desk of a server, on its own connection to the store."""
+
+
+def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
+    config: Config,
+    database: Database,
+    vault: Vault,
+    signing_key: Ed25519PrivateKey,
+    composer: Composer,
+    random: Callable[[int], bytes],
+    reader: Reader,
+    points: Points,
+) -> DeskLike:
+    """The real desk."""
+    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
+
+    return Desk(config, database, vault, signing_key, composer, random, reader, points)
+
+
+def open_composer(config: Config, generation: int) -> Composer:
+    """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
+    dkim = config.dkim
+    return Composer(
+        config.server,
+        config.mailbox,
+        Templates(),
+        address=config.mail_address,
+        delimiter=config.delimiter,
+        generation=generation,
+        sign=DkimSigner(dkim.selector, config.dkim_domain, dkim.key_file) if dkim.selector else None,
+    )
+
+
+def now() -> datetime:
+    """The time of this machine."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Supplies:
+    """What a desk is opened with, wherever that is. Keys are read there from their files, and travel nowhere."""
+
+    config: Config
+    now: Callable[[], datetime] = now
+    random: Callable[[int], bytes] = os.urandom
+    open_desk: OpenDesk = open_desk
+    reader: Callable[[Limits], Reader] = Worker
+    points: Points = passing
+
+
+class DeskPlace(Protocol):
+    """Where a desk works, as the daemon sees it."""
+
+    deaths: int
+    """How many of its processes ended that were not asked to."""
+
+    async def open(self, turn: Turn, lock: Sequence[int]) -> None:
+        """Open the desk over a store that is there, with the files that hold the store's lock.
+
+        Raises `DeskError`, `StoreError`, `KeyFileError`, `BadDkimKey` and `ReaderError`.
+        """
+
+    async def work(self) -> None:
+        """Handle letters until `stop`, and return when what was in hand is done."""
+
+    def wake(self) -> None:
+        """Let the desk look at its inbox and its clock now."""
+
+    def stop(self) -> None:
+        """Begin no further letter."""
+
+    async def close(self) -> None:
+        """Leave nothing running."""
+
+
+class OpenPlace(Protocol):
+    """Makes the place of a desk: `worked` is called when it wrote something, `died` before another one begins."""
+
+    def __call__(
+        self, supplies: Supplies, worked: Callable[[], None], died: Callable[[], Awaitable[object]]
+    ) -> DeskPlace:
+        """A place in which the desk is not open yet."""
+
+
+class _Work:
+    """Letter after letter, and the clock between them; `wake` and `stop` may be called from other threads."""
+
+    def __init__(
+        self, desk: DeskLike, database: Database, now: Callable[[], datetime], worked: Callable[[], None]
+    ) -> None:
+        self._desk = desk
+        self._database = database
+        self._now = now
+        self._worked = worked
+        self._woken = threading.Event()
+        self._stopping = False
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._woken.set()
+
+    def __call__(self) -> None:
+        """Work until `stop`."""
+        while not self._stopping:
+            self._woken.clear()
+            wait = 0.0
+            before = self._database.changes
+            try:
+                wait = self._some()
+            except StoreError as error:
+                log.error("store out of reach", trouble=type(error).__name__)
+                wait = TROUBLE_WAIT
+            except Exception:
+                log.exception("desk trouble")
+                wait = TROUBLE_WAIT
+            if self._database.changes != before:
+                self._worked()
+            if wait and not self._stopping:
+                self._woken.wait(wait)
+
+    def _some(self) -> float:
+        """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
+        since_tick = 0
+        while since_tick < LETTERS_PER_TICK and (handled := self._desk.handle_next(self._now())):
+            since_tick += handled
+            if self._stopping:
+                return 0.0
+        following = self._desk.tick(self._now())
+        return 0.0 if handled else self._until(following)
+
+    def _until(self, time: datetime | None) -> float:
+        """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""
+        if time is None:
+            return LONGEST_WAIT
+        return min(max((time - self._now()).total_seconds(), 0.05), LONGEST_WAIT)
+
+
+@contextmanager
+def _opened(supplies: Supplies, turn: Turn, worked: Callable[[], None]) -> Iterator[_Work]:
+    config = supplies.config
+    keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
+    with (
+        Database(config.store, migrate=False, points=supplies.points, turn=turn) as database,
+        closing(supplies.reader(config.limits)) as reader,
+    ):
+        composer = open_composer(config, Generation(database).number)
+        desk = supplies.open_desk(
+            config, database, keys.vault, keys.signing, composer, supplies.random, reader, supplies.points
+        )
+        yield _Work(desk, database, supplies.now, worked)
+
+
+class OwnThread:
+    """A desk in this very process."""
+
+    deaths = 0
+
+    def __init__(
+        self, supplies: Supplies, worked: Callable[[], None], _died: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._supplies = supplies
+        self._worked = worked
+        self._thread = ThreadPoolExecutor(1, "desk")
+        self._stack = ExitStack()
+        self._work: _Work | None = None
+
+    async def open(self, turn: Turn, _lock: Sequence[int]) -> None:
+        """Open the desk in its thread."""
+        loop = asyncio.get_running_loop()
+
+        def worked() -> None:
+            loop.call_soon_threadsafe(self._worked)
+
+        opened = _opened(self._supplies, turn, worked)
+        self._work = await loop.run_in_executor(self._thread, self._stack.enter_context, opened)
+
+    async def work(self) -> None:
+        """Handle letters until `stop`."""
+        assert self._work is not None
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._work)
+
+    def wake(self) -> None:
+        """Let the desk look at its inbox and its clock now."""
+        if self._work is not None:
+            self._work.wake()
+
+    def stop(self) -> None:
+        """Begin no further letter."""
+        if self._work is not None:
+            self._work.stop()
+
+    async def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+        self._stack.close()
+
+
+class Process(Protocol):
+    """A process that was started, as `subprocess.Popen` has it."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; its status. Raises `subprocess.TimeoutExpired`."""
+
+
+def started(line: socket.socket) -> Process:
+    """A process of the same code as this one, with an interpreter of its own; it hears of its work on this line."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", "from pbem.desk_process import main; main()"],
+        stdin=line.fileno(),
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+class OwnProcess:
+    """A desk in a process of its own, which is started when this is made; one that dies is followed by another."""
+
+    def __init__(
+        self,
+        supplies: Supplies,
+        worked: Callable[[], None],
+        died: Callable[[], Awaitable[object]],
+        start: Callable[[socket.socket], Process] = started,
+    ) -> None:
+        self.deaths = 0
+        self._supplies = supplies
+        self._worked = worked
+        self._died = died
+        self._start = start
+        self._stopping = asyncio.Event()
+        self._said: asyncio.StreamReader | None = None
+        self._to_say: asyncio.StreamWriter | None = None
+        self._turn: Turn | None = None
+        self._lock: Sequence[int] = ()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process: Process | None = self._start(theirs)
+            except OSError as error:
+                self._line.close()
+                raise DeskError(f"the desk's process cannot be started: {error.strerror}") from error
+
+    async def open(self, turn: Turn, lock: Sequence[int]) -> None:
+        """Tell the process what to work on, and wait until it is ready."""
+        self._turn, self._lock = turn, lock
+        supplies = pickle.dumps(self._supplies)
+        with contextlib.suppress(ConnectionError):  # what it said before it ended is read below
+            head = len(supplies).to_bytes(LENGTH, "big")
+            socket.send_fds(self._line, [head + supplies], [*turn.ends, *lock])
+        self._said, self._to_say = await asyncio.open_unix_connection(sock=self._line)
+        if (said := await self._read(1)) != READY:
+            message = (await self._read(-1)).decode() if said else ""
+            status = await self._bury()
+            raise DeskError(message or f"the desk's process ended as soon as it began, with status {status}")
+
+    async def work(self) -> None:
+        """Let the process work, and start another whenever it dies, until `stop`."""
+        pause = FIRST_PAUSE
+        while True:
+            if self._process is not None:
+                began = asyncio.get_running_loop().time()
+                while await self._read(4096):
+                    self._worked()
+                status = await self._bury()
+                if self._stopping.is_set():
+                    return
+                self.deaths += 1
+                log.error("desk ended", status=status)
+                if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
+                    pause = FIRST_PAUSE
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+                return
+            pause = min(pause * 2, LONGEST_PAUSE)
+            try:
+                await self._died()
+                self._begin()
+                assert self._turn is not None
+                await self.open(self._turn, self._lock)
+            except (StoreError, DeskError) as error:
+                log.error("desk cannot begin", trouble=str(error))
+
+    def wake(self) -> None:
+        """Let the desk look at its inbox and its clock now; one that has not heard yet need not be told twice."""
+        if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
+            self._to_say.write(WAKE)
+
+    def stop(self) -> None:
+        """Let the process finish what it has in hand; not for ever."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            if self._to_say is not None:
+                self._to_say.write(STOP)
+            asyncio.get_running_loop().call_later(PATIENCE, self._kill)
+
+    async def close(self) -> None:
+        """Leave nothing running."""
+        self._kill()
+        if self._process is not None:
+            await self._bury()
+
+    async def _read(self, count: int) -> bytes:
+        assert self._said is not None
+        with contextlib.suppress(ConnectionError):
+            return await self._said.read(count)
+        return b""
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    async def _bury(self) -> int:
+        """Wait for the end of a process that said its last word, and leave nothing of it; its status."""
+        process, self._process = self._process, None
+        assert process is not None
+        status = await asyncio.to_thread(_ended, process)
+        if self._to_say is not None:
+            self._to_say.close()
+        self._line.close()
+        self._to_say = None
+        if self._turn is not None:
+            self._turn.mend()
+        return status
+
+
+def _ended(process: Process) -> int:
+    try:
+        return process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def main() -> None:
+    """The whole life of a desk's process whose line to the daemon is its standard input."""
+    with socket.socket(fileno=os.dup(0)) as line:
+        supplies, turn = received(line)
+        configure_logs(supplies.config.log)
+        sys.exit(serve(line, supplies, turn))
+
+
+def received(line: socket.socket) -> tuple[Supplies, Turn]:
+    """What the daemon hands over. The files that hold the store's lock are ours until this process ends."""
+    data, files, _, _ = socket.recv_fds(line, 65536, 8)
+    while len(data) < LENGTH or len(data) < LENGTH + int.from_bytes(data[:LENGTH], "big"):
+        if not (piece := line.recv(65536)):
+            sys.exit(1)
+        data += piece
+    supplies = pickle.loads(data[LENGTH:])  # noqa: S301 - by the daemon that started us
+    return supplies, Turn((files[0], files[1]))
+
+
+def serve(line: socket.socket, supplies: Supplies, turn: Turn) -> int:
+    """Work until the daemon says that it is over; the process's status."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
+
+    def worked() -> None:
+        with contextlib.suppress(BlockingIOError):  # it has not read yet that there is something to send
+            line.send(WORKED, socket.MSG_DONTWAIT)
+
+    try:
+        with _opened(supplies, turn, worked) as work:
+            threading.Thread(target=_listen, args=(line, work), daemon=True).start()
+            line.sendall(READY)
+            work()
+    except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
+        line.sendall(FAILED + str(error).encode())
+        return 1
+    return 0
+
+
+def _listen(line: socket.socket, work: _Work) -> None:
+    """Hear what the daemon says; without one, what is in hand is no longer ours."""
+    while said := _heard(line):
+        work.wake()
+        if STOP in said:
+            work.stop()
+    os._exit(1)
+
+
+def _heard(line: socket.socket) -> bytes:
+    with contextlib.suppress(OSError):
+        return line.recv(4096)
+    return b""
