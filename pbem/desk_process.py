@@ -391,6 +391,7 @@ class OwnProcess:
             pause = min(pause * 2, LONGEST_PAUSE)
             try:
                 await self._died()
+                self._worked()  # it may have died before it said so
                 self._begin()
                 assert self._turn is not None
                 await self.open(self._turn, self._lock)

@@ -27,11 +27,13 @@ log = structlog.get_logger()
 
 
 def exposition(survey: Mapping[str, Any], now: datetime) -> str:
-    """The figures of `pbem.store.operator.survey` as Prometheus reads them."""
+    """The figures of `pbem.store.operator.survey`, and the deaths of the desk, as Prometheus reads them."""
     return "".join(f"{line}\n" for line in _lines(survey, now))
 
 
 def _lines(survey: Mapping[str, Any], now: datetime) -> Iterator[str]:
+    what = "Processes of the desk that died since the server was started."
+    yield from _gauge("pbem_desk_deaths", what, {"": survey["desk_deaths"]})
     yield from _gauge("pbem_generation", "Restores from a backup, plus one.", {"": survey["generation"]})
     for box in ("inbox", "outbox"):
         yield from _gauge(f"pbem_{box}_letters", f"Letters in the {box} by state.", _labelled("state", survey[box]))

@@ -1,0 +1,200 @@
+"""The desk's process: it ends with its daemon, another follows one that dies, and nobody's letter suffers by it.
+
+Case 32 of reliability.md, and case 9 where the desk dies alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from house import House, configured, deliver, run
+from lives import End, Server, Smarthost
+
+from pbem.daemon import StartError
+from pbem.desk_process import OwnProcess, open_desk
+from pbem.reader import InProcess
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator
+
+LETTER = b"From: anna%d@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
+
+
+@pytest.fixture
+def smarthost() -> Iterator[Smarthost]:
+    with Smarthost().open() as smarthost:
+        yield smarthost
+
+
+def until(condition: Callable[[], Any], seconds: float = 40) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def children(process: int) -> list[int]:
+    """The processes that it started: the desk of a daemon first, the reader of a desk."""
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return sorted(int(child) for path in found for child in path.read_text().split())
+
+
+def lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("point", ["letter leased", "effects written", "effects committed"])
+def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, smarthost: Smarthost, point: str) -> None:
+    """The daemon goes on taking letters; each letter has its effect once, and none is set aside."""
+    server = Server(tmp_path, smarthost.port, '[metrics]\nlisten = "127.0.0.1:0"\n')
+    server.start(End(point, 3, alone=True))
+    try:
+        for number in range(5):
+            assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
+            # The one that was in hand when a desk died for the second time rests for a minute.
+            until(lambda count=number: len(smarthost.taken) > count)  # type: ignore[misc]
+        assert server.alive
+        metrics = json.loads((tmp_path / "ready.json").read_text())["metrics"]["port"]
+        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics") as answer:
+            assert "\npbem_desk_deaths 0\n" not in answer.read().decode()
+        server.stop()
+        with server.store() as (_, inbox, outbox):
+            assert (inbox.count("done"), inbox.count(), outbox.count("delivered")) == (5, 5, 5)
+    finally:
+        server.kill()
+
+
+def test_case_32_a_desk_that_stands_still_delays_no_250(tmp_path: Path, smarthost: Smarthost) -> None:
+    server = Server(tmp_path, smarthost.port)
+    server.start()
+    try:
+        assert server.send(LETTER % (0, 0)).startswith("250")
+        until(lambda: smarthost.taken)
+        (desk,) = children(server.pid)
+        os.kill(desk, signal.SIGSTOP)
+        for number in range(1, 20):
+            assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
+        assert len(smarthost.taken) == 1
+        os.kill(desk, signal.SIGCONT)
+        until(lambda: len(smarthost.taken) == 20)
+        server.stop()
+    finally:
+        server.kill()
+
+
+def test_case_32_a_stopped_reader_delays_others_by_its_own_deadline_alone(
+    tmp_path: Path, smarthost: Smarthost
+) -> None:
+    server = Server(tmp_path, smarthost.port, '[limits]\nreading = "2s"\n')
+    server.start(worker=True)
+    try:
+        assert server.send(LETTER % (0, 0)).startswith("250")
+        until(lambda: smarthost.taken)
+        (desk,) = children(server.pid)
+        (reader,) = children(desk)
+        os.kill(reader, signal.SIGSTOP)
+        began = time.monotonic()
+        for number in range(1, 10):
+            assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
+        until(lambda: len(smarthost.taken) == 10)
+        assert not lives(reader)
+        assert lives(desk)
+        # One deadline, and what a loaded machine takes to start another reader: not one for each letter.
+        assert time.monotonic() - began < 2 * 9
+        server.stop()
+    finally:
+        server.kill()
+
+
+class Run:
+    """`pbem serve` as it is started by an operator."""
+
+    def __init__(self, folder: Path) -> None:
+        config, ready = folder / "pbem.toml", folder / "ready.json"
+        config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+        ready.unlink(missing_ok=True)
+        script = "from pbem.cli.serve import serve; serve()"
+        command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        until(lambda: ready.exists() or self.process.poll() is not None)
+        assert ready.exists(), self.process.communicate()[1]
+        self.port = json.loads(ready.read_text())["smtp"]["port"]
+        (self.desk,) = children(self.process.pid)
+        (self.reader,) = children(self.desk)
+
+    def over(self) -> bool:
+        return not lives(self.desk) and not lives(self.reader)
+
+
+def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path: Path) -> None:
+    first = Run(tmp_path)
+    assert deliver(first.port, LETTER % (1, 1))[0] == 250
+    first.process.kill()
+    first.process.communicate()
+    second = Run(tmp_path)
+    assert first.over()
+    assert deliver(second.port, LETTER % (2, 2))[0] == 250
+    # As systemd does it, and as it is at a terminal: the signal is for all.
+    for process in (second.reader, second.desk, second.process.pid):
+        os.kill(process, signal.SIGTERM)
+    _, told = second.process.communicate(timeout=60)
+    assert second.process.returncode == 0
+    assert second.over()
+    assert "desk ended" not in told
+
+
+def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.daemon.LAST_MOMENTS", 0.3)
+    first = Run(tmp_path)
+    os.kill(first.desk, signal.SIGSTOP)
+    first.process.kill()
+    first.process.wait()
+
+    async def nothing(_house: House) -> None:
+        pass
+
+    with pytest.raises(StartError, match="in use by another pbem"):
+        run(configured(tmp_path), nothing)
+    os.kill(first.desk, signal.SIGCONT)
+    first.process.communicate()
+    until(first.over)
+    run(configured(tmp_path), nothing)
+
+
+def failing(_line: socket.socket) -> Any:
+    return subprocess.Popen(["false"])
+
+
+def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
+    async def nothing(_house: House) -> None:
+        pass
+
+    with pytest.raises(StartError, match="the desk's process ended as soon as it began, with status 1"):
+        run(configured(tmp_path), nothing, desk=open_desk, place=partial(OwnProcess, start=failing))
+
+
+def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
+    """A letter wakes the desk, and its answer the post: neither waits for the minute at which they look again."""
+
+    async def scene(house: House) -> None:
+        for number in range(3):
+            raw = LETTER % (number, number)
+            assert (await house.send(raw, f"anna{number}@mail.example"))[0] == 250
+            await asyncio.wait_for(house.until(lambda count=number: len(house.post.sent) > count), 15)  # type: ignore[misc]
+
+    run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)
