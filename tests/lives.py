@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,6 @@ from pbem.store.vault import Vault, load_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
-    from pathlib import Path
 
     from pbem.desk_process import Process
 
@@ -79,6 +79,12 @@ authserv_id = "{mail_server}"
 births = multiprocessing.get_context("forkserver")
 births.set_forkserver_preload(["pbem.daemon", "pbem.desk", "aiosmtplib", "pytest"])
 forks = multiprocessing.get_context("fork")
+
+
+def children(process: int) -> list[int]:
+    """The processes that it started: the desk of a daemon first, the reader of a desk."""
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return sorted(int(child) for path in found for child in path.read_text().split())
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from house import House, configured, deliver, run
-from lives import End, Server, Smarthost
+from lives import End, Server, Smarthost, children
 
 from pbem.daemon import StartError
 from pbem.desk_process import OwnProcess, open_desk
@@ -43,12 +43,6 @@ def until(condition: Callable[[], Any], seconds: float = 40) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
-
-
-def children(process: int) -> list[int]:
-    """The processes that it started: the desk of a daemon first, the reader of a desk."""
-    found = Path(f"/proc/{process}/task").glob("*/children")
-    return sorted(int(child) for path in found for child in path.read_text().split())
 
 
 def lives(process: int) -> bool:

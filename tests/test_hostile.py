@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_letters import letters as hostile_letters
 from hostile_letters import plain
-from lives import MAILBOX, SERVER, Player, Server, Smarthost
+from lives import MAILBOX, SERVER, Player, Server, Smarthost, children
 from material import KEYS
 from referee import body
 
@@ -61,10 +61,14 @@ def seed() -> Random:
     return Random(given)
 
 
-def size(pid: int, peak: bool = True) -> int:
+def size(pid: int) -> int:
+    """How much memory a daemon and its desk ever had, in octets; a reader has a limit of its own."""
+    return sum(peak(process) for process in (pid, *children(pid)))
+
+
+def peak(pid: int) -> int:
     """How much memory a process ever had, in octets."""
-    word = "VmHWM:" if peak else "VmRSS:"
-    return int(Path(f"/proc/{pid}/status").read_text().partition(word)[2].split()[0]) * 1024
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def settled(server: Server) -> None:
