@@ -452,6 +452,8 @@ def _ended(process: Process) -> int:
 def main() -> None:
     """The whole life of a desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
+        import pbem.desk  # noqa: F401, PLC0415 - it takes a while, in which the daemon opens the store
+
         supplies, turn = received(line)
         configure_logs(supplies.config.log)
         sys.exit(serve(line, supplies, turn))

@@ -123,7 +123,8 @@ class Forked:
 
     def __init__(self) -> None:
         self._ours, theirs = socket.socketpair()
-        self._process = forks.Process(target=work_at_desk, args=(theirs, self._ours))
+        # One that was never asked to begin ends with the daemon that failed to.
+        self._process = forks.Process(target=work_at_desk, args=(theirs, self._ours), daemon=True)
         self._process.start()
         theirs.close()
 

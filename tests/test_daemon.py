@@ -315,7 +315,7 @@ def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
-            for _ in range(1000):
+            for _ in range(6000):
                 if ready.exists() or server.poll() is not None:
                     break
                 time.sleep(0.01)
