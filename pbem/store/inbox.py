@@ -5,6 +5,8 @@ bytes go in and out, sealed by the vault because setups travel in them.
 An attempt counts when it fails by the letter's doing. The death of the whole process is mostly the host's: it makes
 the letters in hand suspect, no more. A suspect is worked on alone, and a death after it was read is held to be its
 doing; then it rests for a while, because no host dies three times at that very moment.
+Letters from addresses of players come in rounds, one a sender in each, so that who sends many, or writes in a name
+that is not theirs, delays nobody but that address; letters of others have places of their own beside them.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from pbem.store.database import moment, stamp
@@ -31,6 +34,12 @@ ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the opera
 REST = timedelta(minutes=1)
 """So long a letter rests of which the process died."""
 
+LOT = 128 * 1024
+"""How many octets of letters are worked on together, of players and of others each; one letter may have more."""
+
+OTHERS = 4
+"""Where players' letters wait, one place in so many is for those of others, which else have them all."""
+
 _KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
 FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
 TRIED = (
@@ -38,6 +47,26 @@ TRIED = (
     f" AND (tried IS NULL OR tried <= ?) AND {_KNOWN}"
 )
 """The letters that can be worked on: several at once, and one by one."""
+
+_NEXT = f"""
+    SELECT * FROM (SELECT id, size, round {FRESH} AND round >= 0 ORDER BY round, id LIMIT :most)
+    UNION ALL
+    SELECT * FROM (SELECT id, size, round {FRESH} AND round IS NULL ORDER BY id LIMIT :most)
+"""  # noqa: S608 - no input in it
+"""Of players' letters and of others' those that come next."""
+
+_ROUND = f"""
+    SELECT max(
+        coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0),
+        coalesce((
+            SELECT max(round) + 1 FROM inbox INDEXED BY inbox_rounds
+            WHERE sender = :sender COLLATE NOCASE AND round >= 0 AND state IN ('waiting', 'leased')
+        ), 0)
+    )
+    WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender)
+       OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender AND confirmed IS NOT NULL)
+"""  # noqa: S608 - no input in it
+"""The round of a new letter from a player's address: the present one, or the next after that address's last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +157,8 @@ class Inbox:
                             continue
                         sent[tally] += 1
                     known = self._database.write(
-                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, network)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, network, round)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                         (
                             fingerprint,
                             envelope.sender,
@@ -138,6 +167,7 @@ class Inbox:
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
                             _tally(envelope),
+                            self._database.scalar(_ROUND, {"sender": envelope.sender}),
                         ),
                     ).lastrowid
                 rows.append(int(known or 0))
@@ -163,22 +193,20 @@ class Inbox:
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """The next waiting letters, up to so many; that they are in hand is committed before this returns.
 
+        Those of players come first, in their rounds, and always some of others with them, which come in the order in
+        which they were kept; of either no more octets together than a `LOT`, so that nobody waits for long.
+
         One that failed, or is suspect, comes alone, so that it takes no other one down with it, after all others, and
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
         waits for what the DNS says (`Lookups`) is not given either.
         """
-        tried = (ATTEMPTS, stamp(now - REST))
         # Who only looks keeps no writer waiting.
-        if self._database.scalar(f"SELECT 1 {FRESH} LIMIT 1") is None and (
-            fresh or self._database.scalar(f"SELECT 1 {TRIED} LIMIT 1", tried) is None
-        ):
+        chosen = self._fresh(most) or ([] if fresh else self._tried(now))
+        if not chosen:
             return []
+        lease = "UPDATE inbox SET state = 'leased' WHERE id = ? AND state = 'waiting' RETURNING *"
         with self._database.transaction():
-            taken = self._database.rows(f"SELECT * {FRESH} ORDER BY id LIMIT ?", (most,))
-            if not taken and not fresh:
-                taken = self._database.rows(f"SELECT * {TRIED} ORDER BY attempts, id LIMIT 1", tried)
-            for row in taken:
-                self._database.write("UPDATE inbox SET state = 'leased' WHERE id = ?", (row["id"],))
+            taken = [row for row_id in chosen for row in self._database.rows(lease, (row_id,))]
         return [
             InboxRow(
                 row["id"],
@@ -190,6 +218,18 @@ class Inbox:
             )
             for row in taken
         ]
+
+    def _fresh(self, most: int) -> list[int]:
+        """The letters that are to be worked on next, of those that can be together."""
+        rows = self._database.rows(_NEXT, {"most": most})
+        of_players = [row for row in rows if row["round"] is not None]
+        of_others = [row for row in rows if row["round"] is None][: most // OTHERS if of_players else most]
+        return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
+
+    def _tried(self, now: datetime) -> list[int]:
+        """The letter that is to be worked on alone, if there is one."""
+        query = f"SELECT id {TRIED} ORDER BY attempts, id LIMIT 1"
+        return [row["id"] for row in self._database.rows(query, (ATTEMPTS, stamp(now - REST)))]
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
@@ -283,6 +323,12 @@ class Inbox:
 def _tally(envelope: Envelope) -> str:
     """What a letter is counted with: its network, and apart from others there what comes from nobody."""
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
+
+
+def _lot(rows: Sequence[dict[str, Any]]) -> list[int]:
+    """The first of these letters, by their numbers, and further ones while they are no more than a lot together."""
+    sizes = accumulate(row["size"] for row in rows)
+    return [row["id"] for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 
 
 def _envelope(row: dict[str, Any]) -> Envelope:

@@ -449,6 +449,13 @@ CREATE INDEX outbox_settled ON outbox (settled, state, told)
 CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
 """
 
+ROUNDS = """
+ALTER TABLE inbox ADD COLUMN round INTEGER;
+DROP INDEX inbox_waiting;
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, round, id) WHERE state = 'waiting';
+CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, round) WHERE round >= 0 AND state IN ('waiting', 'leased');
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -474,5 +481,6 @@ MIGRATIONS: tuple[str, ...] = (
     DAILY,
     DEATHS,
     LOOKS,
+    ROUNDS,
 )
 """The scripts in their order."""

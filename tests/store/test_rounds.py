@@ -1,0 +1,147 @@
+"""Whose letter is next: rounds of players' letters, places for others, and what is worked on together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.store.database import Database
+from pbem.store.inbox import LOT, Envelope, Inbox
+from pbem.store.schema import MIGRATIONS, ROUNDS
+from pbem.store.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+PLAYERS = ("ann", "bob", "cleo")
+
+
+class Queue:
+    """An inbox in which it is known whose letter is whose."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.inbox = Inbox(database, Vault(bytes(32)))
+        self.names: dict[int, str] = {}
+        with database.transaction():
+            for name in PLAYERS:
+                database.write("INSERT INTO players VALUES (?, ?, '2026')", (name, f"{name}@mail.example"))
+
+    def put(self, names: str, size: int = 10) -> None:
+        """Keep letters of these senders; `ann` and the other players are written by their first letters."""
+        for letter in names:
+            name = next((player for player in PLAYERS if player[0] == letter), letter)
+            number = len(self.names) + 1
+            envelope = Envelope(f"{name}@mail.example", ("pbem@play.example",))
+            self.names[self.inbox.put(envelope, (b"%d" % number).ljust(size), NOW)] = letter
+
+    def next(self, most: int = 8) -> str:
+        """Whose letters are given, in order."""
+        return "".join(self.names[row.id] for row in self.inbox.lease_some(most, NOW))
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[Queue]:
+    with Database(tmp_path / "a.db") as database:
+        yield Queue(database)
+
+
+def test_players_letters_overtake_those_of_others_and_leave_them_two_places(queue: Queue) -> None:
+    queue.put("x" * 20 + "bbbbbaaacaa")
+    assert queue.next() == "bacbabxx"
+    assert queue.next() == "ababaxx"
+    assert queue.next() == "x" * 8
+
+
+def test_who_sends_many_delays_nobody_else(queue: Queue) -> None:
+    queue.put("a" * 100)
+    assert queue.next() == "a" * 8
+    queue.put("b")
+    assert "b" in queue.next()[:2]
+    queue.put("cb")
+    assert set(queue.next()[:3]) == {"a", "b", "c"}
+    queue.put("x")
+    assert queue.next() == "a" * 7 + "x"
+
+
+def test_nobody_starves_while_players_write_all_the_time(queue: Queue) -> None:
+    queue.put("xyz")
+    given = ""
+    for _ in range(3):
+        queue.put("a" * 20)
+        given += queue.next()
+    assert [letter for letter in given if letter != "a"] == ["x", "y", "z"]
+    assert Counter(given)["a"] == 3 * 8 - 3
+
+
+def test_letters_of_one_sender_stay_in_the_order_in_which_they_came(queue: Queue) -> None:
+    queue.put("abaab")
+    first = queue.inbox.lease_some(2, NOW)
+    queue.inbox.put(Envelope("ANN@mail.example", ("pbem@play.example",)), b"last", NOW)
+    for row in first:
+        queue.inbox.give_back(row.id)
+    rows = [row for _ in range(3) for row in queue.inbox.lease_some(3, NOW)]
+    for name in ("ann", "bob"):
+        found = [row.id for row in rows if row.envelope.sender.lower() == f"{name}@mail.example"]
+        assert found == sorted(found)
+    assert len(rows) == 6
+
+
+def test_what_is_worked_on_together_is_no_more_than_a_lot(queue: Queue) -> None:
+    queue.put("x" * 4, LOT // 2)
+    queue.put("x" * 2, LOT)
+    queue.put("x")
+    assert [queue.next() for _ in range(5)] == ["xx", "xx", "x", "x", "x"]
+    queue.put("a" * 3 + "b" + "x" * 3, LOT // 2)
+    assert [queue.next() for _ in range(2)] == ["abxx", "aax"]
+
+
+def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
+    with queue.database.transaction():
+        for name, confirmed in (("w", "2026"), ("v", None)):
+            queue.database.write(
+                "INSERT INTO addresses VALUES (?, 'ann', 'c', '2026', ?)", (f"{name}@mail.example", confirmed)
+            )
+    queue.put("vw")
+    assert queue.next() == "wv"
+
+
+def test_what_waits_in_a_store_of_an_earlier_version_is_given(tmp_path: Path) -> None:
+    before = MIGRATIONS[: MIGRATIONS.index(ROUNDS)]
+    with Database(tmp_path / "a.db", before) as database:
+        database.execute(
+            "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
+            " VALUES ('f', 'a@b', '[]', 1, ?, '2026-11-22T12:00:00.000000Z')",
+            (Vault(bytes(32)).seal(b"x", "inbox f"),),
+        )
+    with Database(tmp_path / "a.db") as database:
+        (row,) = Inbox(database, Vault(bytes(32))).lease_some(8, NOW)
+        assert row.raw == b"x"
+
+
+def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
+    """Neither to keep a letter nor to give the next ones, however many wait."""
+    queue.put("ab" * 5 + "x" * 5)
+    heard: list[str] = []
+    connection = queue.database.utils.conn
+    connection.set_trace_callback(heard.append)
+    queue.put("a")
+    queue.next()
+    connection.set_trace_callback(None)
+    steps = [
+        step[3]
+        for statement in heard
+        if "round" in statement and statement.lstrip().startswith("SELECT")
+        for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+    ]
+    waiting = "inbox_waiting (state=? AND attempts=? AND suspect=? AND round"
+    found = [step for step in steps if step.startswith("SEARCH inbox")]
+    assert len(found) == 4
+    assert sum(waiting in step for step in found) == 3
+    assert sum("inbox_rounds (sender=? AND round>?)" in step for step in found) == 1
+    assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
