@@ -200,6 +200,7 @@ class _Work:
         self._database = database
         self._now = now
         self._worked = worked
+        self._told = database.changes
         self._woken = threading.Event()
         self._stopping = False
 
@@ -215,7 +216,6 @@ class _Work:
         while not self._stopping:
             self._woken.clear()
             wait = 0.0
-            before = self._database.changes
             try:
                 wait = self._some()
             except StoreError as error:
@@ -224,8 +224,7 @@ class _Work:
             except Exception:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
-            if self._database.changes != before:
-                self._worked()
+            self._tell()
             if wait and not self._stopping:
                 self._woken.wait(wait)
 
@@ -233,11 +232,18 @@ class _Work:
         """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
         since_tick = 0
         while since_tick < LETTERS_PER_TICK and (handled := self._desk.handle_next(self._now())):
+            self._tell()
             since_tick += handled
             if self._stopping:
                 return 0.0
         following = self._desk.tick(self._now())
         return 0.0 if handled else self._until(following)
+
+    def _tell(self) -> None:
+        """Say that there is something to send, if there may be."""
+        if self._told != (changes := self._database.changes):
+            self._told = changes
+            self._worked()
 
     def _until(self, time: datetime | None) -> float:
         """Seconds to wait for a time, never so few that a desk in arrears keeps the processor busy."""

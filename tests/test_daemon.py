@@ -12,6 +12,7 @@ import signal
 import smtplib
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -121,6 +122,34 @@ def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         await house.until(lambda: bool(house.post.sent))
 
     run(configured(tmp_path), scene)
+
+
+def test_what_is_answered_is_sent_while_the_desk_works_on(tmp_path: Path) -> None:
+    """Nobody's answer waits until the whole inbox is worked on."""
+    begin = threading.Event()
+    sent: list[int] = []
+
+    async def scene(house: House) -> None:
+        handle_next = house.desk.handle_next
+
+        def patiently(now: datetime) -> bool:
+            begin.wait()
+            end = time.monotonic() + 5
+            while len(house.post.sent) < len(sent) and time.monotonic() < end:
+                time.sleep(0.005)
+            sent.append(len(house.post.sent))
+            return bool(handle_next(now))
+
+        house.desk.handle_next = patiently
+        try:
+            for number in range(3):
+                await house.send(TEXT + b"%d\r\n" % number)
+        finally:
+            begin.set()
+        await house.until(lambda: len(house.post.sent) == 3)
+
+    run(configured(tmp_path), scene)
+    assert sent[:3] == [0, 1, 2]
 
 
 def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path: Path) -> None:

@@ -82,8 +82,8 @@ __all__ = ["Desk"]
 
 T = TypeVar("T")
 
-_IN_ONE_GO = 32
-"""How many letters are handled before the clock has its turn, so that reading them can go on meanwhile."""
+_IN_ONE_GO = 4
+"""How many times in a row letters are handled while the next few are read, before their answers are sent."""
 
 _SENDERS = 4096
 """Of how many senders it is kept in mind which keys their letters were last judged by."""
@@ -296,10 +296,9 @@ class Desk:
         handled = 0
         try:
             taken = self._take_in_hand(now)
-            while taken:
-                following = self._handle_some(taken, now, more=handled + AT_HAND < _IN_ONE_GO)
+            for left in reversed(range(_IN_ONE_GO)):
                 handled += len(taken)
-                taken = following
+                taken = self._handle_some(taken, now, more=left > 0) if taken else []
         finally:
             self._before.forget()
         if not handled:

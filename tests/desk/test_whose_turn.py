@@ -80,3 +80,8 @@ def test_others_are_answered_while_players_write_all_the_time(referee: Referee) 
     assert order.index("evil2") < 24
     for person in (ann, bob):
         assert "rev 20" in person.text
+
+
+def test_answers_go_out_between_a_few_large_letters(referee: Referee) -> None:
+    flood(referee, 6)
+    assert [referee.desk.handle_next(referee.now) for _ in range(3)] == [4, 2, 0]
