@@ -425,13 +425,15 @@ class Figures:
 class Table:
     """Two players and a server that is killed again and again, until their match is over."""
 
-    def __init__(self, folder: Path, seed: str, plan: Callable[[Random], End | None], figures: Figures) -> None:
+    def __init__(
+        self, folder: Path, seed: str, plan: Callable[[Random], End | None], figures: Figures, games: int = 2
+    ) -> None:
         self.random = Random(seed)
         self.plan = plan
         self.figures = figures
         self.smarthost = Smarthost(self.random)
         self.folder = folder
-        options = "fleet: cost:9\nkind: scored\ngames: 2\nsettle: 1s"
+        options = f"fleet: cost:9\nkind: scored\ngames: {games}\nsettle: 1s"
         ann = Player(
             "ann", self.random, first=f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{options}\nend\n"
         )

@@ -9,10 +9,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import email
 import os
+import queue
 import smtplib
 import socket
+import threading
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -22,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_letters import letters as hostile_letters
 from hostile_letters import plain
-from lives import MAILBOX, SERVER, Player, Server, Smarthost, children
+from house import deliver
+from lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
 from material import KEYS
 from referee import body
 
@@ -33,7 +38,9 @@ from pbem.mail.letter import Unreadable, automatic
 from pbem.reader import InProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from pbem.store.database import Database
 
 RECEIVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 BOUND = 64 * 2**20  # octets by which a daemon may grow, whatever comes
@@ -386,3 +393,146 @@ def test_memory_is_bounded_and_the_others_are_served(
         print(f"\n{attack}: grown by {grown / 2**20:.1f} MiB; others waited {max(seconds):.2f} s at most", end=" ")
     assert grown < BOUND
     server.stop()
+
+
+HEAVY = 1000
+GAMES_BESIDE = 40
+"""More than are played while the letters of the attack are worked on."""
+
+MOST_MEMORY = 160 * 2**20  # octets, of any process of the server
+MOST_TO_OTHERS = 2**20  # octets that go out for the attack; it brings 78 MiB
+
+ACCEPTED, ANSWERED = 1.0, 5.0
+"""Within how many seconds a player's letter is taken, and its answer brought to the smarthost."""
+
+
+class Beside(Table):
+    """Two players at play while somebody else writes, and how long each of their letters took meanwhile."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, "beside", lambda _: None, Figures(), GAMES_BESIDE)
+        self.smarthost._random = None  # takes all letters at once
+        self.accepted: list[float] = []
+        self.answered: list[float] = []
+        self.to_others: list[int] = []
+        """The octets of each letter that went out and was no player's own business."""
+        self.peaks: dict[int, int] = {}
+        """How much memory each process of the server ever had, in octets."""
+        self.most_waiting = 0
+        """How many letters of others waited at once, at the most."""
+        self.seconds = 0.0
+        """From the first letter of the attack until none of it waited."""
+        self.replies: Counter[int] = Counter()
+        """What the attack was answered while it sent."""
+        self._orders = 0
+        self._under_way: dict[str, float] = {}
+        self._over = False
+
+    def play_beside(self, attack: Callable[[Server, Counter[int]], None]) -> None:
+        """Begin a match, and play on while letters of an attack come in, until none of these waits."""
+        ann, bob = self.players.values()
+        with self.smarthost.open():
+            self.server = Server(self.folder, self.smarthost.port, ROOMY)
+            self.server.start(worker=True)
+            try:
+                bob.register()
+                self._until(lambda: any("You are registered" in body(letter) for letter in bob.letters.values()))
+                ann.register()
+                self._until(lambda: self._orders >= 4)
+                self.accepted.clear()
+                self.answered.clear()
+                self._under_way.clear()
+                began = time.monotonic()
+                attacker = threading.Thread(target=attack, args=(self.server, self.replies))
+                attacker.start()
+                with self.server.store() as (database, _, _):
+                    self._until(lambda: not self._waiting(database) and not attacker.is_alive())
+                self.seconds = time.monotonic() - began
+                self._over = True
+                self._until(lambda: not self._under_way)
+                self.server.stop()
+            finally:
+                self.server.kill()
+
+    def _waiting(self, database: Database) -> int:
+        """How many letters of others wait; their answers may still be under way."""
+        of_others = "state = 'waiting' AND attempts = 0 AND suspect = 0 AND round IS NULL"
+        count = int(database.scalar(f"SELECT count(*) FROM inbox WHERE {of_others}"))
+        self.most_waiting = max(self.most_waiting, count)
+        return count
+
+    def _post(self) -> None:
+        for player in self.players.values():
+            while player.outgoing and not self._over:
+                raw = player.outgoing.pop(0)
+                began = time.monotonic()
+                assert self.server.send(raw, player.address).startswith("250")
+                self.accepted.append(time.monotonic() - began)
+                self._under_way[str(email.message_from_bytes(raw)["Message-ID"])] = began
+                self._orders += b"\norders m" in raw
+
+    def _collect(self) -> bool:
+        for process in family(self.server.pid):
+            with contextlib.suppress(FileNotFoundError, IndexError):  # a reader may have ended
+                self.peaks[process] = peak(process)
+        try:
+            recipient, raw = self.smarthost.arrivals.get(timeout=0.01)
+        except queue.Empty:
+            return False
+        answered = str(email.message_from_bytes(raw)["In-Reply-To"])
+        if recipient not in self.players or answered.startswith("<heavy."):
+            self.to_others.append(len(raw))
+            return False
+        if began := self._under_way.pop(answered, None):
+            self.answered.append(time.monotonic() - began)
+        self.players[recipient].receive(raw)
+        return True
+
+
+def family(process: int) -> list[int]:
+    """A process, and all that it started."""
+    return [process, *(one for child in children(process) for one in family(child))]
+
+
+def write_heavily(server: Server, replies: Counter[int]) -> None:
+    """The heaviest letter of each kind in turn, each from another address in another network, as fast as can be.
+
+    Every other one is in a player's name.
+    """
+    letters = [letter.raw for _, letter in hostile_letters()] + [plain(SHEETS)] * 20
+    for number in range(HEAVY):
+        raw = letters[number * 37 % len(letters)].replace(b"<1@", b"<heavy.%d@" % number)
+        sender, client = f"evil{number}@x{number}.example", f"10.{number // 250}.{number % 250}.1"
+        if number % 2:
+            raw = raw.replace(b"From: ann@mail.example", b"From: " + sender.encode())
+        replies[deliver(server.port, raw, sender, client=client)[0]] += 1
+
+
+def shares(seconds: list[float]) -> str:
+    """The middle of so many, that which one in a hundred is above, and the most."""
+    ordered = sorted(seconds)
+    of = {"p50": len(ordered) // 2, "p99": len(ordered) * 99 // 100, "most": -1}
+    return ", ".join(f"{name} {ordered[at]:.2f} s" for name, at in of.items())
+
+
+@pytest.mark.long
+def test_two_play_on_beside_a_thousand_heavy_letters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case 31: players' letters are taken within a second and answered within five, whatever strangers send."""
+    table = Beside(tmp_path)
+    table.play_beside(write_heavily)
+    with capsys.disabled():
+        print(f"\nheavy letters, by reply: {dict(table.replies)}, in {table.seconds:.0f} s", end="; ")
+        print(f"waiting at once: {table.most_waiting}")
+        print(f"{len(table.accepted)} letters of players: taken: {shares(table.accepted)}")
+        print(f"answered: {shares(table.answered)}")
+        print(f"memory of each process, MiB: {[octets >> 20 for octets in table.peaks.values()]}")
+        print(f"to others: {len(table.to_others)} letters of {sum(table.to_others)} octets")
+    assert table.replies.keys() == {250, 552}, "some are too large"
+    assert table.replies.total() == HEAVY
+    assert max(table.accepted) < ACCEPTED
+    # The desk gives way to others (nice): where these take all of the processor, a letter in a hundred may be later.
+    assert len(table.answered) >= 50
+    assert sorted(table.answered)[len(table.answered) * 99 // 100] < ANSWERED
+    assert max(table.answered) < 4 * ANSWERED
+    assert max(table.peaks.values()) < MOST_MEMORY
+    assert sum(table.to_others) < MOST_TO_OTHERS
