@@ -17,7 +17,7 @@ import quickjs
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from pbem.mail.compose import template_folder
+from pbem.i18n import template_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from pbem.letters.render import Templates
 
 SCRIPT = (
     "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"
-    "from pbem.mail.compose import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
+    "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
     "sys.stdout.buffer.write(sheet('Title', drawn(game).blank(), text))"
 )
 

@@ -12,9 +12,8 @@ import pytest
 from jinja2 import nodes
 
 from pbem.games import GAMES
-from pbem.i18n import LANGUAGES
+from pbem.i18n import LANGUAGES, template_folder
 from pbem.letters.render import Templates
-from pbem.mail.compose import template_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
