@@ -44,7 +44,8 @@ def text_of(raw: bytes) -> str:
 
 def test_the_same_arguments_give_the_same_bytes_in_another_process() -> None:
     script = (
-        "import sys; from datetime import datetime, UTC; from pbem.mail.compose import Composer; from pbem.letters.render import Templates;"
+        "import sys; from datetime import datetime, UTC; from pbem.mail.compose import Composer;"
+        "from pbem.letters.render import Templates;"
         "c = Composer('play.example', 'pbem', Templates());"
         "sys.stdout.buffer.write(c.compose('anna@example.org', 'turn 5', 'Hi.', message_id='<1@play.example>',"
         "date=datetime(2026, 11, 21, 12, tzinfo=UTC), attachments=[('a.json', 'application/json', b'{}')]))"
