@@ -32,11 +32,11 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
 
 def _bundles_now(referee: Referee) -> list[bytes]:
     found = []
-    archive, clerk = referee.desk.archive, referee.desk.clerk
+    archive, letter_writer = referee.desk.archive, referee.desk.letters
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None
-        found += [clerk.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
+        found += [letter_writer.bundle(*loaded, seat)[0]() for seat in (*loaded[0].seats, None)]
     return found
 
 

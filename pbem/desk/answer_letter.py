@@ -51,36 +51,36 @@ class _Told:
 
 def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]]) -> None:
     """One letter with every command echoed and its answer beneath; letters of their own before it."""
-    clerk = desk.clerk
+    letter_writer = desk.letters
     language = caller.language
     if caller.player is not None:  # a command of this letter may have chosen another one
         language = desk.players.setting(caller.player.name, "language", language)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     if (at := next((reply.at for _, reply in replies if reply.at is not None), None)) is not None:
-        out = clerk.thread(at.match, at.row, at.seat, Phrase("your letter"))
+        out = letter_writer.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
     told = []
     for command, reply in replies:
         for letter in reply.letters:
             letter.language = language
-            clerk.send(caller.address, letter, caller.now)
+            letter_writer.send(caller.address, letter, caller.now)
         out.attachments += reply.attachments
-        draft = clerk.draft(f"answers/{reply.template}.txt", **reply.facts)
+        draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
-        told.append(_Told(echo, draft, partial(clerk.write, language=language)))
+        told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
     html_only = caller.letter.html_only
     out.language = language
     out.room = _ANSWER
-    out.text = clerk.draft(
+    out.text = letter_writer.draft(
         "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
     )
     out.subject = SHORT
     if not caller.repeated:
         out.answer(caller.letter)
-    clerk.send(caller.address, out, caller.now)
+    letter_writer.send(caller.address, out, caller.now)
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:
@@ -101,10 +101,10 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             facts = reply.facts | {"name": ""}
             if "faults" in facts:
                 facts |= {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
-            draft = desk.clerk.draft(f"answers/{reply.template}.txt", **facts)
-            told.append(_Told("", draft, partial(desk.clerk.write, language=caller.language)))
+            draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
+            told.append(_Told("", draft, partial(desk.letters.write, language=caller.language)))
             out.reply_to = reply.reply_to
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
-    out.text = out.text or desk.clerk.draft("letters/short.txt", told=told, most=EACH)
-    desk.clerk.send(caller.address, out, caller.now)
+    out.text = out.text or desk.letters.draft("letters/short.txt", told=told, most=EACH)
+    desk.letters.send(caller.address, out, caller.now)

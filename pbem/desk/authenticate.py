@@ -132,7 +132,7 @@ def authenticate(
         letter,
         now,
         row.received,
-        desk.clerk.language_of(player, letter),
+        desk.letters.language_of(player, letter),
         proof,
         said.words,
         waits,
@@ -195,7 +195,7 @@ def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is kno
         return outcome
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     subject = masked(letter.subject)[:60] if vouched else ""
-    text = desk.clerk.draft(
+    text = desk.letters.draft(
         "letters/warning.txt",
         reason=verdict.reason,
         fingerprints=[key.fingerprint for key in rows],
@@ -204,12 +204,12 @@ def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is kno
         last=count == _NOTICES,
     )
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
-    out.language = desk.clerk.language_of(player, None if player else letter)
+    out.language = desk.letters.language_of(player, None if player else letter)
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
     if count == _NOTICES:
         out.reply_to = desk.mailboxes.write_back(home, player, now)
-    desk.clerk.send(home, out, now)
+    desk.letters.send(home, out, now)
     return f"{outcome}, noticed"
 
 
@@ -218,9 +218,9 @@ def _leave_unread(  # noqa: PLR0913 - a letter, and what is known of it
 ) -> str:
     """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
     if tell:
-        out = OutgoingLetter("", desk.clerk.draft("letters/unread.txt", most=_UNSIGNED))
-        out.language = desk.clerk.language_of(desk.players.by_address(sender), letter)
+        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=_UNSIGNED))
+        out.language = desk.letters.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
-        desk.clerk.send(sender, out, now)
+        desk.letters.send(sender, out, now)
     return "too many unsigned letters today"

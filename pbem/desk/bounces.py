@@ -118,8 +118,10 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
     if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
         return
     facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-    text = desk.clerk.draft("letters/undelivered.txt", **facts)
-    desk.clerk.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] Letters could not be delivered"), text), now)
+    text = desk.letters.draft("letters/undelivered.txt", **facts)
+    desk.letters.send(
+        desk.config.operator, OutgoingLetter(Phrase("[pbem] Letters could not be delivered"), text), now
+    )
 
 
 def _loses(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
@@ -163,8 +165,8 @@ def _write(  # noqa: PLR0913 - a letter
             reader = desk.players.by_name(match.name(seat))
             if reader is None or (reader.name == player.name) == opponents:
                 continue
-            out = desk.clerk.thread(match, row, seat, subject)
-            m = desk.clerk.facts(match, row, seat, match)
+            out = desk.letters.thread(match, row, seat, subject)
+            m = desk.letters.facts(match, row, seat, match)
             until = written(now + halted.long_enough(match.terms), desk.time.zone(reader.name))
-            out.text = desk.clerk.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
-            desk.clerk.send(reader.address, out, now)
+            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, player=player.name, until=until, **facts)
+            desk.letters.send(reader.address, out, now)

@@ -66,9 +66,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
     recovery = _recover_keys(desk, now)
-    if (digest := desk.clerk.next_digest()) is not None and digest <= now:
-        decide(desk, partial(desk.clerk.send_digests, now))
-        digest = desk.clerk.next_digest()
+    if (digest := desk.letters.next_digest()) is not None and digest <= now:
+        decide(desk, partial(desk.letters.send_digests, now))
+        digest = desk.letters.next_digest()
     kept = desk.housekeeping.look(now)
     return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept]), default=None)
 
@@ -109,8 +109,8 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     """Tell the operator of an outage, or of a clock that was set: from within the server both look alike."""
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
-        text = desk.clerk.draft("letters/clock.txt", last=last, now=now, back=last > now)
-        desk.clerk.send(
+        text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
+        desk.letters.send(
             desk.config.operator, OutgoingLetter(Phrase("[pbem] The time of the server stepped"), text), now
         )
 

@@ -61,7 +61,7 @@ class Housekeeping:
         left, reserve = self._desk.database.room() // 2**20, self._desk.config.limits.reserve_bytes // 2**20
         _LOG.warning("little room", mebibytes=left)
         if self._desk.config.operator and self._desk.today("little room", now) == 1:
-            text = self._desk.clerk.draft("letters/room.txt", left=left, reserve=reserve)
-            self._desk.clerk.send(
+            text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)
+            self._desk.letters.send(
                 self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk fills up"), text), now
             )

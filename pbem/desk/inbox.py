@@ -189,8 +189,8 @@ def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime
     count = desk.today("letters set aside", now)
     if desk.config.operator and count <= _ASIDE:
         facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
-        text = desk.clerk.draft("letters/operator.txt", **facts)
-        desk.clerk.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] A letter was set aside"), text), now)
+        text = desk.letters.draft("letters/operator.txt", **facts)
+        desk.letters.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] A letter was set aside"), text), now)
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
@@ -203,5 +203,5 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
     else:
         told = desk.strangers.may_be_answered(sender, now)
     if told:
-        text = desk.clerk.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
-        desk.clerk.send(sender, OutgoingLetter(Phrase("[pbem] A letter of yours was set aside"), text), now)
+        text = desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] A letter of yours was set aside"), text), now)

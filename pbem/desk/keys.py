@@ -241,10 +241,10 @@ def tell_opponents(  # noqa: PLR0913, PLR0917 - a letter
             to = desk.players.by_name(match.name(other))
             if other == seat or to is None:
                 continue
-            out = desk.clerk.thread(match, row, other, subject)
-            m = desk.clerk.facts(match, row, other, match)
-            out.text = desk.clerk.draft(f"letters/{template}.txt", m=m, **facts)
-            desk.clerk.send(to.address, out, now)
+            out = desk.letters.thread(match, row, other, subject)
+            m = desk.letters.facts(match, row, other, match)
+            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, **facts)
+            desk.letters.send(to.address, out, now)
 
 
 def tell_player(  # noqa: PLR0913, PLR0917 - a letter
@@ -265,8 +265,8 @@ def tell_player(  # noqa: PLR0913, PLR0917 - a letter
 
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: Any) -> None:
     """A letter about keys or addresses, to one address."""
-    text = desk.clerk.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
-    desk.clerk.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
+    text = desk.letters.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
+    desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
 
 
 def document(key: KeyRow) -> dict[str, str]:

@@ -79,8 +79,8 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
         return
     _LOG.warning("unknown head cited", match=number, player=player)
     if desk.config.operator and desk.today(f"unknown heads m{number}", now) <= _LETTERS:
-        text = desk.clerk.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
-        desk.clerk.send(
+        text = desk.letters.draft("letters/unknown_head.txt", player=player, match=f"m{number}", head=head)
+        desk.letters.send(
             desk.config.operator,
             OutgoingLetter(Phrase("[pbem] {match}: a head that this server does not know", match=f"m{number}"), text),
             now,
@@ -125,12 +125,12 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:
-            out = desk.clerk.thread(match, row, taken.seat, PHASES["declined"])
+            out = desk.letters.thread(match, row, taken.seat, PHASES["declined"])
             facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-            out.text = desk.clerk.draft(
-                "letters/declined.txt", m=desk.clerk.facts(match, row, taken.seat, match), **facts
+            out.text = desk.letters.draft(
+                "letters/declined.txt", m=desk.letters.facts(match, row, taken.seat, match), **facts
             )
-            desk.clerk.send(player.address, out, now)
+            desk.letters.send(player.address, out, now)
     return f"m{number} is declined"
 
 

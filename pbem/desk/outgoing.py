@@ -1,4 +1,4 @@
-"""The clerk writes letters: what a seat may know of a match goes into a template, and the letter into the outbox.
+"""Letters are written: what a seat may know of a match goes into a template, and the letter into the outbox.
 
 What is told to whom was decided before; how it reads stands in `templates/`. A decision only says what a letter is to
 say: it is put into words, drawn and composed when the store is not locked. Views and reports come through

@@ -35,7 +35,7 @@ __all__ = ["SeatContext", "commit", "pinned", "seat_at", "seated_at", "without_k
 def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
     """Write what a step led to from this match, and tell everybody."""
     desk.archive.save(row.number, match, step)
-    desk.clerk.tell(step.notices, step.match, row, step.world.now)
+    desk.letters.tell(step.notices, step.match, row, step.world.now)
     desk.archive.remember(row.number, match, step)
 
 
@@ -65,7 +65,7 @@ class SeatContext:
 
     def facts(self) -> dict[str, Any]:
         """What an answer about the match says of it."""
-        return {"m": self.desk.clerk.facts(self.match, self.row, self.seat, self.match)}
+        return {"m": self.desk.letters.facts(self.match, self.row, self.seat, self.match)}
 
     def receipt(self, submission: Submission, name: str) -> tuple[dict[str, Any], list[Attachment]]:
         """The receipt of what was handed in, as an attached file, and what the answer says of it."""
@@ -92,11 +92,11 @@ class SeatContext:
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any) -> None:
         """A letter of its own to another seat of the match."""
-        clerk = self.desk.clerk
-        out = clerk.thread(self.match, self.row, seat, subject)
-        m = clerk.facts(self.match, self.row, seat, self.match)
-        out.text = clerk.draft(f"letters/{template}.txt", m=m, **facts)
-        clerk.post(self.row, seat, [(template, out)], self.match, now)
+        letter_writer = self.desk.letters
+        out = letter_writer.thread(self.match, self.row, seat, subject)
+        m = letter_writer.facts(self.match, self.row, seat, self.match)
+        out.text = letter_writer.draft(f"letters/{template}.txt", m=m, **facts)
+        letter_writer.post(self.row, seat, [(template, out)], self.match, now)
 
 
 def seat_at(desk: Desk, number: int, player: str) -> SeatContext:

@@ -52,9 +52,9 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
         return "unreadable"
     if not desk.strangers.may_be_answered(error.letter.sender, now):
         return f"unreadable; {UNVOUCHED}"
-    text = desk.clerk.draft("letters/unreadable.txt", reason=error.reason)
-    out = OutgoingLetter(SHORT, text, language=desk.clerk.language_of(None, error.letter))
-    desk.clerk.send(error.letter.sender, out, now)
+    text = desk.letters.draft("letters/unreadable.txt", reason=error.reason)
+    out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, error.letter))
+    desk.letters.send(error.letter.sender, out, now)
     return "unreadable, answered"
 
 

@@ -185,7 +185,7 @@ class Desk:
         return Strangers(self.mailboxes, vouched, self.today, self.config.limits.answers_to_strangers)
 
     @cached_property
-    def clerk(self) -> LetterWriter:
+    def letters(self) -> LetterWriter:
         """Who writes the letters."""
         return LetterWriter(
             self.composer,

@@ -1,4 +1,4 @@
-"""A letter being written: what it is to say, until the clerk puts it into words, draws it and composes it.
+"""A letter being written: what it is to say, until the letter writer puts it into words, draws it and composes it.
 
 A desk decides what is written, and to whom; what takes time (words, pictures, files) is made when no lock is held.
 """

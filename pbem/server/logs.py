@@ -39,7 +39,7 @@ def configure_logs(config: Log) -> None:
     )
     # A library's own line on standard error is no JSON, and may quote a letter.
     logging.lastResort = Listener(Complaints())
-    # aiosmtpd logs commands and addresses; what matters of them is logged by mail/intake.py.
+    # aiosmtpd logs commands and addresses; what matters of them is logged by smtp/server.py.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 
 

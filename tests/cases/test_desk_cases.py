@@ -393,7 +393,7 @@ def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyP
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", "final"))
     entries = referee.database.scalar("SELECT count(*) FROM entries")
-    send = referee.desk.clerk.send
+    send = referee.desk.letters.send
     left = [send]
     with monkeypatch.context() as patched:
         # The first report is written, the second breaks.
@@ -401,7 +401,7 @@ def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyP
         def send_one(*given: Any) -> None:
             left.pop()(*given)
 
-        patched.setattr(referee.desk.clerk, "send", send_one)
+        patched.setattr(referee.desk.letters, "send", send_one)
         referee.now += timedelta(minutes=10)
         referee.desk.tick(referee.now)
         assert not left

@@ -49,13 +49,13 @@ def in_german_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     write = LetterWriter.write
     twins: dict[str, dict[str, str | None]] = {}
 
-    def written(clerk: LetterWriter, draft: TemplateText | str, language: str) -> str:
-        text = write(clerk, draft, language)
+    def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
+        text = write(letter_writer, draft, language)
         if isinstance(draft, TemplateText) and len(of_template := twins.setdefault(draft.template, {})) < MOST:
-            english = text if language == "en" else write(clerk, draft, "en")
+            english = text if language == "en" else write(letter_writer, draft, "en")
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
-                of_template[english] = None if known else write(clerk, draft, "de")
+                of_template[english] = None if known else write(letter_writer, draft, "de")
         return text
 
     monkeypatch.setattr(LetterWriter, "write", written)

@@ -155,8 +155,8 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
     referee.alive()
     if crash != "never":
         name = "write" if crash == "before" else "send"
-        clerk = referee.desk.clerk
-        real = getattr(type(clerk), name)
+        letter_writer = referee.desk.letters
+        real = getattr(type(letter_writer), name)
 
         def dies(self: object, *arguments: object, **facts: object) -> object:
             if crash == "after":
@@ -164,7 +164,7 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(clerk), name, dies)
+            patch.setattr(type(letter_writer), name, dies)
             with pytest.raises(KeyboardInterrupt):
                 referee.desk.tick(referee.now)
         referee.open_desk()

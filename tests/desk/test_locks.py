@@ -109,10 +109,10 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
     people = [referee.registered(name) for name in ("ann", "bob", "carl")]
     write = LetterWriter.write
 
-    def fails(clerk: LetterWriter, draft: TemplateText | str, language: str) -> str:
+    def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
         if isinstance(draft, TemplateText) and draft.template == "answers/games.txt":
             raise ZeroDivisionError
-        return write(clerk, draft, language)
+        return write(letter_writer, draft, language)
 
     monkeypatch.setattr(LetterWriter, "write", fails)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -172,7 +172,7 @@ def boards_of(game: str) -> Drawn:
 
 
 def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
-    """What the clerk hands to the templates after a turn (0: before the first)."""
+    """What the letter writer hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
     view = judge.view(game.states[turn], seat, shown)

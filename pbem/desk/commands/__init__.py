@@ -2,8 +2,8 @@
 
 Each is given the desk, the caller and the command; it raises `Refused` when nothing is to change, and returns a
 `Reply` otherwise. What the row demands was seen to before. What a match makes of it goes through `Step` and the
-archive, and its letters through the clerk: nothing here reads mail or writes rows. `stop`, which ends the reading of
-a letter, is no row. Implements protocol.md, "Commands".
+archive, and its letters through the letter writer: nothing here reads mail or writes rows. `stop`, which ends the
+reading of a letter, is no row. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

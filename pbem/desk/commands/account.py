@@ -137,7 +137,7 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
     """Go on in the language in which the new player was answered, where that is not the server's own."""
-    if caller.language != desk.clerk.language:
+    if caller.language != desk.letters.language:
         desk.players.choose(player, "language", caller.language)
 
 
@@ -149,7 +149,7 @@ def whoami(desk: Desk, caller: Caller, _command: Command) -> Reply:
 
 def _account(desk: Desk, player: PlayerRow) -> Reply:
     chosen = {name: desk.players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
-    chosen["language"] = desk.clerk.language_of(player)
+    chosen["language"] = desk.letters.language_of(player)
     return Reply("whoami", keys.account(desk, player) | {"settings": chosen, "turns": desk.people.turns(player.name)})
 
 
@@ -164,7 +164,7 @@ def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
         value = zone
     desk.players.choose(caller.player.name, name, value)
     if (name, value) == ("mail", "each"):
-        desk.clerk.hurry(caller.player.name, caller.now)
+        desk.letters.hurry(caller.player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
     return Reply("set", {"name": name, "value": value, "now": now})
 

@@ -57,7 +57,7 @@ def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
-    out = OutgoingLetter(subject, desk.clerk.draft(f"{game}/rules.txt"))
+    out = OutgoingLetter(subject, desk.letters.draft(f"{game}/rules.txt"))
     return Reply("rules", {"title": rules(game).title}, letters=[out])
 
 

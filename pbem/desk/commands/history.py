@@ -78,7 +78,7 @@ def _line(desk: Desk, seated: SeatContext) -> dict[str, Any]:
     submissions = match.setups if match.phase == "setup" else match.orders
     others = [other for other in match.seats if other != seat]
     return {
-        "m": desk.clerk.facts(match, seated.row, seat, match),
+        "m": desk.letters.facts(match, seated.row, seat, match),
         "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
         "stands": standing(submissions, seat) if match.phase in RUNNING else None,
         "accepted": seated.row.of(seat).accepted,
@@ -131,7 +131,7 @@ def report(desk: Desk, caller: Caller, command: Command) -> Reply:
     wanted = [command.arguments.get("turn", last)]
     if command.arguments.get("all"):
         wanted = list(range(1, last + 1))
-    letter = desk.clerk.old_turns(match, seated.row, seated.seat, game, wanted)
+    letter = desk.letters.old_turns(match, seated.row, seated.seat, game, wanted)
     if letter is None:
         raise Refused(Fault("report", None, Phrase("there is no report of that turn of game {game}", game=game)))
     return Reply("report", {"count": len(wanted)} | seated.facts(), at=seated, letters=[letter])
@@ -144,7 +144,7 @@ def transcript(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(
             Fault("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
         )
-    content, name = desk.clerk.bundle(seated.match, seated.row, seated.seat)
+    content, name = desk.letters.bundle(seated.match, seated.row, seated.seat)
     attachments = [(name, "application/zip", content)]
     return Reply("transcript", {"file_name": name} | seated.facts(), attachments, seated)
 
@@ -159,7 +159,7 @@ def sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
     if drawn(game) is None:
         raise Refused(Fault("sheet", game, Phrase("this game has no boards")))
     title, name = rules(game).title, f"{game}-sheet.pdf"
-    content = partial(desk.clerk.blank_sheet, game, title, caller.language)
+    content = partial(desk.letters.blank_sheet, game, title, caller.language)
     attachments = [(name, "application/pdf", content)]
     return Reply("sheet", {"title": title, "file_name": name, "m": None}, attachments)
 
@@ -176,7 +176,7 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
-    draft = desk.clerk.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
-    content = partial(desk.clerk.sheet, title, boards.boards(view), draft, caller.language)
+    draft = desk.letters.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+    content = partial(desk.letters.sheet, title, boards.boards(view), draft, caller.language)
     attachments = [(name, "application/pdf", content)]
     return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)

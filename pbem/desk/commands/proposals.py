@@ -146,7 +146,7 @@ def _invite(  # noqa: PLR0913, PLR0917 - a letter
     """One polite invitation, never a second; whether it was sent."""
     if desk.people.silent(address) or not desk.people.invite(address, to_db(now)):
         return False
-    text = desk.clerk.draft(
+    text = desk.letters.draft(
         "letters/invitation.txt",
         by=by,
         terms=terms,
@@ -154,7 +154,7 @@ def _invite(  # noqa: PLR0913, PLR0917 - a letter
         match=f"m{number}",
         found=desk.people.standing(terms.game, by),
     )
-    desk.clerk.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
+    desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
     return True
 
 

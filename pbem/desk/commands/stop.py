@@ -50,9 +50,9 @@ def _ask(desk: Desk, caller: Caller) -> None:
     address, now = caller.address, caller.now
     if desk.people.silent(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
         return
-    out = OutgoingLetter("", desk.clerk.draft("letters/stop.txt"), asks=True, language=caller.language)
+    out = OutgoingLetter("", desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
     out.subject = SHORT
     if not caller.short:
         out.answer(caller.letter)
-    desk.clerk.send(address, out, now)
+    desk.letters.send(address, out, now)

@@ -97,19 +97,19 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
         "m": _stranger(desk, seated, name),
         "standings": [desk.people.standing(match.terms.game, match.name(one)) for one in match.seats if one != seat],
     }
-    text = desk.clerk.draft("letters/take_seat.txt", **facts)
+    text = desk.letters.draft("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
     out = OutgoingLetter(subject, text)
     out.place = (row.number, match.game, match.turn)
-    desk.clerk.send(player.address, out, now)
+    desk.letters.send(player.address, out, now)
 
 
 def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, Any]:
     """What the newcomer may know of the match before the seat is taken: the `m` of the templates."""
     keys = desk.players.keys(name)
-    return desk.clerk.public_facts(seated.match, seated.row) | {
+    return desk.letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
-        "address": desk.clerk.address,
+        "address": desk.letters.address,
         "level": desk.players.level(name),
         "format": keys[-1].format if keys else "ssh",
     }
@@ -160,9 +160,9 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
         found = desk.people.standing(match.terms.game, left)
         desk.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
     if gone := desk.players.by_name(left):
-        text = desk.clerk.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))
+        text = desk.letters.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))
         subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
-        desk.clerk.send(gone.address, OutgoingLetter(subject, text), now)
+        desk.letters.send(gone.address, OutgoingLetter(subject, text), now)
     return Reply("substitute", facts | {"state": "taken"} | seated.facts(), at=seated)
 
 
