@@ -32,45 +32,11 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
+    Handlers = Mapping[str, Callable[[Desk, Caller, Command], Reply]]
+    """What does each command, by the name of its row."""
+
 __all__ = ["HANDLERS"]
 
-HANDLERS: Mapping[str, Callable[[Desk, Caller, Command], Reply]] = {
-    "help": help.explain,
-    "games": help.games,
-    "rules": help.mail_rules,
-    "sheet": history.sheet,
-    "register": account.register,
-    "confirm": account.confirm,
-    "whoami": account.whoami,
-    "key add": keys.add,
-    "key revoke": keys.revoke,
-    "key keep": keys.keep,
-    "recover": keys.recover,
-    "address add": keys.add_address,
-    "set": account.choose,
-    "vacation": time.vacation,
-    "new": proposals.new,
-    "list": proposals.list_matches,
-    "accept": proposals.accept,
-    "decline": proposals.decline,
-    "join": proposals.join,
-    "withdraw": proposals.withdraw,
-    "setup": orders.setup,
-    "orders": orders.orders,
-    "clear": orders.clear,
-    "status": history.status,
-    "preview": orders.preview,
-    "report": history.report,
-    "diary": history.diary,
-    "transcript": history.transcript,
-    "press": matches.press,
-    "observe": observers.observe,
-    "unobserve": observers.unobserve,
-    "standings": observers.standings,
-    "resign": matches.resign,
-    "draw": agreements.agree,
-    "annul": agreements.agree,
-    "extend": time.extend,
-    "claim": time.claim,
-    "substitute": substitutes.substitute,
-}
+_MODULES = (help, history, account, keys, time, proposals, orders, matches, observers, agreements, substitutes)
+
+HANDLERS: Handlers = {name: handle for module in _MODULES for name, handle in module.HANDLERS.items()}

@@ -24,12 +24,13 @@ from pbem.store.players import Challenge, KeyRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.mail.message import Letter
     from pbem.store.players import PlayerRow
 
-__all__ = ["choose", "confirm", "register", "whoami"]
+__all__ = ["HANDLERS"]
 
 _WAITING = 5
 """How many registrations of one address may wait that anybody can have asked for; a letter from there may go on."""
@@ -181,3 +182,11 @@ def _attached_key(letter: Letter) -> bytes | None:
         if named or part.content_type in {"application/pgp-keys", "application/x-x509-user-cert"}:
             return part.content
     return None
+
+
+HANDLERS: Handlers = {
+    "register": register,
+    "confirm": confirm,
+    "whoami": whoami,
+    "set": choose,
+}

@@ -14,10 +14,11 @@ from pbem.match.events import agreements
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["agree"]
+__all__ = ["HANDLERS"]
 
 
 def agree(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -30,3 +31,9 @@ def agree(desk: Desk, caller: Caller, command: Command) -> Reply:
     seated.commit(step)
     facts = {"agreement": command.name, "word": word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
+
+
+HANDLERS: Handlers = {
+    "draw": agree,
+    "annul": agree,
+}

@@ -17,10 +17,11 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["explain", "games", "mail_rules", "no_such_game", "titles"]
+__all__ = ["HANDLERS", "no_such_game", "titles"]
 
 
 def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
@@ -64,3 +65,10 @@ def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
+
+
+HANDLERS: Handlers = {
+    "help": explain,
+    "games": games,
+    "rules": mail_rules,
+}

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["diary", "report", "sheet", "status", "transcript"]
+__all__ = ["HANDLERS"]
 
 _SHOWN = frozenset({"open", "proposed", *RUNNING})
 """The phases of matches that `status` lists one by one; the others are counted."""
@@ -180,3 +181,12 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command) -> Reply:
     content = partial(desk.letters.sheet, title, boards.boards(view), draft, caller.language)
     attachments = [(name, "application/pdf", content)]
     return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)
+
+
+HANDLERS: Handlers = {
+    "sheet": sheet,
+    "status": status,
+    "report": report,
+    "diary": diary,
+    "transcript": transcript,
+}

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.store.players import PlayerRow
 
-__all__ = ["add", "add_address", "confirm_key", "keep", "recover", "revoke"]
+__all__ = ["HANDLERS", "confirm_key"]
 
 _MOST_KEYS = 10
 
@@ -341,3 +342,12 @@ def _fit(caller: Caller, command: Command) -> None:
             reason=reason,
         )
         raise Refused(Fault(command.name, None, message))
+
+
+HANDLERS: Handlers = {
+    "key add": add,
+    "key revoke": revoke,
+    "key keep": keep,
+    "recover": recover,
+    "address add": add_address,
+}

@@ -18,10 +18,11 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["press", "resign"]
+__all__ = ["HANDLERS"]
 
 
 def press(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -63,3 +64,9 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
             seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     seated.commit(step)
     return Reply("resign", {"what": what} | seated.facts(), at=seated)
+
+
+HANDLERS: Handlers = {
+    "press": press,
+    "resign": resign,
+}

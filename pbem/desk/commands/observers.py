@@ -15,10 +15,11 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["observe", "standings", "unobserve"]
+__all__ = ["HANDLERS"]
 
 _RANKED = 50
 """How many players of a game the standings show."""
@@ -53,3 +54,10 @@ def standings(desk: Desk, _caller: Caller, _command: Command) -> Reply:
     """`standings`: the best rated players of each game that was played."""
     tables = {rules(game).title: desk.people.standings(game, _RANKED) for game in GAMES}
     return Reply("standings", {"tables": {title: rows for title, rows in tables.items() if rows}, "few": PROVISIONAL})
+
+
+HANDLERS: Handlers = {
+    "observe": observe,
+    "unobserve": unobserve,
+    "standings": standings,
+}

@@ -20,10 +20,11 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["clear", "orders", "preview", "setup"]
+__all__ = ["HANDLERS"]
 
 
 def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -100,3 +101,11 @@ def preview(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
     orders = match.rules.order(match.position, seated.seat, command.block or "")
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
+
+
+HANDLERS: Handlers = {
+    "setup": setup,
+    "orders": orders,
+    "clear": clear,
+    "preview": preview,
+}

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.store.players import PlayerRow
 
-__all__ = ["accept", "decline", "join", "list_matches", "new", "welcome", "withdraw"]
+__all__ = ["HANDLERS", "welcome"]
 
 _LISTED = 50
 """How many matches the open list shows."""
@@ -347,3 +348,13 @@ def _summary(match: Match, seat: int) -> dict[str, Any]:
         "totals": match.totals,
         "asked": match.asked(seat),
     }
+
+
+HANDLERS: Handlers = {
+    "new": new,
+    "list": list_matches,
+    "accept": accept,
+    "decline": decline,
+    "join": join,
+    "withdraw": withdraw,
+}

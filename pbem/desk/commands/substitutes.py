@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["substitute"]
+__all__ = ["HANDLERS"]
 
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take the seat of {leaver}?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
@@ -177,3 +178,8 @@ def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
     assert row is not None
     seated.row = row
     seated.commit(step)
+
+
+HANDLERS: Handlers = {
+    "substitute": substitute,
+}

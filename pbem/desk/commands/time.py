@@ -23,10 +23,11 @@ from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.commands import Handlers
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["claim", "extend", "vacation"]
+__all__ = ["HANDLERS"]
 
 _AHEAD = 366
 """How many days ahead a vacation may be announced."""
@@ -149,3 +150,10 @@ def claim(desk: Desk, caller: Caller, command: Command) -> Reply:
     claimed.claim(step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)
+
+
+HANDLERS: Handlers = {
+    "vacation": vacation,
+    "extend": extend,
+    "claim": claim,
+}
