@@ -47,7 +47,7 @@ def handled(referee: Referee, meanwhile: Callable[[], None]) -> list[str]:
                     done.add(row["id"])
                     senders.append(row["sender"].partition("@")[0])
 
-    referee.desk._points = look
+    referee.desk.points = look
     referee.work()
     return senders
 

@@ -45,11 +45,16 @@ def until(condition: Callable[[], Any], seconds: float = 40) -> None:
         time.sleep(0.01)
 
 
-def lives(process: int) -> bool:
+def state(process: int) -> str:
+    """A letter, as `ps` has it; Z for one that is over."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
-        return False
+        return "Z"
+
+
+def lives(process: int) -> bool:
+    return state(process) != "Z"
 
 
 @pytest.mark.parametrize("point", ["letter leased", "effects written", "effects committed"])
@@ -65,7 +70,7 @@ def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, smarthost: S
         assert server.alive
         metrics = json.loads((tmp_path / "ready.json").read_text())["metrics"]["port"]
         with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics") as answer:
-            assert "\npbem_desk_deaths 0\n" not in answer.read().decode()
+            assert "\npbem_desk_deaths 0.0\n" not in answer.read().decode()
         server.stop()
         with server.store() as (_, inbox, outbox):
             assert (inbox.count("done"), inbox.count(), outbox.count("delivered")) == (5, 5, 5)
@@ -156,6 +161,7 @@ def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypat
     monkeypatch.setattr("pbem.server.daemon.LAST_MOMENTS", 0.3)
     first = Run(tmp_path)
     os.kill(first.desk, signal.SIGSTOP)
+    until(lambda: state(first.desk) == "T")
     first.process.kill()
     first.process.wait()
 
