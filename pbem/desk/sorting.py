@@ -1,12 +1,12 @@
 """Sorting: what nobody wrote, or nobody can read, is seen to before anybody asks who wrote it.
 
-What came to a return path goes to the postmaster; automatic mail is stored and never answered. Implements
+What came to a return path is a bounce, see `bounces`; automatic mail is stored and never answered. Implements
 reliability.md, case 35, and RFC 3834.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from pbem.desk import bounces
 from pbem.desk.answer_letter import SHORT
@@ -31,11 +31,10 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
         raise letter
     if isinstance(letter, Unreadable):
         return _unreadable(desk, row, letter, now)
-    reasons = _automatic(desk, letter, row)
     # Whoever writes to a return path is a machine, whatever else it looks like.
     if bounced := bounces.bounce(desk, row, letter, now):
         return bounced
-    if reasons:
+    if reasons := automatic(letter, row.envelope.sender, **_ours(desk)):
         return "automatic: " + ", ".join(reasons)
     if letter.sender is None:
         return f"no sender: {letter.from_defect}"
@@ -48,7 +47,7 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
         return "unreadable"
     if bounced := bounces.bounce(desk, row, error.letter, now):
         return bounced
-    if error.letter.sender is None or _automatic(desk, error.letter, row):
+    if error.letter.sender is None or automatic(error.letter, row.envelope.sender, **_ours(desk)):
         return "unreadable"
     if not desk.strangers.may_be_answered(error.letter.sender, now):
         return f"unreadable; {UNVOUCHED}"
@@ -58,12 +57,14 @@ def _unreadable(desk: Desk, row: InboxRow, error: Unreadable, now: datetime) -> 
     return "unreadable, answered"
 
 
-def _automatic(desk: Desk, letter: Letter, row: InboxRow) -> tuple[str, ...]:
-    """Why a machine wrote it, if so."""
-    return automatic(
-        letter,
-        row.envelope.sender,
-        address=desk.config.mail_address,
-        server=desk.config.server,
-        hops=desk.config.limits.received,
-    )
+class _Ours(TypedDict):
+    """What a server's own letters are known by, and how far others have come at the most."""
+
+    address: str
+    server: str
+    hops: int
+
+
+def _ours(desk: Desk) -> _Ours:
+    config = desk.config
+    return {"address": config.mail_address, "server": config.server, "hops": config.limits.received}
