@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Panel, Square
 
-__all__ = ["Text", "columns", "numbered", "starting"]
+__all__ = ["TextSetter", "columns", "numbered", "starting"]
 
 WIDTH: Final = 76
 TITLE: Final = 74
@@ -36,7 +36,7 @@ class Labelled(Protocol):
         """What is said of it."""
 
 
-class Event(Protocol):
+class Happening(Protocol):
     """Something that happened: its labels, and what came of it, each in pieces that make one sentence."""
 
     @property
@@ -97,7 +97,7 @@ def starting(text: str, starts: Sequence[str]) -> str:
     return "\n".join(line for line in text.splitlines() if line.startswith(tuple(starts)))
 
 
-class Text:
+class TextSetter:
     """What templates set words with, in one language: `say` gives a phrase's words."""
 
     def __init__(self, say: Callable[[object], object]) -> None:
@@ -156,7 +156,7 @@ class Text:
         words = before + ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
         return wrapped(words, width, indent).replace(_NO_BREAK, " ")
 
-    def events(self, found: Iterable[Event], pattern: str, nothing: str) -> str:
+    def events(self, found: Iterable[Happening], pattern: str, nothing: str) -> str:
         """What happened: labels by a pattern, then each thing that came of it on lines of its own."""
         indent = _indent(pattern)
         between, width = "\n" + " " * indent, WIDTH - indent

@@ -1,4 +1,4 @@
-"""The postmaster: letters of ours that came back, whom that cuts off, and who is told.
+"""Bounces: letters of ours that came back, whom that cuts off, and who is told.
 
 Here is decided what a bounce or a refused letter means: its player is out of reach until something comes that only
 the player can have sent. The operator and the opponents are told once, when that changes, never letter by letter,
@@ -43,7 +43,7 @@ _CAME_BACK = Phrase("it came back, with status {status}")
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
 
-_LOG: Any = structlog.get_logger("postmaster")
+_LOG: Any = structlog.get_logger("bounces")
 
 
 def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:

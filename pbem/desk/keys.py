@@ -11,9 +11,10 @@ import hmac
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.outgoing import OutgoingLetter, duration
+from pbem.desk.outgoing import duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
+from pbem.letters.draft import OutgoingLetter
 from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.state import RUNNING

@@ -1,8 +1,8 @@
-"""The courier: letters that asked somebody for something, and how long they were under way.
+"""Late delivery: letters that asked somebody for something, and how long they were under way.
 
 A clock begins when its letter is written. Where the letter waits in the outbox for long, because the other side is
 away or asks to come again, the clock stands until it was delivered: that is nobody's fault who plays. What was never
-delivered is the postmaster's business. What is noted is part of the desk's transaction. Implements protocol.md, "A
+delivered is for `bounces`. What is noted is part of the desk's transaction. Implements protocol.md, "A
 match" (a failed delivery never costs a player time).
 """
 

@@ -1,7 +1,7 @@
-"""Matches from the store and back: a warm one is kept by its head, a cold one comes from a snapshot of that head.
+"""Matches from the store and back: a cached one is kept by its head, any other comes from a snapshot of that head.
 
 Where there is no such snapshot it is retraced from its transcript. Here is known how a `Match` lies in rows. Every
-call is part of the desk's transaction; after one that failed, the desk forgets what was warm. Implements design.md,
+call is part of the desk's transaction; after one that failed, the desk forgets what was cached. Implements design.md,
 "The rules interface": only orders are stored, never states; a snapshot is a note of their replay.
 """
 
@@ -65,7 +65,7 @@ class MatchRepository:
         self._warm: OrderedDict[int, Match] = OrderedDict()
 
     def forget(self) -> None:
-        """Keep nothing warm: what was changed may not have been committed."""
+        """Keep nothing cached: what was changed may not have been committed."""
         self._warm.clear()
 
     def vouch(self, match: str, sha256: str) -> str:

@@ -47,13 +47,11 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
-    from pbem.store.digest_queue import Held
+    from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import Outbox
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
-
-__all__ = ["LetterWriter", "OutgoingLetter", "TemplateText", "duration", "escaped", "named"]
 
 
 class LetterWriter:
@@ -68,7 +66,7 @@ class LetterWriter:
         archive: MatchRepository,
         random: Callable[[int], bytes],
         mailboxes: ReplyTokens,
-        held: Held,
+        held: DigestQueue,
         operator: str = "",
         pages: str = "",
         language: str = ENGLISH,
@@ -294,7 +292,7 @@ class LetterWriter:
         text = write() if observers else ""
         for name in observers:
             player = self._players.by_name(name)
-            if player is not None and not self._people.silent(player.address):
+            if player is not None and not self._people.opted_out(player.address):
                 references = [self._composer.message_id(f"{match.id}.thread")]
                 self.send(player.address, OutgoingLetter(_about(match, subject), text, references=references), now)
 

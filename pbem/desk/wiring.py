@@ -24,7 +24,7 @@ from pbem.desk.timekeeper import Timekeeper
 from pbem.failpoints import passing
 from pbem.match.step import Environment
 from pbem.store.daily import Daily
-from pbem.store.digest_queue import Held
+from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
@@ -195,7 +195,7 @@ class Desk:
             self.archive,
             self.random,
             self.mailboxes,
-            Held(self.database, self.vault),
+            DigestQueue(self.database, self.vault),
             self.config.operator,
             self.config.pages,
             self.config.language,

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from pbem.boards import words
 from pbem.boards.table import Table
-from pbem.boards.text import Text, columns, numbered, starting
+from pbem.boards.text import TextSetter, columns, numbered, starting
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.phrase import Phrase
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from jinja2.nodes import EvalContext
     from jinja2.parser import Parser
+
+    from pbem.i18n import Catalogue
 
 __all__ = ["Templates"]
 
@@ -56,7 +58,8 @@ class Templates:
 @cache  # compiling a letter's templates costs more than the letter
 def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     translated = [] if language == ENGLISH else [folder / language for folder in folders]
-    in_words = partial(say, known=catalogue(folders, language))
+    known = catalogue(folders, language)
+    in_words = partial(say, known=known)
     environment = Environment(
         loader=FileSystemLoader([*translated, *folders]),
         finalize=in_words,
@@ -68,15 +71,15 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
         autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
     )
-    _teach(environment, folders, language)
+    _teach(environment, known, language)
     # What boards, and the words beside them, are set with.
-    text, table = Text(in_words), Table(in_words)
+    text, table = TextSetter(in_words), Table(in_words)
     setters = (
         *(columns, numbered, starting, text.wrap),
         *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
         *(table.bold, table.grids, table.key),
     )
-    environment.filters |= {setter.__name__: setter for setter in setters}
+    environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
     environment.globals |= {"words": words}
     return environment
 
@@ -105,13 +108,12 @@ class _Messages(InternationalizationExtension):
         return [*before, nodes.Output(said, lineno=output.lineno)]
 
 
-def _teach(environment: Environment, folders: tuple[Path, ...], language: str) -> None:
+def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     """Let an environment speak a language: its messages, dates and lists.
 
     Facts in a message may be phrases, and `language` is its tag. `date` writes a time by a pattern of Unicode's LDML,
     `listed` names one thing after the other.
     """
-    known = catalogue(folders, language)
     environment.extend(known=known)
 
     def filled(context: EvalContext, text: str, facts: Mapping[str, Any]) -> str:
@@ -149,4 +151,4 @@ def _teach(environment: Environment, folders: tuple[Path, ...], language: str) -
     kept = {name: environment.globals[name] for name in ("dict", "namespace", "range")}
     own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
     environment.globals = {**kept, **own}
-    environment.filters |= {"date": date, "listed": listed, "say": partial(say, known=known)}
+    environment.filters |= {"date": date, "listed": listed}

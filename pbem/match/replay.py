@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 
-__all__ = ["Proving", "Replay", "Sentence", "Source", "UnvouchedError", "begin", "replay_transcript"]
+__all__ = ["Proving", "Sentence", "Source", "TranscriptReplay", "UnvouchedError", "begin", "replay_transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def replay_transcript(
     played: dict[tuple[int, int], list[tuple[Receipt, datetime]]] = {}
     at = 0
     while at < (len(entries) if until is None else until):
-        step = Replay(match, entries[at], source, entries, played).step()
+        step = TranscriptReplay(match, entries[at], source, entries, played).step()
         for made in step.entries:
             if at >= len(entries):
                 raise TranscriptError(made.seq, None, f"the transcript breaks off before the entry `{made.type}`")
@@ -153,7 +153,7 @@ def replay_transcript(
 
 
 @dataclass(slots=True)
-class Replay:
+class TranscriptReplay:
     """One entry that begins something, and the match before it."""
 
     match: Match
@@ -388,7 +388,7 @@ class Replay:
 
     @staticmethod
     def advance(step: Step) -> None:
-        """Do what is due once all is in that the entry names."""
+        """Do what is due once all is in that the entry names: `progress` stands on events, which cannot ask it."""
         advance(step)
 
 

@@ -30,6 +30,7 @@ from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
 from pbem.server.metrics import Metrics
 from pbem.server.sandbox import Worker
+from pbem.server.shares import Crowded, Shares
 from pbem.smtp.delivery import Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
@@ -40,9 +41,8 @@ from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
-from pbem.store.turn import Turn
 from pbem.store.vault import KeyFileError
-from pbem.turns import Crowded, Turns
+from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +115,7 @@ class Daemon:
         self._stop = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
-        self._in_doubt = Turns(*IN_DOUBT)
+        self._in_doubt = Shares(*IN_DOUBT)
         self._others: list[asyncio.Event] = []
 
     async def run(self) -> None:
@@ -153,7 +153,7 @@ class Daemon:
         metrics = Metrics(self._figures, self._now)
         stack.callback(metrics.close)
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
-        turn = stack.enter_context(Turn())
+        turn = stack.enter_context(WriteTurn())
         self._desk = self._open_place(self._supplies, self._wake_others, self._release_letters)
         stack.push_async_callback(self._desk.close)
         keys = self._open_store(stack, turn, new=not known)
@@ -208,7 +208,7 @@ class Daemon:
             if not os.access(there, os.W_OK | os.X_OK):
                 raise StartError(f"{there} cannot be written by this user")
 
-    def _open_store(self, stack: AsyncExitStack, turn: Turn, *, new: bool) -> OwnKeys:
+    def _open_store(self, stack: AsyncExitStack, turn: WriteTurn, *, new: bool) -> OwnKeys:
         """Open the store with the keys that it belongs to; a new one is made, and keys for it."""
         config = self._config
         files = (config.store_key, config.signing_key)

@@ -36,8 +36,8 @@ from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database, StoreError
 from pbem.store.operator import Generation
-from pbem.store.turn import Turn
 from pbem.store.vault import KeyFileError
+from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -164,7 +164,7 @@ class DeskPlace(Protocol):
     deaths: int
     """How many of its processes ended that were not asked to."""
 
-    async def open(self, turn: Turn, lock: Sequence[int]) -> None:
+    async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
         """Open the desk over a store that is there, with the files that hold the store's lock.
 
         Raises `DeskError`, `StoreError`, `KeyFileError`, `BadDkimKey` and `ReaderError`.
@@ -255,7 +255,7 @@ class _Work:
 
 
 @contextmanager
-def _opened(supplies: Supplies, turn: Turn, worked: Callable[[], None]) -> Iterator[_Work]:
+def _opened(supplies: Supplies, turn: WriteTurn, worked: Callable[[], None]) -> Iterator[_Work]:
     config = supplies.config
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
@@ -283,7 +283,7 @@ class OwnThread:
         self._stack = ExitStack()
         self._work: _Work | None = None
 
-    async def open(self, turn: Turn, _lock: Sequence[int]) -> None:
+    async def open(self, turn: WriteTurn, _lock: Sequence[int]) -> None:
         """Open the desk in its thread."""
         loop = asyncio.get_running_loop()
 
@@ -352,7 +352,7 @@ class OwnProcess:
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
         self._to_say: asyncio.StreamWriter | None = None
-        self._turn: Turn | None = None
+        self._turn: WriteTurn | None = None
         self._lock: Sequence[int] = ()
         self._begin()
 
@@ -365,7 +365,7 @@ class OwnProcess:
                 self._line.close()
                 raise DeskError(f"the desk's process cannot be started: {error.strerror}") from error
 
-    async def open(self, turn: Turn, lock: Sequence[int]) -> None:
+    async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
         """Tell the process what to work on, and wait until it is ready."""
         self._turn, self._lock = turn, lock
         supplies = pickle.dumps(self._supplies)
@@ -467,7 +467,7 @@ def main() -> None:
         sys.exit(serve(line, supplies, turn))
 
 
-def received(line: socket.socket) -> tuple[Supplies, Turn]:
+def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
     """What the daemon hands over. The files that hold the store's lock are ours until this process ends."""
     data, files, _, _ = socket.recv_fds(line, 65536, 8)
     while len(data) < LENGTH or len(data) < LENGTH + int.from_bytes(data[:LENGTH], "big"):
@@ -475,10 +475,10 @@ def received(line: socket.socket) -> tuple[Supplies, Turn]:
             sys.exit(1)
         data += piece
     supplies = pickle.loads(data[LENGTH:])  # noqa: S301 - by the daemon that started us
-    return supplies, Turn((files[0], files[1]))
+    return supplies, WriteTurn((files[0], files[1]))
 
 
-def serve(line: socket.socket, supplies: Supplies, turn: Turn) -> int:
+def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
     """Work until the daemon says that it is over; the process's status."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us

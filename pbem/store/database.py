@@ -25,7 +25,7 @@ from pbem.store.schema import MIGRATIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pbem.store.turn import Turn
+    from pbem.store.write_turn import WriteTurn
 
 __all__ = [
     "BusyError",
@@ -91,7 +91,7 @@ def from_db(text: str) -> datetime:
 class Database:
     """One connection to the store, made for one thread at a time; each thread that works opens its own.
 
-    Connections of one server share a `turn` at writing, see `Turn`.
+    Connections of one server share a `turn` at writing, see `WriteTurn`.
 
     Raises `TooNewError` on a store from a later version, `DamagedError` on what is none, and `StoreError` where the
     promises cannot be kept. Without `migrate` a store is neither made nor brought up to date: who looks in beside a
@@ -105,7 +105,7 @@ class Database:
         *,
         migrate: bool = True,
         points: Failpoints = passing,
-        turn: Turn | threading.Lock | None = None,
+        turn: WriteTurn | threading.Lock | None = None,
         approve: Callable[[Database], object] = lambda _: None,
     ) -> None:
         # A symlink is followed, as SQLite does for its log: the store has one name.
@@ -498,7 +498,7 @@ BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sq
 
 
 @contextmanager
-def _held(turn: Turn | threading.Lock) -> Iterator[None]:
+def _held(turn: WriteTurn | threading.Lock) -> Iterator[None]:
     """Give the turn to the next one when the block is over."""
     try:
         yield

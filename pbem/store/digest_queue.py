@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pbem.store.decision import Later
     from pbem.store.vault import Vault
 
-__all__ = ["Held", "HeldRow"]
+__all__ = ["DigestQueue", "WaitingLetter"]
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRow:
+class WaitingLetter:
     """A letter that waits: its number, the match that it is about, and its content as it was given."""
 
     id: int
@@ -31,7 +31,7 @@ class HeldRow:
     content: bytes | Later[bytes]
 
 
-class Held:
+class DigestQueue:
     """The letters of a store that wait for a digest."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
@@ -52,7 +52,7 @@ class Held:
             "INSERT INTO held (player, match, due, sealed) VALUES (?, ?, ?, ?)", (player, match, to_db(due), sealed)
         )
 
-    def take(self, player: str, match: int | None = None) -> list[HeldRow]:
+    def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
         """The letters that wait for this player (about this match), oldest first; they wait no longer.
 
         What was put off in the same decision comes as it was given.
@@ -62,7 +62,7 @@ class Held:
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [
-            HeldRow(
+            WaitingLetter(
                 row["id"],
                 row["match"],
                 self._unmade.get(row["sealed"]) or self._vault.open(row["sealed"], f"held {player} {row['match']}"),

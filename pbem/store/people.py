@@ -82,15 +82,15 @@ class People:
 
     # Those who want no more mail.
 
-    def silence(self, address: str, time: str) -> None:
+    def opt_out(self, address: str, time: str) -> None:
         """The address wants no more mail, except about running matches."""
         self._database.execute("INSERT OR IGNORE INTO silent VALUES (?, ?)", (address, time))
 
-    def silent(self, address: str) -> bool:
+    def opted_out(self, address: str) -> bool:
         """Whether the address wants no more mail."""
         return self._database.execute("SELECT 1 FROM silent WHERE address = ?", (address,)).fetchone() is not None
 
-    def speak(self, address: str) -> bool:
+    def opt_in(self, address: str) -> bool:
         """The address wants mail again; whether it had wanted none."""
         return self._database.execute("DELETE FROM silent WHERE address = ?", (address,)).rowcount == 1
 

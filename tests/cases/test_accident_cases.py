@@ -36,7 +36,7 @@ from pbem.server.daemon import StartError
 from pbem.store import own_keys
 from pbem.store.database import DamagedError, Database, FullError, Lock, LockedError, StoreError
 from pbem.store.decision import Later
-from pbem.store.digest_queue import Held
+from pbem.store.digest_queue import DigestQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,7 +200,7 @@ def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: b
     before = len(ann.letters)
     with referee.database.transaction():
         referee.lookups.ask(1, ["x._domainkey.mail.example"], 3, referee.now + timedelta(hours=1))
-        Held(referee.database, referee.vault).hold(
+        DigestQueue(referee.database, referee.vault).hold(
             "ann", 1, Later(bytes, b""), referee.now + timedelta(days=days, hours=2)
         )
     referee.away.clear()
@@ -213,9 +213,9 @@ def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: b
     assert "set back" in referee.people["operator@play.example"].text
     assert referee.outbox.next_due() == right + timedelta(minutes=10)
     assert referee.lookups.next_due() == right + timedelta(hours=1)
-    assert Held(referee.database, referee.vault).next_due() == right + timedelta(days=days, hours=2)
+    assert DigestQueue(referee.database, referee.vault).next_due() == right + timedelta(days=days, hours=2)
     with referee.database.transaction():
-        Held(referee.database, referee.vault).take("ann")
+        DigestQueue(referee.database, referee.vault).take("ann")
     referee.wait(timedelta(minutes=11))
     assert len(ann.letters) == before + 1
 

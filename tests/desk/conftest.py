@@ -10,7 +10,8 @@ from honest import accused
 from referee import Openings, Referee
 from unlocked import watched
 
-from pbem.desk.outgoing import LetterWriter, TemplateText
+from pbem.desk.outgoing import LetterWriter
+from pbem.letters.draft import TemplateText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -125,7 +125,7 @@ def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: st
     unknown = asked("cy")
     with referee.database.transaction():
         Players(referee.database).add("bob", bob.address, None, to_db(referee.now))
-        People(referee.database).silence(bob.address, to_db(referee.now))
+        People(referee.database).opt_out(bob.address, to_db(referee.now))
     referee.desk.players.forget()
     assert "no player is called WHO, or WHO wants no mail" in unknown
     assert asked("bob") == unknown

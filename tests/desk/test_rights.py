@@ -47,7 +47,7 @@ def answer(referee: Referee, person: Mailbox, text: str, to: EmailMessage | None
 
 
 def silent(referee: Referee, person: Mailbox) -> bool:
-    return referee.desk.people.silent(person.address)
+    return referee.desk.people.opted_out(person.address)
 
 
 class TestStop:
@@ -88,7 +88,7 @@ class TestStop:
         forge(referee, ann, "stop\n")
         assert len(ann.letters) == before, "there is nothing left to ask"
         # The address was good for one letter.
-        referee.desk.people.speak(ann.address)
+        referee.desk.people.opt_in(ann.address)
         answer(referee, ann, "stop\n# again\n", asked)
         assert not silent(referee, ann)
 

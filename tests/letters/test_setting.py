@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pbem.boards.table import Table
-from pbem.boards.text import Text, columns, numbered, starting
+from pbem.boards.text import TextSetter, columns, numbered, starting
 from pbem.games.squares import PLAIN, Line, Panel, Square
 from pbem.letters.render import Templates
 from pbem.phrase import Phrase
 
 ENGLISH, GERMAN = Templates(), Templates(language="de")
-TEXT = Text(GERMAN.say)
+TEXT = TextSetter(GERMAN.say)
 
 
 def grid(width: int) -> Panel:

@@ -93,7 +93,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
         raise Refused(Fault("register", None, proof.missing))
     desk.players.add(name, caller.address, None, to_db(caller.now))
     _keep_language(desk, caller, name)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
     return Reply("registered_mailbox", {"name": name, "games": titles()})
 
@@ -130,7 +130,7 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
     desk.players.add(name, caller.address, waiting.key, to_db(caller.now))
     _keep_language(desk, caller, name)
     desk.players.answered(caller.address)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
     code = keys.new_code(desk, name, caller.now)
     return Reply("confirm", {"name": name, "games": titles(), "code": code})

@@ -130,7 +130,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     own = desk.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
         raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
-    if desk.people.silent(address):
+    if desk.people.opted_out(address):
         raise Refused(Fault(command.name, address, Phrase("nothing is mailed there: somebody wrote `stop` from it")))
     if desk.players.by_address(address) or (local.partition(desk.config.delimiter)[0], domain) == own[::2]:
         raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.outgoing import OutgoingLetter, named
+from pbem.desk.outgoing import named
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.letters.draft import OutgoingLetter
 from pbem.match.events import agreed
 from pbem.match.state import PHASES
 from pbem.match.step import Step
@@ -80,7 +81,7 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
         faults.append(Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first")))
     if faults or terms is None:
         raise Refused(*faults)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
     phase = "open" if free else "proposed"
     number = desk.archive.matches.create(terms.document(), known, BEFORE, to_db(caller.now), phase)
@@ -123,7 +124,7 @@ def _wanted(
 
 def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
     """The player, unless there is none, or one who wants to hear no more: nobody can tell the two apart."""
-    return None if player is None or desk.people.silent(player.address) else player
+    return None if player is None or desk.people.opted_out(player.address) else player
 
 
 def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
@@ -145,7 +146,7 @@ def _invite(  # noqa: PLR0913, PLR0917 - a letter
     desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime
 ) -> bool:
     """One polite invitation, never a second; whether it was sent."""
-    if desk.people.silent(address) or not desk.people.invite(address, to_db(now)):
+    if desk.people.opted_out(address) or not desk.people.invite(address, to_db(now)):
         return False
     text = desk.letters.draft(
         "letters/invitation.txt",
@@ -213,7 +214,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("join", name, Phrase("you have a seat in it already")))
     if loaded and (keyless := without_keys(desk, loaded[0].terms, caller.player.name)):
         raise Refused(*keyless)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     seated = _seat(desk, number, seat, caller.player.name, caller.now, tell=False)
     facts = {"standings": _standings(desk, seated.match, seat)}
     return Reply("join", facts | seated.facts(), at=seated)
@@ -271,7 +272,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
         )
     if keyless := without_keys(desk, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     desk.archive.matches.accept(seated.row.number, seated.seat)
     desk.archive.consent(seated.row.number, seated.seat, caller.signed)
     agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}

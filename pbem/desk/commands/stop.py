@@ -36,7 +36,7 @@ def stop(desk: Desk, caller: Caller, place: Mapping[str, str], *, new: bool) -> 
     elif not (new and _says_its_place(desk, caller, place)):
         _ask(desk, caller)
         return False
-    desk.people.silence(caller.address, to_db(caller.now))
+    desk.people.opt_out(caller.address, to_db(caller.now))
     return True
 
 
@@ -48,7 +48,7 @@ def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> boo
 
 def _ask(desk: Desk, caller: Caller) -> None:
     address, now = caller.address, caller.now
-    if desk.people.silent(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
+    if desk.people.opted_out(address) or desk.mailboxes.asked("stop", address, now - _A_WEEK):
         return
     out = OutgoingLetter("", desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
     out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)

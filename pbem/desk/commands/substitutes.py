@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk.outgoing import OutgoingLetter
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seated_at, without_keys
 from pbem.games import Fault, Refused
+from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
 from pbem.match.events import nominated, substituted
@@ -77,7 +77,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
 def _judge(desk: Desk, seated: SeatContext, name: str) -> None:
     """Refuse to name somebody who could never take the seat."""
     player = desk.players.by_name(name)
-    if player is None or desk.people.silent(player.address):
+    if player is None or desk.people.opted_out(player.address):
         raise Refused(Fault("substitute", name, NOT_TO_BE_ASKED.given(name=name)))
     if keyless := without_keys(desk, seated.match.terms, name):
         raise Refused(*keyless)
@@ -156,7 +156,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)
     _seat_taken(desk, seated, step, name)
-    desk.people.speak(caller.address)
+    desk.people.opt_in(caller.address)
     if not willing:
         found = desk.people.standing(match.terms.game, left)
         desk.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])

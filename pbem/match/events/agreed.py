@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
@@ -62,7 +62,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed] = 
     ask_for_setups(step, match.terms.first_options())
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The agreement again, from the letters by which the terms were proposed and accepted."""
     body = replay.entry.body
     players = [Player.read(body["players"][str(seat)]) for seat in replay.match.seats]
@@ -83,7 +83,7 @@ def remake(replay: Replay) -> Step:
     return step
 
 
-def _consent(replay: Replay, seat: int) -> Signed:
+def _consent(replay: TranscriptReplay, seat: int) -> Signed:
     """The letter by which a seat proposed or accepted the terms."""
     path = f"letters/agreed-seat-{seat}.eml"
     named = replay.entry.body["letters"][str(seat)]

@@ -18,7 +18,7 @@ from pbem.match.step import Notice
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -77,7 +77,7 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
         raise Refused(Fault(what, word, Phrase("your own offer stands already; the others have yet to answer")))
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The offer, or the answer to one, again."""
     what, word = replay.entry.type, str(replay.entry.body["word"])
     seat, form, signed = replay.sentence(what, f"{what} {word}")

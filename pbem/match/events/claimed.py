@@ -19,7 +19,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
 
@@ -67,7 +67,7 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signe
         abandon(step)
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The claim again."""
     seat, form, signed = replay.sentence("claim", "claim")
     step = replay.at_work()

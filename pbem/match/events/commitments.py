@@ -22,7 +22,7 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
@@ -58,7 +58,7 @@ def begin(step: Step) -> None:
     play_on(step)
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The beginning of a game again, from the openings of its setups."""
     step = replay.at_work()
     aside = replay.set_aside(replay.match, "setup")

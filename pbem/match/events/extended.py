@@ -15,7 +15,7 @@ from pbem.match.step import Notice
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
 
@@ -46,7 +46,7 @@ def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed
     return to
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The gift of time again."""
     seconds = replay.entry.body["seconds"]
     seat, form, signed = replay.sentence("extend", f"extend {seconds}")

@@ -17,7 +17,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -53,7 +53,7 @@ def lost(match: Match) -> list[int]:
     return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The forfeit again."""
     replay.goes_on()
     step = replay.at_work()

@@ -16,7 +16,7 @@ from pbem.match.state import RUNNING, UNREACHABLE
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.terms import Terms
@@ -63,7 +63,7 @@ def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
     return since is not None and now - since >= long_enough(match.terms)
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """What the server noted of the clocks: they are its own, and all that must hold of them is in `missed`."""
     if replay.match.bundle > 1 and replay.match.phase not in RUNNING:
         raise replay.untrue(None, f"`{replay.entry.type}` does not follow here")

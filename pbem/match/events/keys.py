@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
@@ -43,7 +43,7 @@ def change(step: Step, seat: int, changed: KeyChange) -> None:
     ]
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The change of keys again, from the letters that prove it."""
     seat = replay.seat()
     letters = {}

@@ -18,7 +18,7 @@ from pbem.match.transcript import utc, written
 
 if TYPE_CHECKING:
     from pbem.match.clock import Clock
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -62,7 +62,7 @@ def missed_from(match: Match, seat: int) -> datetime:
     return min(match.clocks[seat].patience or missed, missed)
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """A miss: no earlier than pace and grace allow, whatever the player's zone, which nobody else knows."""
     replay.goes_on()
     step = replay.at_work()

@@ -20,7 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -99,7 +99,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", name, Phrase("you have said so already; others have yet to agree")))
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The nomination again."""
     body = replay.entry.body
     seat, name = body["for"], str(body["name"])

@@ -18,7 +18,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from typing import Any
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -75,7 +75,7 @@ def _stand_still(step: Step, kind: str, why: str, body: dict[str, Any]) -> None:
     step.notify(kind, **body)
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """What the operator did follows from nothing but the server's word: it need only make sense."""
     if any(len(clock.stops) > MOST_STOPS for clock in replay.match.clocks.values()):
         raise replay.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")

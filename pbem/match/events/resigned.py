@@ -19,7 +19,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
@@ -54,7 +54,7 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
         close(step, winner if match.terms.kind == "single" else only_one_without(match.seats, seat), "resignation")
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The resignation again."""
     whole_match = replay.entry.body["match"] is True
     seat, form, signed = replay.sentence("resign", "resign match" if whole_match else "resign game")

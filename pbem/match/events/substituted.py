@@ -23,7 +23,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
@@ -71,7 +71,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: S
         step.notices.append(Notice("setup", seat, step.match))
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
     match, seat = replay.match, replay.seat()
     player = Player.read(replay.entry.body["player"])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pbem.games import Report
-    from pbem.match.replay import Replay
+    from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Submission
     from pbem.match.step import Step
     from pbem.match.traces import SetAside
@@ -159,7 +159,7 @@ class _NoOrders:
 _NONE = _NoOrders()
 
 
-def remake(replay: Replay) -> Step:
+def remake(replay: TranscriptReplay) -> Step:
     """The turn again, from the receipts of its orders."""
     body = replay.entry.body
     name = f"game-{replay.match.game}-turn-{replay.match.turn}"
@@ -195,7 +195,9 @@ def remake(replay: Replay) -> Step:
     return step
 
 
-def _came_after_a_miss(replay: Replay, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
+def _came_after_a_miss(
+    replay: TranscriptReplay, path: str, receipt: Receipt, aside: Sequence[tuple[int, SetAside]]
+) -> None:
     """Where the seat's time counted as missed, nothing of it stood by then."""
     seat, match = receipt.seat, replay.match
     if seat not in match.missed or match.bundle == 1:
@@ -206,7 +208,7 @@ def _came_after_a_miss(replay: Replay, path: str, receipt: Receipt, aside: Seque
         raise replay.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 
 
-def _check_reports(replay: Replay, name: str, body: Mapping[str, Any]) -> None:
+def _check_reports(replay: TranscriptReplay, name: str, body: Mapping[str, Any]) -> None:
     for seat in (*replay.match.seats, None):
         path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
         content = replay.file(path)

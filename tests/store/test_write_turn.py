@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.store.turn import Turn
+from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def turn() -> Iterator[Turn]:
-    with Turn() as turn:
+def turn() -> Iterator[WriteTurn]:
+    with WriteTurn() as turn:
         yield turn
 
 
-def test_one_has_it_at_a_time_in_this_process_and_in_another(turn: Turn) -> None:
-    other = Turn(turn.ends)
+def test_one_has_it_at_a_time_in_this_process_and_in_another(turn: WriteTurn) -> None:
+    other = WriteTurn(turn.ends)
     assert turn.acquire(0)
     for waiting in (turn, other):
         assert not waiting.acquire(0)
@@ -32,9 +32,9 @@ def test_one_has_it_at_a_time_in_this_process_and_in_another(turn: Turn) -> None
     assert not turn.acquire(0)
 
 
-def test_who_waits_is_woken(turn: Turn) -> None:
+def test_who_waits_is_woken(turn: WriteTurn) -> None:
     assert turn.acquire(0)
-    other, came = Turn(turn.ends), []
+    other, came = WriteTurn(turn.ends), []
     waiting = threading.Thread(target=lambda: came.append(other.acquire(30)))
     waiting.start()
     time.sleep(0.05)
@@ -44,10 +44,10 @@ def test_who_waits_is_woken(turn: Turn) -> None:
     assert came == [True]
 
 
-def test_a_token_that_died_is_put_back_and_no_second_one_is_made(turn: Turn) -> None:
+def test_a_token_that_died_is_put_back_and_no_second_one_is_made(turn: WriteTurn) -> None:
     child = os.fork()
     if not child:
-        os._exit(0 if Turn(turn.ends).acquire(0) else 1)
+        os._exit(0 if WriteTurn(turn.ends).acquire(0) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert not turn.acquire(0)
     for _ in range(2):

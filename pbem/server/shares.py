@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Crowded", "Turns"]
+__all__ = ["Crowded", "Shares"]
 
 
 class Crowded(Exception):  # noqa: N818 - said of the place, not of the program
     """Raised to one too many, who is to come again."""
 
 
-class Turns:
+class Shares:
     """The turns at one place, where so many of `each` party and so many `in_all` may be or wait."""
 
     def __init__(self, each: int, in_all: int) -> None:

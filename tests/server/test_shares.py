@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.turns import Crowded, Turns
+from pbem.server.shares import Crowded, Shares
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -17,7 +17,7 @@ class Place:
     """A place with one table, at which everybody sits for a moment."""
 
     def __init__(self, each: int, in_all: int) -> None:
-        self.turns = Turns(each, in_all)
+        self.turns = Shares(each, in_all)
         self.table = asyncio.Lock()
         self.served: list[str] = []
 

@@ -13,12 +13,12 @@ import threading
 import time
 from typing import Self
 
-__all__ = ["Turn"]
+__all__ = ["WriteTurn"]
 
 _TOKEN = b"."
 
 
-class Turn:
+class WriteTurn:
     """One token in a pipe: who has taken it out has the turn. Another process is handed the pipe's two ends."""
 
     def __init__(self, ends: tuple[int, int] | None = None) -> None:
