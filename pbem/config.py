@@ -229,6 +229,7 @@ class Config(_Table, frozen=True):
     operator: str = ""
     pages: str = ""
     language: str = ENGLISH
+    desks: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
     store: Path = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))

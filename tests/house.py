@@ -127,6 +127,7 @@ def deliver(
 
 def configured(folder: Path, **more: Any) -> Config:
     more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
+    more.setdefault("desks", 1)
     return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
 
 

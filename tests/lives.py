@@ -64,6 +64,7 @@ PATIENCE = 120.0  # seconds until something counts as lost
 CONFIG = """\
 server = "{server}"
 operator = "operator@{server}"
+desks = {desks}
 [smtp]
 listen = "127.0.0.1:0"
 [smarthost]
@@ -137,6 +138,11 @@ class Forked:
             socket.send_fds(self._ours, [b"."], [line.fileno()])
         return self
 
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
     def kill(self) -> None:
         self._process.kill()
 
@@ -178,13 +184,15 @@ def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> Non
 class Server:
     """The daemon of a folder: dead or alive. Letters suspected of its deaths rest for so long."""
 
-    def __init__(self, folder: Path, smarthost: int = 1, more: str = "", *, rest: timedelta = REST) -> None:
+    def __init__(
+        self, folder: Path, smarthost: int = 1, more: str = "", *, rest: timedelta = REST, desks: int = 1
+    ) -> None:
         self.folder = folder
         self.port = 0
         self._rest = rest
         self._life: multiprocessing.process.BaseProcess | None = None
         (folder / "pbem.toml").write_text(
-            CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, more=more), "utf-8"
+            CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, desks=desks, more=more), "utf-8"
         )
 
     def start(self, end: End | None = None, *, worker: bool = False) -> None:

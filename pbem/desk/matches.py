@@ -1,4 +1,4 @@
-"""Matches from the store and back: a cached one is kept by its head, any other comes from a snapshot of that head.
+"""Matches from the store and back: a cached one is kept by its version, any other comes from a snapshot of its head.
 
 Where there is no such snapshot it is retraced from its transcript. Here is known how a `Match` lies in rows. Every
 call is part of the desk's transaction; after one that failed, the desk forgets what was cached. Implements design.md,
@@ -62,7 +62,8 @@ class MatchRepository:
         self._server = server
         self._sign = sign
         self._snapshots = snapshots
-        self._warm: OrderedDict[int, Match] = OrderedDict()
+        self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
+        """Matches with the versions of their rows."""
 
     def forget(self) -> None:
         """Keep nothing cached: what was changed may not have been committed."""
@@ -77,14 +78,14 @@ class MatchRepository:
         row = self.matches.row(number)
         if row is None:
             return None
-        match = self._warm.get(number)
-        if match is None or match.head != row.head or match.phase != row.phase:
+        version, match = self._warm.get(number, (None, None))
+        if match is None or version != row.version:
             match = self._restore(row)
-        self._keep(number, match)
+        self._keep(number, match, row.version)
         return match, row
 
-    def _keep(self, number: int, match: Match) -> None:
-        self._warm[number] = match
+    def _keep(self, number: int, match: Match, version: int) -> None:
+        self._warm[number] = version, match
         self._warm.move_to_end(number)
         if len(self._warm) > WARM:
             self._warm.popitem(last=False)
@@ -133,7 +134,8 @@ class MatchRepository:
     def remember(self, number: int, before: Match, step: Step) -> None:
         """Keep a snapshot of what a step led to, once everybody was told of it."""
         if step.entries and self._snapshots is not None:
-            self._keep(number, self._snapshots.write(number, before, step.match, self._walk(number)))
+            match = self._snapshots.write(number, before, step.match, self._walk(number))
+            self._keep(number, match, self._warm[number][0])
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write what a step led to: entries with the server's signatures, papers, the row."""
@@ -163,7 +165,7 @@ class MatchRepository:
             clock if any(clock.values()) else None,
             to_db(match.wakes) if match.wakes else None,
         )
-        self._keep(number, match)
+        self._keep(number, match, self._warm[number][0] + 1)
         for seat, in_time in reliability(before, step.entries):
             self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":

@@ -121,7 +121,6 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     match, row = loaded
     desk.people.withdraw(number)
     desk.archive.matches.update(number, "declined", None)
-    desk.archive.forget()
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:

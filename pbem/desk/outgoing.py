@@ -106,8 +106,8 @@ class LetterWriter:
         chosen = self._players.setting(player.name, "language", "") if player else ""
         return chosen or (letter and asked_for(letter)) or self.language
 
-    def send(self, address: str, out: OutgoingLetter, now: datetime) -> int:
-        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its number there.
+    def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
+        """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
 
         To a player without a key it has a Reply-To that is good for one letter.
         """
@@ -119,7 +119,8 @@ class LetterWriter:
             self._mailboxes.give(out.detail, player, out.place, now)
         message_id = self._composer.message_id(self._random(16).hex())
         letter = partial(self._compose, address, _as_it_is(out), language, message_id, now)
-        return self._outbox.put(address, message_id, Later(letter, b""), now)
+        self._outbox.put(address, message_id, Later(letter, b""), now)
+        return message_id
 
     def _compose(self, address: str, out: OutgoingLetter, language: str, message_id: str, now: datetime) -> bytes:
         """The bytes of a letter."""
@@ -242,10 +243,10 @@ class LetterWriter:
         for out in outs:
             if out is not one and out.detail and out.detail != one.detail:
                 self._mailboxes.give(out.detail, player, out.place, now)
-        letter = self.send(player.address, one, now)
+        message_id = self.send(player.address, one, now)
         # Of several turns of a match the last one is asked for.
         for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in outs if out.watch}.items():
-            self._outbox.watch(letter, match, seat, asked)
+            self._outbox.watch(message_id, match, seat, asked)
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""

@@ -6,6 +6,7 @@ that are handed the desk. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -66,6 +67,8 @@ class Desk:
     random: Callable[[int], bytes]
     reader: Reader
     points: Failpoints = passing
+    owner: str = field(default_factory=lambda: str(os.getpid()))
+    """By what the letters that it has in hand are known from those that others have."""
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
@@ -113,7 +116,7 @@ class Desk:
     @cached_property
     def inbox(self) -> Inbox:
         """The letters that came."""
-        return Inbox(self.database, self.vault)
+        return Inbox(self.database, self.vault, self.owner)
 
     @cached_property
     def outbox(self) -> Outbox:

@@ -28,6 +28,7 @@ from pbem.mail.signing import BadDkimKey
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
+from pbem.server.desks import Desks, usual
 from pbem.server.metrics import Metrics
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
@@ -136,7 +137,7 @@ class Daemon:
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
-        self._desk.wake()
+        self._desks.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
@@ -154,8 +155,9 @@ class Daemon:
         stack.callback(metrics.close)
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
         turn = stack.enter_context(WriteTurn())
-        self._desk = self._open_place(self._supplies, self._wake_others, self._release_letters)
-        stack.push_async_callback(self._desk.close)
+        number = config.desks or usual()
+        self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters)
+        stack.push_async_callback(self._desks.close)
         keys = self._open_store(stack, turn, new=not known)
         outbox = Outbox(self._post_base, keys.vault)
         # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
@@ -166,7 +168,7 @@ class Daemon:
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
-        await self._desk.open(turn, self._lock.files)
+        await self._desks.open(turn, self._lock.files)
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=password),
@@ -250,7 +252,7 @@ class Daemon:
         tasks: list[asyncio.Task[Any]] = []
         try:
             tasks += [
-                asyncio.create_task(self._desk.work(), name="desk"),
+                asyncio.create_task(self._desks.work(), name="desks"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
                 asyncio.create_task(asker.work(), name="dns"),
             ]
@@ -265,7 +267,7 @@ class Daemon:
         finally:
             self.stop()
             await intake.close()
-            self._desk.stop()
+            self._desks.stop()
             deliverer.stop()
             asker.stop()
             results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -305,12 +307,13 @@ class Daemon:
         for other in self._others:
             other.set()
 
-    async def _release_letters(self) -> None:
+    async def _release_letters(self, owner: str) -> None:
         """Give back what a desk had in hand that died."""
-        log.info("letters given back", letters=await self._post(self._inbox.release_all))
+        log.info("letters given back", letters=await self._post(self._inbox.release_all, owner))
+        self.wake()
 
     async def _figures(self) -> dict[str, Any]:
-        return {**await self._post(survey, self._post_base), "desk_deaths": self._desk.deaths}
+        return {**await self._post(survey, self._post_base), "desk_deaths": self._desks.deaths}
 
     def _intake(self) -> Intake:
         config = self._config

@@ -58,6 +58,7 @@ __all__ = [
     "OwnThread",
     "Process",
     "Supplies",
+    "Told",
     "main",
     "now",
     "open_composer",
@@ -74,7 +75,7 @@ NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 LENGTH = 4  # octets of the length of the supplies
-READY, WORKED, FAILED = b"!", b".", b"?"
+READY, WORKED, RESTS, FAILED = b"!", b".", b"z", b"?"
 WAKE, STOP = b"w", b"s"
 
 log = structlog.get_logger()
@@ -164,6 +165,9 @@ class DeskPlace(Protocol):
     deaths: int
     """How many of its processes ended that were not asked to."""
 
+    resting: bool
+    """Whether it found nothing to do when it last looked, and was not woken since."""
+
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
         """Open the desk over a store that is there, with the files that hold the store's lock.
 
@@ -183,12 +187,22 @@ class DeskPlace(Protocol):
         """Leave nothing running."""
 
 
-class OpenPlace(Protocol):
-    """Makes the place of a desk: `worked` is called when it wrote something, `died` before another one begins."""
+@dataclass(frozen=True)
+class Told:
+    """Whom the place of a desk tells what happens there."""
 
-    def __call__(
-        self, supplies: Supplies, worked: Callable[[], None], died: Callable[[], Awaitable[object]]
-    ) -> DeskPlace:
+    worked: Callable[[], None]
+    """It wrote something: there may be letters to send."""
+    rests: Callable[[], None]
+    """It found nothing more to do."""
+    died: Callable[[str], Awaitable[object]]
+    """The owner of what it had in hand is no more; another begins after this."""
+
+
+class OpenPlace(Protocol):
+    """Makes the place of a desk."""
+
+    def __call__(self, supplies: Supplies, told: Told) -> DeskPlace:
         """A place in which the desk is not open yet."""
 
 
@@ -196,12 +210,18 @@ class _Work:
     """Letter after letter, and the clock between them; `wake` and `stop` may be called from other threads."""
 
     def __init__(
-        self, desk: DeskLike, database: Database, now: Callable[[], datetime], worked: Callable[[], None]
+        self,
+        desk: DeskLike,
+        database: Database,
+        now: Callable[[], datetime],
+        worked: Callable[[], None],
+        rests: Callable[[], None],
     ) -> None:
         self._desk = desk
         self._database = database
         self._now = now
         self._worked = worked
+        self._rests = rests
         self._told = database.changes
         self._woken = threading.Event()
         self._stopping = False
@@ -228,6 +248,7 @@ class _Work:
                 wait = TROUBLE_WAIT
             self._tell()
             if wait and not self._stopping:
+                self._rests()
                 self._woken.wait(wait)
 
     def _some(self) -> float:
@@ -255,7 +276,9 @@ class _Work:
 
 
 @contextmanager
-def _opened(supplies: Supplies, turn: WriteTurn, worked: Callable[[], None]) -> Iterator[_Work]:
+def _opened(
+    supplies: Supplies, turn: WriteTurn, worked: Callable[[], None], rests: Callable[[], None]
+) -> Iterator[_Work]:
     config = supplies.config
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
@@ -266,7 +289,7 @@ def _opened(supplies: Supplies, turn: WriteTurn, worked: Callable[[], None]) -> 
         desk = supplies.open_desk(
             config, database, keys.vault, keys.signing, composer, supplies.random, reader, supplies.points
         )
-        yield _Work(desk, database, supplies.now, worked)
+        yield _Work(desk, database, supplies.now, worked, rests)
 
 
 class OwnThread:
@@ -274,11 +297,10 @@ class OwnThread:
 
     deaths = 0
 
-    def __init__(
-        self, supplies: Supplies, worked: Callable[[], None], _died: Callable[[], Awaitable[object]]
-    ) -> None:
+    def __init__(self, supplies: Supplies, told: Told) -> None:
+        self.resting = False
         self._supplies = supplies
-        self._worked = worked
+        self._told = told
         self._thread = ThreadPoolExecutor(1, "desk")
         self._stack = ExitStack()
         self._work: _Work | None = None
@@ -288,9 +310,12 @@ class OwnThread:
         loop = asyncio.get_running_loop()
 
         def worked() -> None:
-            loop.call_soon_threadsafe(self._worked)
+            loop.call_soon_threadsafe(self._told.worked)
 
-        opened = _opened(self._supplies, turn, worked)
+        def rests() -> None:
+            loop.call_soon_threadsafe(self._rests)
+
+        opened = _opened(self._supplies, turn, worked, rests)
         self._work = await loop.run_in_executor(self._thread, self._stack.enter_context, opened)
 
     async def work(self) -> None:
@@ -300,8 +325,13 @@ class OwnThread:
 
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
+        self.resting = False
         if self._work is not None:
             self._work.wake()
+
+    def _rests(self) -> None:
+        self.resting = True
+        self._told.rests()
 
     def stop(self) -> None:
         """Begin no further letter."""
@@ -316,6 +346,10 @@ class OwnThread:
 
 class Process(Protocol):
     """A process that was started, as `subprocess.Popen` has it."""
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
 
     def kill(self) -> None:
         """End it at once."""
@@ -340,14 +374,13 @@ class OwnProcess:
     def __init__(
         self,
         supplies: Supplies,
-        worked: Callable[[], None],
-        died: Callable[[], Awaitable[object]],
+        told: Told,
         start: Callable[[socket.socket], Process] = started,
     ) -> None:
         self.deaths = 0
+        self.resting = False
         self._supplies = supplies
-        self._worked = worked
-        self._died = died
+        self._told = told
         self._start = start
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
@@ -384,8 +417,8 @@ class OwnProcess:
         while True:
             if self._process is not None:
                 began = asyncio.get_running_loop().time()
-                while await self._read(4096):
-                    self._worked()
+                while said := await self._read(4096):
+                    self._hear(said)
                 status = await self._bury()
                 if self._stopping.is_set():
                     return
@@ -393,23 +426,42 @@ class OwnProcess:
                 log.error("desk ended", status=status)
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
+            given_back = await self._give_back()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
                 return
             pause = min(pause * 2, LONGEST_PAUSE)
+            if not given_back:
+                continue
             try:
-                await self._died()
-                self._worked()  # it may have died before it said so
                 self._begin()
                 assert self._turn is not None
                 await self.open(self._turn, self._lock)
             except (StoreError, DeskError) as error:
                 log.error("desk cannot begin", trouble=str(error))
 
+    async def _give_back(self) -> bool:
+        """Let others have what the process had in hand; whether that could be written."""
+        try:
+            await self._told.died(self._owner)
+        except StoreError as error:
+            log.error("letters cannot be given back", trouble=str(error))
+            return False
+        self._told.worked()  # it may have died before it said so
+        return True
+
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now; one that has not heard yet need not be told twice."""
+        self.resting = False
         if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
             self._to_say.write(WAKE)
+
+    def _hear(self, said: bytes) -> None:
+        if WORKED in said:
+            self._told.worked()
+        if RESTS in said:
+            self.resting = True
+            self._told.rests()
 
     def stop(self) -> None:
         """Let the process finish what it has in hand; not for ever."""
@@ -439,6 +491,8 @@ class OwnProcess:
         """Wait for the end of a process that said its last word, and leave nothing of it; its status."""
         process, self._process = self._process, None
         assert process is not None
+        self.resting = False
+        self._owner = str(process.pid)
         status = await asyncio.to_thread(_ended, process)
         if self._to_say is not None:
             self._to_say.close()
@@ -489,8 +543,12 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         with contextlib.suppress(BlockingIOError):  # it has not read yet that there is something to send
             line.send(WORKED, socket.MSG_DONTWAIT)
 
+    def rests() -> None:
+        with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
+            line.sendall(RESTS)
+
     try:
-        with _opened(supplies, turn, worked) as work:
+        with _opened(supplies, turn, worked, rests) as work:
             threading.Thread(target=_listen, args=(line, work), daemon=True).start()
             line.sendall(READY)
             work()

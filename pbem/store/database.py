@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import sqlite_utils
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store.decision import Script, Write, made, meanwhile
+from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -211,27 +211,43 @@ class Database:
             finally:
                 self._script = None
             if script.puts_off:
+                seen = self._written()
                 raise _TriedError
         if script.puts_off:
             script.make()
             with self.transaction():
-                self._play(script)
+                self._play(script, alone=seen == self._written())
         return result
 
-    def stands_on(self, look: Callable[[], T]) -> T:
-        """What is found, which others may change; a decision that stands on it is made anew when they did."""
-        found = look()
-        if self._script is not None:
-            self._script.stands_on.append((look, found))
+    def stands_on(self, look: Callable[[], T], *, holds: Callable[[T, T], bool]) -> T:
+        """What is found, apart from the queries that find it, which a decision stands on while it `holds`.
+
+        `holds` is asked of what was found and of what is found when the decision is written.
+        """
+        script, self._script = self._script, None
+        try:
+            found = look()
+        finally:
+            self._script = script
+        if script is not None:
+            script.stands_on.append(lambda: holds(found, look()))
         return found
 
-    def _play(self, script: Script) -> None:
-        """Write what was decided; each statement must do what it did when it was tried."""
-        if any(look() != found for look, found in script.stands_on):
+    def _written(self) -> tuple[int, int]:
+        """What is another value when anything was written, by another connection or by this one."""
+        return int(self.utils.conn.execute("PRAGMA data_version").fetchone()[0]), self.changes
+
+    def _play(self, script: Script, *, alone: bool) -> None:
+        """Write what was decided; each statement must do what it did when it was tried, and find what it found."""
+        if not (alone or all(holds() for holds in script.stands_on)):
             raise OvertakenError("what was decided on has changed")
-        for write in script.writes:
-            cursor = self.execute(write.sql, made(write.parameters))
-            if cursor.rowcount != write.rows or write.new not in {None, cursor.lastrowid}:
+        for step in script.steps:
+            if isinstance(step, Read):
+                if not alone and self._run(step.sql, made(step.parameters)).fetchall() != step.rows:
+                    raise OvertakenError("a row was changed by somebody else")
+                continue
+            cursor = self._run(step.sql, made(step.parameters))
+            if cursor.rowcount != step.rows or step.new not in {None, cursor.lastrowid}:
                 raise OvertakenError("a row was changed by somebody else")
 
     def _begin(self, *, wait: bool) -> None:
@@ -248,12 +264,12 @@ class Database:
     def savepoint(self) -> Iterator[None]:
         """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
         self.execute("SAVEPOINT part")
-        written = len(self._script.writes) if self._script else 0
+        before = len(self._script.steps) if self._script else 0
         try:
             yield
         except BaseException:
             if self._script is not None:
-                del self._script.writes[written:]
+                del self._script.steps[before:]
             # A full disk may have ended the whole transaction already.
             if self.in_transaction:
                 self.execute("ROLLBACK TO part")
@@ -261,13 +277,18 @@ class Database:
             raise
         self.execute("RELEASE part")
 
-    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor | Answer:
         """Run one statement: within the open transaction, or else as one of its own."""
-        if self._script is None or sql.startswith(_WRITES_NOTHING):
+        if self._script is None or sql.startswith(_OF_THE_ENGINE):
             return self._run(sql, made(parameters))
         cursor = self._run(sql, meanwhile(parameters))
-        self._script.writes.append(Write(sql, parameters, cursor.rowcount))
-        return cursor
+        if not sql.startswith("SELECT"):
+            self._script.wrote(sql, parameters, cursor.rowcount)
+            return cursor
+        with _translated():
+            rows = cursor.fetchall()
+        self._script.asked(sql, parameters, rows)
+        return Answer(rows, cursor.description)
 
     def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
         try:
@@ -275,7 +296,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             _tell_apart(error)
 
-    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor | Answer:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
         if not self.in_transaction:
             raise RuntimeError("this write belongs into a transaction")
@@ -285,7 +306,9 @@ class Database:
         """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
         number = int(self.write(sql, parameters).lastrowid or 0)
         if self._script is not None:
-            self._script.writes[-1] = self._script.writes[-1]._replace(new=number)
+            last = self._script.steps[-1]
+            assert isinstance(last, Write)
+            self._script.steps[-1] = last._replace(new=number)
         return number
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
@@ -484,7 +507,7 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-_WRITES_NOTHING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
+_OF_THE_ENGINE = ("SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
 
 
 class _TriedError(Exception):

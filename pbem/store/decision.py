@@ -1,24 +1,29 @@
-"""A decision and what it writes: tried first, then written in one short transaction.
+"""A decision, what it stands on and what it writes: tried first, then written in one short transaction.
 
 What takes long (a letter put into words, drawn and sealed) is a `Later`: it is made between the two, when nobody
-waits for the store. Nothing here knows SQLite; `Database.decide` does both halves. Implements design.md, "The way of
-a letter".
+waits for the store. Other desks may write meanwhile: a decision holds as long as each of its queries would give the
+same rows again. Nothing here knows SQLite; `Database.decide` does both halves. Implements design.md, "The way of a
+letter".
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Parameters = Sequence[Any] | Mapping[str, Any]
 
-__all__ = ["Later", "Script", "Write", "made", "meanwhile"]
+__all__ = ["Answer", "Later", "Read", "Script", "Write", "made", "meanwhile"]
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+_TABLE = re.compile(r"(?:INTO|UPDATE) (\w+)")
+_WORD = re.compile(r"\w+")
 
 
 class Later(Generic[T]):
@@ -40,6 +45,36 @@ class Later(Generic[T]):
         return Later(lambda: make(self.made()), meanwhile)
 
 
+class Answer:
+    """The rows that a query gave, one after the other, as a cursor gives them."""
+
+    lastrowid: int | None = None
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]], description: Any) -> None:
+        self.rowcount = -1
+        self.description = description
+        self._rows = iter(rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self._rows
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, or None after the last."""
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """The rows that are left."""
+        return list(self._rows)
+
+
+class Read(NamedTuple):
+    """One query, and the rows that it gave when the decision was tried."""
+
+    sql: str
+    parameters: Parameters
+    rows: list[tuple[Any, ...]]
+
+
 class Write(NamedTuple):
     """One statement, and what it did when it was tried: how many rows it changed, and which number it gave."""
 
@@ -51,21 +86,35 @@ class Write(NamedTuple):
 
 @dataclass(slots=True)
 class Script:
-    """What a decision writes, in order, and what else it stands on."""
+    """What a decision asked and wrote, in order, and what else it stands on."""
 
-    writes: list[Write] = field(default_factory=list)
-    stands_on: list[tuple[Callable[[], object], object]] = field(default_factory=list)
-    """What others may change meanwhile: how it is looked up, and what was found."""
+    steps: list[Read | Write] = field(default_factory=list)
+    stands_on: list[Callable[[], bool]] = field(default_factory=list)
+    """What others may change meanwhile and no query shows: each says whether it holds still."""
+
+    _unmade: set[str] = field(default_factory=set)
+    """The tables in which values stand that are not made yet."""
+
+    def wrote(self, sql: str, parameters: Parameters, rows: int) -> None:
+        """Note a statement, and how many rows it changed."""
+        self.steps.append(Write(sql, parameters, rows))
+        if _put_off(parameters) and (table := _TABLE.search(sql)):
+            self._unmade.add(table[1])
+
+    def asked(self, sql: str, parameters: Parameters, rows: list[tuple[Any, ...]]) -> None:
+        """Note a query and its rows; not where they may hold what stands for a value that is not made yet."""
+        if self._unmade.isdisjoint(_WORD.findall(sql) if self._unmade else ()):
+            self.steps.append(Read(sql, parameters, rows))
 
     def make(self) -> None:
         """Make all that was put off."""
-        for write in self.writes:
-            made(write.parameters)
+        for step in self.steps:
+            made(step.parameters)
 
     @property
     def puts_off(self) -> bool:
         """Whether anything takes time to make."""
-        return any(isinstance(value, Later) for write in self.writes for value in write.parameters)
+        return any(_put_off(step.parameters) for step in self.steps)
 
 
 def made(parameters: Parameters) -> Parameters:
@@ -79,6 +128,11 @@ def meanwhile(parameters: Parameters) -> Parameters:
 
 
 def _each(parameters: Parameters, value_of: Callable[[Later[Any]], Any]) -> Parameters:
-    if not any(isinstance(value, Later) for value in parameters):  # no statement names its values and puts one off
+    if not _put_off(parameters):
         return parameters
     return [value_of(value) if isinstance(value, Later) else value for value in parameters]
+
+
+def _put_off(parameters: Parameters) -> bool:
+    """Whether any value is not made yet; no statement names its values and puts one off."""
+    return any(isinstance(value, Later) for value in parameters)

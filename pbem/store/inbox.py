@@ -7,12 +7,15 @@ the letters in hand suspect, no more. A suspect is worked on alone, and a death 
 doing; then it rests for a while, because no host dies three times at that very moment.
 Letters from addresses of players come in rounds, one a sender in each, so that who sends many, or writes in a name
 that is not theirs, delays nobody but that address; letters of others have places of their own beside them.
+Several desks may work at once. While one has a letter in hand, no other takes one of the same sender, or for the same
+match.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate
@@ -43,17 +46,30 @@ OTHERS = 4
 _KNOWN = "NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"
 FRESH = f"FROM inbox WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND {_KNOWN}"
 TRIED = (
-    "FROM inbox WHERE state = 'waiting' AND attempts < ? AND (attempts > 0 OR suspect = 1)"
-    f" AND (tried IS NULL OR tried <= ?) AND {_KNOWN}"
+    "FROM inbox WHERE state = 'waiting' AND attempts < :attempts AND (attempts > 0 OR suspect = 1)"
+    f" AND (tried IS NULL OR tried <= :rested) AND {_KNOWN}"
 )
 """The letters that can be worked on: several at once, and one by one."""
 
+_FREE = """NOT EXISTS (
+        SELECT 1 FROM inbox AS held INDEXED BY inbox_leased
+        WHERE held.state = 'leased' AND held.owner <> :owner AND (
+            (held.sender = inbox.sender COLLATE NOCASE AND held.sender <> '')
+            OR (held.match = inbox.match AND held.match <> '')
+        )
+    )"""
+"""Whether no other desk has a letter in hand of the same sender, or for the same match."""
+
 _NEXT = f"""
-    SELECT * FROM (SELECT id, size, round {FRESH} AND round >= 0 ORDER BY round, id LIMIT :most)
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {_FREE} AND round >= 0 ORDER BY round, id LIMIT :most)
     UNION ALL
-    SELECT * FROM (SELECT id, size, round {FRESH} AND round IS NULL ORDER BY id LIMIT :most)
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {_FREE} AND round IS NULL ORDER BY id LIMIT :most)
 """  # noqa: S608 - no input in it
 """Of players' letters and of others' those that come next."""
+
+_LEASE = f"""
+    UPDATE inbox SET state = 'leased', owner = :owner WHERE id = :id AND state = 'waiting' AND {_FREE} RETURNING *
+"""  # noqa: S608 - no input in it
 
 _ROUND = f"""
     SELECT max(
@@ -69,6 +85,10 @@ _ROUND = f"""
 """The round of a new letter from a player's address: the present one, or the next after that address's last."""
 
 
+_OF_MATCH = re.compile(r"[+=_-](m[0-9]{1,9})(?=[.@])")
+"""A match in a sub-address; it orders letters, and gives no right."""
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
@@ -77,6 +97,11 @@ class Envelope:
     recipients: tuple[str, ...]
     network: str = ""
     """The client's; "" where a mail server of this machine does not say whom it took the letter from."""
+
+    @property
+    def match(self) -> str:
+        """The match that is named in the first address with a name of one, such as "m17"; "" without one."""
+        return next((found[1] for to in self.recipients if (found := _OF_MATCH.search(to))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +134,12 @@ class Stranded:
 
 
 class Inbox:
-    """The table of received letters on one connection."""
+    """The table of received letters on one connection; what it leases is the `owner`'s."""
 
-    def __init__(self, database: Database, vault: Vault) -> None:
+    def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
         self._database = database
         self._vault = vault
+        self._owner = owner
         self._day = ""
         self._sent: dict[str, int] = {}
         """How many letters of each client network were kept on this day, of those that were asked for."""
@@ -157,12 +183,14 @@ class Inbox:
                             continue
                         sent[tally] += 1
                     known = self._database.write(
-                        "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, network, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO inbox"
+                        " (fingerprint, sender, recipients, match, size, raw, received, network, round)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                         (
                             fingerprint,
                             envelope.sender,
                             json.dumps(envelope.recipients),
+                            envelope.match,
                             len(raw),
                             self._vault.seal(raw, f"inbox {fingerprint}"),
                             time,
@@ -204,9 +232,10 @@ class Inbox:
         chosen = self._fresh(most) or ([] if fresh else self._tried(now))
         if not chosen:
             return []
-        lease = "UPDATE inbox SET state = 'leased' WHERE id = ? AND state = 'waiting' RETURNING *"
         with self._database.transaction():
-            taken = [row for row_id in chosen for row in self._database.rows(lease, (row_id,))]
+            taken = [
+                row for row_id in chosen for row in self._database.rows(_LEASE, {"id": row_id, "owner": self._owner})
+            ]
         return [
             InboxRow(
                 row["id"],
@@ -221,19 +250,22 @@ class Inbox:
 
     def _fresh(self, most: int) -> list[int]:
         """The letters that are to be worked on next, of those that can be together."""
-        rows = self._database.rows(_NEXT, {"most": most})
+        rows = self._database.rows(_NEXT, {"most": most, "owner": self._owner})
         of_players = [row for row in rows if row["round"] is not None]
         of_others = [row for row in rows if row["round"] is None][: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
 
     def _tried(self, now: datetime) -> list[int]:
         """The letter that is to be worked on alone, if there is one."""
-        query = f"SELECT id {TRIED} ORDER BY attempts, id LIMIT 1"
-        return [row["id"] for row in self._database.rows(query, (ATTEMPTS, to_db(now - REST)))]
+        query = f"SELECT id {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
+        values = {"attempts": ATTEMPTS, "rested": to_db(now - REST), "owner": self._owner}
+        return [row["id"] for row in self._database.rows(query, values)]
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
-        self._database.execute("UPDATE inbox SET alone = 1, tried = ? WHERE id = ?", (to_db(now), row_id))
+        self._database.execute(
+            "UPDATE inbox SET alone = 1, tried = ? WHERE id = ? AND owner = ?", (to_db(now), row_id, self._owner)
+        )
 
     def release(self, row_id: int) -> None:
         """Give a leased letter back after an attempt that failed by its doing."""
@@ -246,25 +278,26 @@ class Inbox:
     def _give_back(self, row_id: int, *, failed: int) -> None:
         self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + ?, alone = 0, tried = NULL"
-            " WHERE id = ? AND state = 'leased'",
-            (failed, row_id),
+            " WHERE id = ? AND state = 'leased' AND owner = ?",
+            (failed, row_id, self._owner),
         )
 
-    def release_all(self) -> int:
-        """Give back what a process had in hand when it died; returns how many. For the store's only daemon."""
+    def release_all(self, owner: str | None = None) -> int:
+        """Give back what an owner had in hand that died, or all did; returns how many. For the store's daemon."""
         return self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
-            " WHERE state = 'leased'"
+            " WHERE state = 'leased' AND owner = coalesce(?, owner)",
+            (owner,),
         ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
         """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.
 
-        The second call for a row fails on purpose: a letter has its effect exactly once.
+        The second call for a row fails on purpose, and so does one for what is in another's hands: a letter has its
+        effect exactly once.
         """
-        self._settle(
-            row_id, "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased'", outcome
-        )
+        sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased' AND owner = ?"
+        self._settle(sql, (outcome, row_id, self._owner))
 
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
@@ -277,11 +310,8 @@ class Inbox:
 
     def set_aside(self, row_id: int, reference: str) -> None:
         """Set a letter aside under the reference that the operator is told, in the caller's transaction."""
-        self._settle(
-            row_id,
-            "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state IN ('waiting', 'leased')",
-            reference,
-        )
+        sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state IN ('waiting', 'leased')"
+        self._settle(sql, (reference, row_id))
 
     def raw(self, row_id: int) -> bytes:
         """The received bytes of a letter in any state; raises KeyError and `Sealed`."""
@@ -300,16 +330,16 @@ class Inbox:
     def heard_until(self) -> datetime | None:
         """When the oldest letter was received that has not been handled yet; None when there is none."""
         query = "SELECT min(received) FROM inbox INDEXED BY inbox_unheard WHERE state IN ('waiting', 'leased')"
-        received = self._database.execute(query).fetchone()[0]
+        received = self._database.scalar(query)
         return from_db(received) if received else None
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
         return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))
 
-    def _settle(self, row_id: int, sql: str, value: str) -> None:
-        if self._database.write(sql, (value, row_id)).rowcount != 1:
-            raise RuntimeError(f"inbox row {row_id} is not in hand")
+    def _settle(self, sql: str, parameters: tuple[str | int, ...]) -> None:
+        if self._database.write(sql, parameters).rowcount != 1:
+            raise RuntimeError(f"inbox row {parameters[1]} is not in hand")
 
     def _raw(self, row: dict[str, Any]) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")

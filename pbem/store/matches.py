@@ -41,6 +41,8 @@ class MatchRow:
     phase: str
     terms: dict[str, Any]
     head: str
+    version: int
+    """Another one whenever what is written of the match has changed, its submissions too."""
     resolve_at: str | None
     clock: dict[str, Any] | None
     """How its clocks stand, as a JSON object."""
@@ -106,7 +108,8 @@ class Matches:
         """Give a free seat of a proposal to a player, with the terms that name them."""
         self._database.execute("INSERT INTO seats VALUES (?, ?, ?, 0)", (number, seat, player))
         self._database.execute(
-            "UPDATE matches SET terms = ?, phase = ? WHERE number = ?", (json.dumps(terms), phase, number)
+            "UPDATE matches SET terms = ?, phase = ?, version = version + 1 WHERE number = ?",
+            (json.dumps(terms), phase, number),
         )
 
     def reseat(self, number: int, seat: int, player: str) -> None:
@@ -124,11 +127,11 @@ class Matches:
             "SELECT count(*) FROM seats JOIN matches ON number = match"
             " WHERE player = ? AND seat = 1 AND phase IN ('open', 'proposed')"
         )
-        return int(self._database.execute(query, (player,)).fetchone()[0])
+        return int(self._database.scalar(query, (player,)))
 
     def row(self, number: int) -> MatchRow | None:
         """The match of this number."""
-        query = "SELECT number, phase, terms, head, resolve_at, clock FROM matches WHERE number = ?"
+        query = "SELECT number, phase, terms, head, version, resolve_at, clock FROM matches WHERE number = ?"
         found = self._database.execute(query, (number,)).fetchone()
         if not found:
             return None
@@ -141,7 +144,8 @@ class Matches:
             json.loads(found[2]),
             found[3],
             found[4],
-            json.loads(found[5]) if found[5] else None,
+            found[5],
+            json.loads(found[6]) if found[6] else None,
             tuple(SeatRow(seat, player, bool(accepted)) for seat, player, accepted in seats),
         )
 
@@ -217,7 +221,8 @@ class Matches:
     ) -> None:
         """Set a match's phase, the time at which its turn resolves, how its clocks stand and when they are due."""
         self._database.execute(
-            "UPDATE matches SET phase = ?, resolve_at = ?, clock = ?, due = ? WHERE number = ?",
+            "UPDATE matches SET phase = ?, resolve_at = ?, clock = ?, due = ?, version = version + 1"
+            " WHERE number = ?",
             (phase, resolve_at, json.dumps(clock) if clock else None, due, number),
         )
 

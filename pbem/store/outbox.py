@@ -102,7 +102,8 @@ class Outbox:
     def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> int:
         """Keep a letter to send, in the caller's transaction; the same letter again gives the same row.
 
-        Raises ValueError when other bytes already stand under this recipient and Message-ID.
+        Its number, which in a decision is another one if others put letters here before it is written. Raises
+        ValueError when other bytes already stand under this recipient and Message-ID.
         """
         letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
         known = self._database.row(
@@ -112,7 +113,7 @@ class Outbox:
             if known["fingerprint"] != self._vault.digest(letter.made()):
                 raise ValueError(f"{message_id} was already given to another letter")
             return int(known["id"])
-        return self._database.insert(
+        cursor = self._database.write(
             "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -126,6 +127,7 @@ class Outbox:
                 self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
+        return int(cursor.lastrowid or 0)
 
     def lease(self, now: datetime) -> OutboxRow | None:
         """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
@@ -209,11 +211,11 @@ class Outbox:
         """Note, in the caller's transaction, that those concerned were told of a failure."""
         self._database.write("UPDATE outbox SET told = 1 WHERE id = ?", (row_id,))
 
-    def watch(self, row_id: int, match: int, seat: int, asked: datetime) -> None:
-        """Note, in the caller's transaction, that a letter set a seat's clock going then."""
+    def watch(self, message_id: str, match: int, seat: int, asked: datetime) -> None:
+        """Note, in the caller's transaction, that the letter of this Message-ID set a seat's clock going then."""
         self._database.write(
-            "INSERT INTO watched (outbox, match, seat, asked) VALUES (?, ?, ?, ?)",
-            (row_id, match, seat, to_db(asked)),
+            "INSERT INTO watched (outbox, match, seat, asked) SELECT id, ?, ?, ? FROM outbox WHERE message_id = ?",
+            (match, seat, to_db(asked), message_id),
         )
 
     def watched(self, limit: int) -> list[Watched]:

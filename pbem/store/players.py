@@ -306,8 +306,7 @@ class Players:
 
     def said(self, player: str) -> int:
         """How many texts of the player's were handled that were signed."""
-        row = self._database.execute("SELECT count(*) FROM handled WHERE player = ?", (player,)).fetchone()
-        return int(row[0])
+        return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
     def handle(self, player: str, signed: str, time: str, *, effect: bool) -> None:
         """Remember a signed text, so that what had its effect never has it a second time."""

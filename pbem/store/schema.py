@@ -465,6 +465,13 @@ CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, round, id) WHERE 
 CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, round) WHERE round >= 0 AND state IN ('waiting', 'leased');
 """
 
+DESKS = """
+ALTER TABLE matches ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE inbox ADD COLUMN match TEXT NOT NULL DEFAULT '';
+CREATE INDEX inbox_leased ON inbox (state, sender COLLATE NOCASE) WHERE state = 'leased';
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -492,5 +499,6 @@ MIGRATIONS: tuple[str, ...] = (
     LOOKS,
     VOUCHED,
     ROUNDS,
+    DESKS,
 )
 """The scripts in their order."""

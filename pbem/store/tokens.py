@@ -96,7 +96,7 @@ class Tokens:
         query = (
             "SELECT count(*) FROM reply_tokens WHERE address = ? AND purpose = ? AND created >= ? AND used IS NULL"
         )
-        return int(self._database.execute(query, (address, purpose, since)).fetchone()[0])
+        return int(self._database.scalar(query, (address, purpose, since)))
 
 
 def _hash(token: str) -> str:

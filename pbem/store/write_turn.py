@@ -51,14 +51,20 @@ class WriteTurn:
         """Give the turn to the next one."""
         with self._lock:
             self._ours = False
-            os.write(self.ends[1], _TOKEN)
+            self._put_back()
 
     def mend(self) -> None:
-        """Put the token back where another process died with it; for when no other is left that may have it."""
+        """Put the token back where another process died that may have had it.
+
+        If it is in somebody else's hands there are two for a moment, until one is put back beside the other.
+        """
         with self._lock:
             if not self._ours:
-                self._read()
-                os.write(self.ends[1], _TOKEN)
+                self._put_back()
+
+    def _put_back(self) -> None:
+        self._read()
+        os.write(self.ends[1], _TOKEN)
 
     def _take(self) -> bool:
         with self._lock:

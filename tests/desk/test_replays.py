@@ -26,7 +26,7 @@ ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 def standing(referee: Referee) -> list[Any]:
     """All that letters about matches can change."""
     tables = ("entries", "papers", "matches", "seats", "players", "keys")
-    rows = [sorted(map(repr, referee.database.execute(f"SELECT * FROM {table}"))) for table in tables]
+    rows = [[row | {"version": 0} for row in referee.database.rows(f"SELECT * FROM {table}")] for table in tables]
     numbers = [number for (number,) in referee.database.execute("SELECT number FROM matches")]
     matches = Matches(referee.database, referee.vault)  # what is submitted again is sealed anew
     return [rows, [matches.submissions(number) for number in numbers]]

@@ -125,7 +125,9 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         config, ready = folder / "pbem.toml", folder / "ready.json"
-        config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+        config.write_text(
+            'server = "play.example"\ndesks = 2\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n'
+        )
         ready.unlink(missing_ok=True)
         script = "from pbem.cli.serve import serve; serve()"
         command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
@@ -133,11 +135,12 @@ class Run:
         until(lambda: ready.exists() or self.process.poll() is not None)
         assert ready.exists(), self.process.communicate()[1]
         self.port = json.loads(ready.read_text())["smtp"]["port"]
-        (self.desk,) = children(self.process.pid)
-        (self.reader,) = children(self.desk)
+        self.desks = children(self.process.pid)
+        self.readers = [reader for desk in self.desks for reader in children(desk)]
+        assert (len(self.desks), len(self.readers)) == (2, 2)
 
     def over(self) -> bool:
-        return not lives(self.desk) and not lives(self.reader)
+        return not any(map(lives, [*self.desks, *self.readers]))
 
 
 def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path:
     until(first.over)  # its lock is free a moment before it and its reader are gone
     assert deliver(second.port, LETTER % (2, 2))[0] == 250
     # As systemd does it, and as it is at a terminal: the signal is for all.
-    for process in (second.reader, second.desk, second.process.pid):
+    for process in (*second.readers, *second.desks, second.process.pid):
         os.kill(process, signal.SIGTERM)
     _, told = second.process.communicate(timeout=60)
     assert second.process.returncode == 0
@@ -160,8 +163,8 @@ def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path:
 def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.daemon.LAST_MOMENTS", 0.3)
     first = Run(tmp_path)
-    os.kill(first.desk, signal.SIGSTOP)
-    until(lambda: state(first.desk) == "T")
+    os.kill(first.desks[1], signal.SIGSTOP)
+    until(lambda: state(first.desks[1]) == "T")
     first.process.kill()
     first.process.wait()
 
@@ -170,7 +173,7 @@ def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypat
 
     with pytest.raises(StartError, match="in use by another pbem"):
         run(configured(tmp_path), nothing)
-    os.kill(first.desk, signal.SIGCONT)
+    os.kill(first.desks[1], signal.SIGCONT)
     first.process.communicate()
     until(first.over)
     run(configured(tmp_path), nothing)

@@ -231,7 +231,6 @@ def _seat(  # noqa: PLR0913 - who sits where, since when
     desk.people.take(number, seat)
     phase = "open" if desk.people.free(number) else "proposed"
     desk.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
-    desk.archive.forget()
     seated = seat_at(desk, number, player)
     if phase == "proposed":
         _propose(desk, seated, now, None if tell else seat)
@@ -331,7 +330,6 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
         )
     desk.people.withdraw(number)
     desk.archive.matches.update(number, phase, None)
-    desk.archive.forget()
     for other in seated.row.seats:
         if other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)

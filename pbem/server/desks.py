@@ -1,0 +1,81 @@
+"""The desks of a server, as one: they share its inbox, and what comes wakes one that rests.
+
+No desk leads: each looks at letters and at the clock, and what two of them decide at once one of them decides anew.
+How a desk is started and watched is `desk_process`'s. Implements design.md, "The way of a letter".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from pbem.server.desk_process import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from pbem.server.desk_process import DeskPlace, OpenPlace, Supplies
+    from pbem.store.write_turn import WriteTurn
+
+__all__ = ["MOST", "Desks", "usual"]
+
+MOST = 4
+"""How many desks there are at the most where nobody says how many: each takes room in memory, and all one disk."""
+
+
+def usual() -> int:
+    """As many desks as this process has cores, and no more than `MOST`."""
+    return min(len(os.sched_getaffinity(0)), MOST)
+
+
+class Desks:
+    """So many desks at places of their own."""
+
+    def __init__(
+        self,
+        number: int,
+        open_place: OpenPlace,
+        supplies: Supplies,
+        worked: Callable[[], None],
+        died: Callable[[str], Awaitable[object]],
+    ) -> None:
+        self._more = False
+        """Whether something came while nobody rested."""
+        told = Told(worked, self._rests, died)
+        self._places: list[DeskPlace] = [open_place(supplies, told) for _ in range(number)]
+
+    @property
+    def deaths(self) -> int:
+        """How many of their processes ended that were not asked to."""
+        return sum(place.deaths for place in self._places)
+
+    async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
+        """Open them over a store that is there; raises what `DeskPlace.open` raises."""
+        for place in self._places:
+            await place.open(turn, lock)
+
+    async def work(self) -> None:
+        """Handle letters until `stop`, and return when what was in hand is done."""
+        await asyncio.gather(*(place.work() for place in self._places))
+
+    def wake(self) -> None:
+        """Let a desk look at inbox and clock: one that rests, or else the next that is about to."""
+        resting = next((place for place in self._places if place.resting), None)
+        self._more = resting is None
+        if resting is not None:
+            resting.wake()
+
+    def stop(self) -> None:
+        """Begin no further letter."""
+        for place in self._places:
+            place.stop()
+
+    async def close(self) -> None:
+        """Leave nothing running."""
+        for place in self._places:
+            await place.close()
+
+    def _rests(self) -> None:
+        if self._more:
+            self.wake()
