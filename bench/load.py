@@ -77,7 +77,7 @@ async def _send(port: int, raws: Iterator[bytes], connections: int, *, keep: boo
                 writer.write(b"HELO mail.example\r\n")
                 await reader.readline()
             while True:
-                for line in (f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{RECIPIENT}>", "DATA"):
+                for line in (f"MAIL FROM:<{_sender(raw)}>", f"RCPT TO:<{RECIPIENT}>", "DATA"):
                     writer.write(line.encode() + b"\r\n")
                     assert (await reader.readline())[:1] in b"23"
                 writer.write(raw + b".\r\n")
@@ -95,6 +95,12 @@ async def _send(port: int, raws: Iterator[bytes], connections: int, *, keep: boo
     start = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(connections)))
     print(time.perf_counter() - start, refused)
+
+
+def _sender(raw: bytes) -> str:
+    """Who stands in the first line, if that says whom it is from."""
+    line = raw[: raw.find(b"\r\n")].decode("latin-1")
+    return line.partition("<")[2].rstrip(">") if line.startswith("From: ") and line.endswith(">") else SENDER
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 
 class Table:
-    """Matches of Ann and Bob on a store of their own, the first turn due in each."""
+    """Matches of Ann and Bob on a store of their own, the first turn due in each; `apart`: each of another two."""
 
-    def __init__(self, folder: Path, matches: int = 1) -> None:
+    def __init__(self, folder: Path, matches: int = 1, *, apart: bool = False) -> None:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
         self.folder = folder
         self.referee = Referee(folder)
@@ -43,15 +43,20 @@ class Table:
             (keys / f"{name}.key").write_text(key.hex() + "\n")
             (keys / f"{name}.key").chmod(0o600)
         self.ann, self.bob = self.referee.begun()
+        self.firsts = [self.ann]
+        """Of each match the player who proposed it."""
         self.opening = self.position()
         for number in range(1, matches):
-            self._another(number)
+            names = (f"ann{number}", f"bob{number}") if apart else ()
+            first, second = (self.referee.registered(name) for name in names) if apart else (self.ann, self.bob)
+            self._another(number, first, second)
 
-    def _another(self, number: int) -> None:
+    def _another(self, number: int, first: Mailbox, second: Mailbox) -> None:
+        self.firsts.append(first)
         # The same text a second time would change nothing.
-        self.referee.send(self.ann, f"new spaceships with bob\npace: {7 + number}d\nend\n")
-        self.referee.send(self.bob, form_in(body(self.bob.find("proposes")), "accept", lines=1))
-        for person, setup in ((self.ann, ANN), (self.bob, BOB)):
+        self.referee.send(first, f"new spaceships with {second.name}\npace: {7 + number}d\nend\n")
+        self.referee.send(second, form_in(body(second.find("proposes")), "accept", lines=1))
+        for person, setup in ((first, ANN), (second, BOB)):
             self.referee.send(person, person.filled("setup", setup))
 
     def position(self) -> State:

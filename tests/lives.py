@@ -26,7 +26,6 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -171,12 +170,14 @@ def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> Non
             logger_factory=structlog.PrintLoggerFactory(file),
             wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         )
+        config = load(folder / "pbem.toml")
+        forked = [Forked() for _ in range(config.desks)]
         daemon = Daemon(
-            load(folder / "pbem.toml"),
+            config,
             reader=Worker if worker else InProcess,
             ready=lambda places: write_ready(folder / "ready.json", places),
             points=Countdown(end, os.getpid()) if end else passing,
-            place=partial(OwnProcess, start=Forked()),
+            place=lambda *given: OwnProcess(*given, start=forked.pop()),
         )
         asyncio.run(daemon.run())
 
@@ -457,7 +458,7 @@ class Table:
         """Play the match to its end, and see that the store tells the same story."""
         with self.smarthost.open():
             # Where a server dies every second, no letter rests for a minute.
-            self.server = Server(self.folder, self.smarthost.port, rest=timedelta())
+            self.server = Server(self.folder, self.smarthost.port, rest=timedelta(), desks=2)
             try:
                 self._play()
                 self._settle()

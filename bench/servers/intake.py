@@ -34,6 +34,7 @@ def main() -> None:
     folder, port = Path(sys.argv[1]), int(sys.argv[2])
     config = Config(
         server="play.example",
+        desks=1,
         store=folder / "pbem.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),

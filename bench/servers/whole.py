@@ -1,6 +1,6 @@
 """Our whole daemon on a store that was prepared, with its reader in a process of its own; nothing leaves the outbox.
 
-python -m bench.servers.whole FOLDER PORT
+python -m bench.servers.whole FOLDER PORT [DESKS]
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ class Nowhere:
         """There is nothing to let go of."""
 
 
-def configured(folder: Path, port: int) -> Config:
-    """The configuration of a server in this folder."""
+def configured(folder: Path, port: int, desks: int = 0) -> Config:
+    """The configuration of a server in this folder, with so many desks or as many as is usual."""
     return Config(
         server="play.example",
+        desks=desks,
         store=folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),
@@ -47,9 +48,8 @@ def configured(folder: Path, port: int) -> Config:
 def main() -> None:
     """Serve until SIGTERM."""
     configure_logs(Log())
-    daemon = Daemon(
-        configured(Path(sys.argv[1]), int(sys.argv[2])), transport=Nowhere(), now=Clock(START, time.monotonic())
-    )
+    config = configured(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    daemon = Daemon(config, transport=Nowhere(), now=Clock(START, time.monotonic()))
     asyncio.run(daemon.run())
 
 
