@@ -22,9 +22,14 @@ class Daily:
         self._database = database
 
     def count(self, mark: str, now: datetime) -> int:
-        """Count once more; how often it happened today, this time included."""
+        """Count once more, in the caller's transaction; how often it happened today, this time included.
+
+        Who decides on it does not decide anew because others counted meanwhile: no limit is that exact.
+        """
         day = now.date().isoformat()
         self._database.write("DELETE FROM daily WHERE day < ?", (day,))
-        count = int(self._database.scalar("SELECT count FROM daily WHERE mark = ?", (mark,)) or 0) + 1
-        self._database.write("INSERT OR REPLACE INTO daily (mark, day, count) VALUES (?, ?, ?)", (mark, day, count))
-        return count
+        sql = (
+            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1)"
+            " ON CONFLICT (mark) DO UPDATE SET count = count + 1 RETURNING count"
+        )
+        return int(self._database.scalar(sql, (mark, day)))

@@ -244,11 +244,11 @@ class Database:
         for step in script.steps:
             if isinstance(step, Read):
                 if not alone and self._run(step.sql, made(step.parameters)).fetchall() != step.rows:
-                    raise OvertakenError("a row was changed by somebody else")
+                    raise OvertakenError(f"somebody else changed what was found by: {step.sql}")
                 continue
             cursor = self._run(step.sql, made(step.parameters))
             if cursor.rowcount != step.rows or step.new not in {None, cursor.lastrowid}:
-                raise OvertakenError("a row was changed by somebody else")
+                raise OvertakenError(f"somebody else changed what was written by: {step.sql}")
 
     def _begin(self, *, wait: bool) -> None:
         if wait:

@@ -60,12 +60,15 @@ _FREE = """NOT EXISTS (
     )"""
 """Whether no other desk has a letter in hand of the same sender, or for the same match."""
 
-_NEXT = f"""
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {_FREE} AND round >= 0 ORDER BY round, id LIMIT :most)
+_NEXT, _NEXT_FREE = (
+    f"""
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round >= 0 ORDER BY round, id LIMIT :most)
     UNION ALL
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {_FREE} AND round IS NULL ORDER BY id LIMIT :most)
-"""  # noqa: S608 - no input in it
-"""Of players' letters and of others' those that come next."""
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round IS NULL ORDER BY id LIMIT :most)
+    """  # noqa: S608 - no input in it
+    for free in (":owner IS NOT NULL", _FREE)
+)
+"""Of players' letters and of others' those that come next, and those of them that are free."""
 
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner WHERE id = :id AND state = 'waiting' AND {_FREE} RETURNING *
@@ -228,14 +231,16 @@ class Inbox:
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
         waits for what the DNS says (`Lookups`) is not given either.
         """
-        # Who only looks keeps no writer waiting.
-        chosen = self._fresh(most) or ([] if fresh else self._tried(now))
-        if not chosen:
-            return []
-        with self._database.transaction():
-            taken = [
-                row for row_id in chosen for row in self._database.rows(_LEASE, {"id": row_id, "owner": self._owner})
-            ]
+        taken: list[dict[str, Any]] = []
+        for next_ones in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
+            # Who only looks keeps no writer waiting.
+            chosen = self._fresh(next_ones, most) or ([] if fresh else self._tried(now))
+            if not chosen:
+                return []
+            with self._database.transaction():
+                taken = [row for row_id in chosen for row in self._database.rows(_LEASE, self._values(id=row_id))]
+            if taken:
+                break
         return [
             InboxRow(
                 row["id"],
@@ -248,9 +253,9 @@ class Inbox:
             for row in taken
         ]
 
-    def _fresh(self, most: int) -> list[int]:
+    def _fresh(self, query: str, most: int) -> list[int]:
         """The letters that are to be worked on next, of those that can be together."""
-        rows = self._database.rows(_NEXT, {"most": most, "owner": self._owner})
+        rows = self._database.rows(query, self._values(most=most))
         of_players = [row for row in rows if row["round"] is not None]
         of_others = [row for row in rows if row["round"] is None][: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
@@ -258,8 +263,11 @@ class Inbox:
     def _tried(self, now: datetime) -> list[int]:
         """The letter that is to be worked on alone, if there is one."""
         query = f"SELECT id {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
-        values = {"attempts": ATTEMPTS, "rested": to_db(now - REST), "owner": self._owner}
+        values = self._values(attempts=ATTEMPTS, rested=to_db(now - REST))
         return [row["id"] for row in self._database.rows(query, values)]
+
+    def _values(self, **more: object) -> dict[str, object]:
+        return {"owner": self._owner, **more}
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""

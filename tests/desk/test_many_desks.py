@@ -172,6 +172,24 @@ def test_one_desk_gives_back_only_its_own(referee: Referee, other: Desk) -> None
     assert referee.inbox.outcome(its.id) == ("waiting", None)
 
 
+def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted of all letters is counted of each, and nothing is decided anew for it."""
+    texts = [f"From: eve{number}@x.example\r\nMessage-ID: <{number}@x>\r\n\r\nhelp\r\n" for number in range(3)]
+    for number, text in enumerate(texts):
+        referee.inbox.put(Envelope(f"eve{number}@x.example", (f"pbem@{SERVER}",)), text.encode(), referee.now)
+    lease = referee.desk.inbox.lease_some
+    monkeypatch.setattr(
+        referee.desk.inbox, "lease_some", lambda _most, now, *, fresh=False: [] if fresh else lease(1, now)
+    )
+    done = meanwhile(monkeypatch, lambda: other.handle_next(referee.now))
+    asked: list[str] = []
+    referee.database.utils.conn.set_trace_callback(asked.append)
+    assert referee.desk.handle_next(referee.now)
+    assert done
+    assert asked.count("ROLLBACK") == 2  # before it was read, and when it was tried: not once more
+    assert referee.database.scalar("SELECT count FROM daily WHERE mark = 'answers to strangers'") == len(texts)
+
+
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_a_match_by_three_desks_that_interrupt_each_other(tmp_path_factory: Any, seed: int) -> None:
