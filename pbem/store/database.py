@@ -3,6 +3,10 @@
 Here live `Database` (one connection), its one explicit transaction, the migrations' engine, the lock against a
 second daemon, and the errors that the rooms above may meet. Tables and their meaning live in the other modules.
 Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+
+Parts of a transaction and the scripts of migrations are sqlite-utils' own work. A whole transaction is not: its
+`atomic` begins DEFERRED, and would meet a busy store half-way. Nor are the migrations' numbers: its `Migrations` know
+no store that is too new, take the machine's time, and find no version in the `user_version` of the stores there are.
 """
 
 from __future__ import annotations
@@ -191,9 +195,7 @@ class Database:
                     self.utils.conn.execute("COMMIT")
                     self._points("transaction committed")
                 except BaseException:
-                    # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
-                    if self.utils.conn.in_transaction:
-                        self.utils.conn.execute("ROLLBACK")
+                    self.utils.rollback()  # if a full disk has not ended the transaction already
                     raise
 
     def decide(self, decision: Callable[[], T]) -> T:
@@ -246,20 +248,19 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
-        self.execute("SAVEPOINT part")
+        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest.
+
+        Raises RuntimeError when no transaction is open.
+        """
+        self._needs_transaction()
         written = len(self._script.writes) if self._script else 0
         try:
-            yield
+            with _translated(), self.utils.atomic():
+                yield
         except BaseException:
             if self._script is not None:
                 del self._script.writes[written:]
-            # A full disk may have ended the whole transaction already.
-            if self.in_transaction:
-                self.execute("ROLLBACK TO part")
-                self.execute("RELEASE part")
             raise
-        self.execute("RELEASE part")
 
     def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
@@ -277,9 +278,12 @@ class Database:
 
     def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
-        if not self.in_transaction:
-            raise RuntimeError("this write belongs into a transaction")
+        self._needs_transaction()
         return self.execute(sql, parameters)
+
+    def _needs_transaction(self) -> None:
+        if not self.in_transaction:
+            raise RuntimeError("this belongs into a transaction")
 
     def insert(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
         """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
@@ -484,7 +488,7 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-_WRITES_NOTHING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
+_WRITES_NOTHING = ("SELECT", "PRAGMA")
 
 
 class _TriedError(Exception):
