@@ -151,7 +151,7 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
             desk.archive.remember(number, match, step)
 
 
-def _write(  # noqa: PLR0913 - a letter
+def _write(
     desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: Any
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""

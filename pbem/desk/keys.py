@@ -233,7 +233,7 @@ def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime
     tell_player(desk, player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
 
 
-def tell_opponents(  # noqa: PLR0913, PLR0917 - a letter
+def tell_opponents(
     desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: dict[str, Any]
 ) -> None:
     """Tell the others at each running match."""
@@ -248,7 +248,7 @@ def tell_opponents(  # noqa: PLR0913, PLR0917 - a letter
             desk.letters.send(to.address, out, now)
 
 
-def tell_player(  # noqa: PLR0913, PLR0917 - a letter
+def tell_player(
     desk: Desk,
     player: PlayerRow,
     template: str,

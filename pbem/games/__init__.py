@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pbem.phrase import Phrase  # noqa: TC001 - faults are read from frames by their types
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Fault(NamedTuple):
     """1-based line of the text in which the token stands."""
 
 
-class Refused(Exception):  # noqa: N818 - the rule book's word: an illegal order is refused
+class Refused(Exception):
     """What a player wrote is illegal; carries all of its faults, in the order in which they were written."""
 
     def __init__(self, *faults: Fault) -> None:

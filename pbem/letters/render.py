@@ -136,12 +136,12 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
         return filled(context, known.ngettext(one, several, number), {"num": number, **facts})
 
     def date(time: datetime, pattern: str) -> str:
-        from babel.dates import format_datetime  # noqa: PLC0415 - what writes no dates need not wait for it
+        from babel.dates import format_datetime
 
         return format_datetime(time, pattern, locale=language)
 
     def listed(things: Iterable[object]) -> str:
-        from babel.lists import format_list  # noqa: PLC0415
+        from babel.lists import format_list
 
         return format_list([str(say(thing, known)) for thing in things], locale=language)
 

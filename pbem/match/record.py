@@ -47,11 +47,11 @@ LONGEST = 256 * 1024
 """Characters of a setup or of orders: a letter has no more octets, and the rules name every fault."""
 
 
-class NotARecord(ValueError):  # noqa: N818 - what it says of the file
+class NotARecord(ValueError):
     """The text is no record at all: no TOML, no `record`, or a game nobody taught us."""
 
 
-class Illegal(ValueError):  # noqa: N818 - the rule book's word
+class Illegal(ValueError):
     """The record is refused: turn (0 for setups), seat or None, the order as written or None, the message."""
 
     def __init__(self, turn: int, seat: int | None, order: str | None, message: str, rule: str | None = None) -> None:

@@ -57,7 +57,7 @@ class Source(Protocol):
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
 
-    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+    def form(
         self,
         match: Match,
         kind: str,

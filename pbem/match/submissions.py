@@ -93,7 +93,7 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def receipted(  # noqa: PLR0913, PLR0917 - what a receipt tells
+def receipted(
     step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, text: str, before: Submission | None
 ) -> Submission:
     """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
@@ -150,9 +150,7 @@ def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def withdrawn(  # noqa: PLR0913, PLR0917 - what a withdrawal tells
-    step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission
-) -> Submission:
+def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission) -> Submission:
     """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)

@@ -40,7 +40,7 @@ _TAG = b"pbem entry 1\n"
 _FIELDS = ("seq", "prev", "time", "type", "body")
 
 
-class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
+class BrokenChain(Exception):
     """The entry with this number does not follow from the one before it."""
 
     def __init__(self, seq: int, reason: str) -> None:

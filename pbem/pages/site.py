@@ -109,7 +109,7 @@ def _put(path: Path, content: bytes) -> bool:
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(draft, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fchmod(file.fileno(), 0o644)  # a web server reads it, whatever our umask is
@@ -121,7 +121,7 @@ def _put(path: Path, content: bytes) -> bool:
 def _read(path: Path) -> bytes | None:
     """What is in a file of the folder; None where there is none, or a symlink in its place."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             return file.read()
     except FileNotFoundError:
         return None

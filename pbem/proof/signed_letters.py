@@ -81,7 +81,7 @@ class Letters:
         """The file of this path in the bundle."""
         return self.papers.get(path)
 
-    def form(  # noqa: PLR0913, PLR0917 - a source's
+    def form(
         self,
         match: Match,
         kind: str,
@@ -120,7 +120,7 @@ class Letters:
             stood = (form for form in forms if _stood(form, match, seat, paper))
         return next(stood, forms[-1])
 
-    def _judge_once(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+    def _judge_once(
         self, match: Match, kind: str, seat: int, letter: bytes, paper: Proving | None, evidence: bytes, received: str
     ) -> None:
         """No letter has the same effect twice, no reply address lets two letters count, and dates are not absurd."""
@@ -171,7 +171,7 @@ class Letters:
             return
         raise ValueError("these orders are legal, and were not used")
 
-    def _read(  # noqa: PLR0913 - all that is known of a letter
+    def _read(
         self,
         match: Match,
         seat: int,
@@ -200,7 +200,7 @@ class Letters:
         return commands.parse(text).commands
 
     @staticmethod
-    def _vouched(  # noqa: PLR0913 - all that is known of a letter
+    def _vouched(
         match: Match, seat: int, letter: bytes, content: bytes, *, waited: bool, former: bool
     ) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""

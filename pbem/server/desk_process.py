@@ -122,7 +122,7 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     points: Failpoints,
 ) -> DeskLike:
     """The real desk."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
+    from pbem.desk import Desk
 
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
@@ -460,7 +460,7 @@ def _ended(process: Process) -> int:
 def main() -> None:
     """The whole life of a desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
-        import pbem.desk  # noqa: F401, PLC0415 - it takes a while, in which the daemon opens the store
+        import pbem.desk  # noqa: F401 - it takes a while, in which the daemon opens the store
 
         supplies, turn = received(line)
         configure_logs(supplies.config.log)

@@ -270,7 +270,7 @@ def queues(database: Database, vault: Vault, config: Config, now: datetime) -> I
         yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
 
 
-def mail_loop(  # noqa: PLR0913, PLR0917 - the outside world, handed in
+def mail_loop(
     database: Database,
     vault: Vault,
     composer: Composer,

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 import traceback
-from datetime import datetime  # noqa: TC003 - msgspec reads the types of frames
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +31,8 @@ import structlog
 from pbem.config import Duration, Limits
 from pbem.desk.reading import AT_HAND, Asked, Found, InProcess, ReaderError, Understood
 from pbem.identity import BadKey, Key
-from pbem.identity.sender_auth import Voucher  # noqa: TC001 - msgspec reads the types of frames
-from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
+from pbem.identity.sender_auth import Voucher
+from pbem.mail.bounces import Bounce
 from pbem.mail.message import Letter, Unreadable
 from pbem.phrase import Phrase
 

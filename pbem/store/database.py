@@ -102,7 +102,7 @@ class Database:
     daemon must not. `approve` may raise before anything is written.
     """
 
-    def __init__(  # noqa: PLR0913 - what a connection may be asked
+    def __init__(
         self,
         path: Path | str,
         migrations: Sequence[str] = MIGRATIONS,
@@ -303,6 +303,11 @@ class Database:
         with _translated():
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
+
+    def table(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, one by one."""
+        with _translated():
+            yield from self.utils.table(name).rows
 
     def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
         """The first row that a query gives, or None."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["EntryRow", "HeadMoved", "MatchRow", "Matches", "PressRow", "SeatRow", "SubmissionRow"]
 
 
-class HeadMoved(Exception):  # noqa: N818 - what it says of the transcript
+class HeadMoved(Exception):
     """Somebody else appended to this transcript first: nothing was written."""
 
 
@@ -147,14 +147,14 @@ class Matches:
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
         """The numbers of the player's matches, of all phases or of these, oldest first."""
-        query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
+        query = "SELECT match FROM seats WHERE player = :player ORDER BY match"
         if phases:
-            marks = ", ".join("?" * len(phases))
             query = (
-                "SELECT match FROM seats JOIN matches ON number = match"  # noqa: S608 - only marks are put in
-                f" WHERE player = ? AND phase IN ({marks}) ORDER BY match"
+                "SELECT match FROM seats JOIN matches ON number = match"
+                " WHERE player = :player AND phase IN (SELECT value FROM json_each(:phases)) ORDER BY match"
             )
-        return [row[0] for row in self._database.execute(query, (player, *phases))]
+        asked = {"player": player, "phases": json.dumps(phases)}
+        return [row[0] for row in self._database.execute(query, asked)]
 
     def numbers(self) -> list[int]:
         """The numbers of all matches, oldest first."""
@@ -293,9 +293,8 @@ class Matches:
 
     def in_phases(self, *phases: str) -> list[int]:
         """The numbers of the matches in these phases, oldest first."""
-        marks = ", ".join("?" * len(phases))
-        query = f"SELECT number FROM matches WHERE phase IN ({marks}) ORDER BY number"  # noqa: S608 - only marks
-        return [row[0] for row in self._database.execute(query, phases)]
+        query = "SELECT number FROM matches WHERE phase IN (SELECT value FROM json_each(?)) ORDER BY number"
+        return [row[0] for row in self._database.execute(query, (json.dumps(phases),))]
 
     def submit(self, number: int, row: SubmissionRow) -> None:
         """Keep a submission; it takes the place of the seat's earlier one of that turn."""

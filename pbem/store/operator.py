@@ -37,7 +37,7 @@ LEAP = 1000
 """How far numbers jump at a restore: what was given out after the backup must not be given out again."""
 
 
-class Busy(Exception):  # noqa: N818 - what it says of the letter
+class Busy(Exception):
     """The letter cannot be touched in its state, or there is none; the message says which."""
 
 
@@ -108,8 +108,9 @@ class Generation:
         self._database.set_meta("generation", str(number))
         for table in ("matches", "inbox", "outbox"):
             self._database.write(
-                f"INSERT INTO sqlite_sequence SELECT '{table}', 0 WHERE NOT EXISTS"  # noqa: S608
-                f" (SELECT 1 FROM sqlite_sequence WHERE name = '{table}')"
+                "INSERT INTO sqlite_sequence SELECT :table, 0"
+                " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = :table)",
+                {"table": table},
             )
             self._database.write("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (LEAP, table))
         return number
@@ -121,26 +122,15 @@ class Box:
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
         self._table = table
-        self._columns, self._open = {
-            "inbox": (
-                "id, state, attempts, received, sender, recipients, size, outcome, reference",
-                "state IN ('waiting', 'leased', 'aside')",
-            ),
-            "outbox": (
-                f"id, state, attempts, created, due, settled, recipient, message_id, size, reply, {BOUNCED}",
-                f"state IN ('waiting', 'leased') OR state = 'failed' AND reply <> '{DROPPED}'",
-            ),
-        }[table]
+        self._listed, self._shown = _LETTERS[table]
 
     def list(self, *, everything: bool = False) -> list[dict[str, Any]]:
         """The letters that are not through, oldest first; all of them if `everything`."""
-        query = f"SELECT {self._columns} FROM {self._table} WHERE ? OR {self._open} ORDER BY id"  # noqa: S608
-        return [_row(row) for row in self._database.rows(query, (everything,))]
+        return [_row(row) for row in self._database.rows(self._listed, {"all": everything, "dropped": DROPPED})]
 
     def show(self, number: int) -> dict[str, Any]:
         """One letter's row; raises `Busy` when there is none."""
-        query = f"SELECT {self._columns} FROM {self._table} WHERE id = ?"  # noqa: S608
-        row = self._database.row(query, (number,))
+        row = self._database.row(self._shown, (number,))
         if row is None:
             raise Busy(f"there is no letter {number} in the {self._table}")
         return _row(row)
@@ -179,7 +169,31 @@ class Box:
                 raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
 
 
-BOUNCED = "(SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces"
+_LETTERS = {
+    "inbox": (
+        """
+        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox
+        WHERE :all OR state IN ('waiting', 'leased', 'aside') ORDER BY id
+        """,
+        """
+        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox WHERE id = ?
+        """,
+    ),
+    "outbox": (
+        """
+        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
+            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
+        FROM outbox
+        WHERE :all OR state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped ORDER BY id
+        """,
+        """
+        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
+            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
+        FROM outbox WHERE id = ?
+        """,
+    ),
+}
+"""How letters of each box are listed, and how one is shown."""
 
 STATES = {
     "waiting": "waiting",

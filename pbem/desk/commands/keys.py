@@ -273,7 +273,7 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
     return key
 
 
-def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge comes back
+def _challenge(
     desk: Desk, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
 ) -> Reply:
     """Keep what was asked for, and give the form that the new key is to sign."""

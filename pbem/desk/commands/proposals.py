@@ -142,9 +142,7 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
     return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
 
-def _invite(  # noqa: PLR0913, PLR0917 - a letter
-    desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime
-) -> bool:
+def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
     """One polite invitation, never a second; whether it was sent."""
     if desk.people.opted_out(address) or not desk.people.invite(address, to_db(now)):
         return False
@@ -220,9 +218,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("join", facts | seated.facts(), at=seated)
 
 
-def _seat(  # noqa: PLR0913 - who sits where, since when
-    desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True
-) -> SeatContext:
+def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
     """Give a free seat to a player; with the last one the match becomes a proposal, and all are asked."""
     loaded = desk.archive.load(number)
     assert loaded is not None

@@ -75,8 +75,9 @@ class ShootEmUp:
         """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
         return knowledge.view(cast("State", state), seat, turns)
 
-    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - every game starts anew
+    def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: the same, for each game has three ships a seat."""
+        del result
         return cast("Options", options)
 
 
