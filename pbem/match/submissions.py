@@ -7,7 +7,7 @@ are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.signed import Signed, SignedForm
+    from pbem.match.state import Place
     from pbem.match.step import Step
 
 __all__ = ["answered", "clear", "order", "receipted", "setup", "submit", "withdrawn"]
@@ -155,7 +156,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
-    place: dict[str, Any] = {"turn": turn} if playing else {"game": match.game}
+    place: Place = {"turn": turn} if playing else {"game": match.game}
     if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
         raise Refused(*faults)
     paper = Withdrawal(

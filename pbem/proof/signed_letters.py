@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem import identity
 from pbem.games import Refused
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.keys import KeyChange
     from pbem.match.replay import Proving
-    from pbem.match.state import Match
+    from pbem.match.state import Match, Place
 
 __all__ = ["VOCABULARY", "Heard", "Letters", "form", "heard", "misdated", "said", "setup_revision", "words"]
 
@@ -275,10 +275,10 @@ def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> 
     Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
     """
     if isinstance(paper, Sentence):
-        return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **dict[str, Any](match.place))
+        return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
         playing = match.phase == "playing"
-        place: dict[str, Any] = {"turn": paper.turn} if playing else {"game": match.game}
+        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
         return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
     if paper is None:
         return True

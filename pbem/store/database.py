@@ -27,8 +27,9 @@ from pbem.store.decision import Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from pbem.store.decision import Parameters
     from pbem.store.write_turn import WriteTurn
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Lock",
     "LockedError",
     "OvertakenError",
+    "Row",
     "StoreError",
     "TooNewError",
     "from_db",
@@ -47,6 +49,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Row = dict[str, Any]
+"""A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
@@ -262,7 +266,7 @@ class Database:
                 del self._script.writes[written:]
             raise
 
-    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
         if self._script is None or sql.startswith(_WRITES_NOTHING):
             return self._run(sql, made(parameters))
@@ -270,13 +274,13 @@ class Database:
         self._script.writes.append(Write(sql, parameters, cursor.rowcount))
         return cursor
 
-    def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
+    def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
         try:
             return self.utils.conn.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             _tell_apart(error)
 
-    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def write(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
         self._needs_transaction()
         return self.execute(sql, parameters)
@@ -285,18 +289,18 @@ class Database:
         if not self.in_transaction:
             raise RuntimeError("this belongs into a transaction")
 
-    def insert(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+    def insert(self, sql: str, parameters: Parameters = ()) -> int:
         """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
         number = int(self.write(sql, parameters).lastrowid or 0)
         if self._script is not None:
             self._script.writes[-1] = self._script.writes[-1]._replace(new=number)
         return number
 
-    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows that a query gives, each by its columns' names."""
         return list(self.each(sql, parameters))
 
-    def each(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[dict[str, Any]]:
+    def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows that a query gives, one by one."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
@@ -304,17 +308,17 @@ class Database:
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
 
-    def table(self, name: str) -> Iterator[dict[str, Any]]:
+    def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""
         with _translated():
             yield from self.utils.table(name).rows
 
-    def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
+    def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         """The first row that a query gives, or None."""
         found = self.rows(sql, parameters)
         return found[0] if found else None
 
-    def scalar(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+    def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
         try:
             found = self.execute(sql, parameters).fetchone()

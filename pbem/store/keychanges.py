@@ -7,12 +7,12 @@ Every call is part of the caller's transaction. Implements protocol.md, "Identit
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["KeyChanges", "WaitingKey"]
@@ -93,7 +93,7 @@ class KeyChanges:
             "DELETE FROM key_changes WHERE player = ? AND created < ? AND due IS NULL", (player, created)
         )
 
-    def _waiting(self, row: dict[str, Any]) -> WaitingKey:
+    def _waiting(self, row: Row) -> WaitingKey:
         return WaitingKey(
             row["player"],
             row["proof"],

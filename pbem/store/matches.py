@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from pbem.json_object import JsonObject
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
@@ -39,10 +40,10 @@ class MatchRow:
 
     number: int
     phase: str
-    terms: dict[str, Any]
+    terms: JsonObject
     head: str
     resolve_at: str | None
-    clock: dict[str, Any] | None
+    clock: JsonObject | None
     """How its clocks stand, as a JSON object."""
     seats: tuple[SeatRow, ...]
     """Those that are taken."""
@@ -69,7 +70,7 @@ class SubmissionRow:
     game: int
     turn: int
     seat: int
-    content: dict[str, Any]
+    content: JsonObject
     letter: bytes
 
 
@@ -91,7 +92,7 @@ class Matches:
         self._vault = vault
 
     def create(
-        self, terms: dict[str, Any], seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
+        self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
         """A new proposal; of each seat that is taken: number, player and whether accepted. Its number."""
         number = self._database.insert(
@@ -102,7 +103,7 @@ class Matches:
             self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?)", (number, seat, player, int(accepted)))
         return number
 
-    def seat(self, number: int, seat: int, player: str, terms: dict[str, Any], phase: str) -> None:
+    def seat(self, number: int, seat: int, player: str, terms: JsonObject, phase: str) -> None:
         """Give a free seat of a proposal to a player, with the terms that name them."""
         self._database.execute("INSERT INTO seats VALUES (?, ?, ?, 0)", (number, seat, player))
         self._database.execute(
@@ -192,13 +193,13 @@ class Matches:
         self._database.execute("UPDATE seats SET accepted = 0 WHERE match = ? AND seat = ?", (number, seat))
         self._database.execute("DELETE FROM consents WHERE match = ? AND seat = ?", (number, seat))
 
-    def consent(self, number: int, seat: int, content: dict[str, Any], letter: bytes) -> None:
+    def consent(self, number: int, seat: int, content: JsonObject, letter: bytes) -> None:
         """Keep the letter by which a seat agreed, with a JSON object about it."""
         context = f"consent {number} {seat}"
         sealed = (self._vault.seal(json.dumps(content).encode(), context), self._vault.seal(letter, context))
         self._database.execute("INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?)", (number, seat, *sealed))
 
-    def consents(self, number: int) -> list[tuple[int, dict[str, Any], bytes]]:
+    def consents(self, number: int) -> list[tuple[int, JsonObject, bytes]]:
         """The letters by which seats agreed, in seat order: seat, object and letter."""
         query = "SELECT seat, sealed, letter FROM consents WHERE match = ? ORDER BY seat"
         found = []
@@ -212,7 +213,7 @@ class Matches:
         number: int,
         phase: str,
         resolve_at: str | None,
-        clock: dict[str, Any] | None = None,
+        clock: JsonObject | None = None,
         due: str | None = None,
     ) -> None:
         """Set a match's phase, the time at which its turn resolves, how its clocks stand and when they are due."""

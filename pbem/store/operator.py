@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
 
 __all__ = [
     "Box",
@@ -124,11 +124,11 @@ class Box:
         self._table = table
         self._listed, self._shown = _LETTERS[table]
 
-    def list(self, *, everything: bool = False) -> list[dict[str, Any]]:
+    def list(self, *, everything: bool = False) -> list[Row]:
         """The letters that are not through, oldest first; all of them if `everything`."""
         return [_row(row) for row in self._database.rows(self._listed, {"all": everything, "dropped": DROPPED})]
 
-    def show(self, number: int) -> dict[str, Any]:
+    def show(self, number: int) -> Row:
         """One letter's row; raises `Busy` when there is none."""
         row = self._database.row(self._shown, (number,))
         if row is None:
@@ -162,7 +162,7 @@ class Box:
             )
             self._change(number, sql, (to_db(now), DROPPED, number))
 
-    def _change(self, number: int, sql: str, parameters: tuple[Any, ...]) -> None:
+    def _change(self, number: int, sql: str, parameters: tuple[object, ...]) -> None:
         with self._database.transaction():
             state = self.show(number)["state"]
             if self._database.write(sql, parameters).rowcount != 1:
@@ -205,17 +205,32 @@ STATES = {
 }
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: Row) -> Row:
     if "recipients" in row:
         row["recipients"] = json.loads(row["recipients"])
     return row
 
 
-def survey(database: Database) -> dict[str, Any]:
-    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names.
+class Survey(TypedDict):
+    """The store in figures; times are stamps, None where there is none."""
 
-    Times are stamps; None where there is none.
-    """
+    generation: int
+    inbox: dict[str, int]
+    inbox_oldest: str | None
+    outbox: dict[str, int]
+    outbox_oldest: str | None
+    bounces: dict[str, int]
+    matches: dict[str, int]
+    paused: dict[str, str]
+    """Since when."""
+    players: int
+    unreachable: dict[str, str]
+    """Since when."""
+    instructions: int
+
+
+def survey(database: Database) -> Survey:
+    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names."""
 
     def counts(query: str) -> dict[str, int]:
         return {row["name"]: row["number"] for row in database.rows(query)}
@@ -273,7 +288,7 @@ def latest(database: Database) -> str | None:
     return found
 
 
-def matches(database: Database, *, everything: bool = False) -> list[dict[str, Any]]:
+def matches(database: Database, *, everything: bool = False) -> list[Row]:
     """The matches that are proposed or played, or all: their names, phases and when something happened last."""
     rows = database.rows(
         "SELECT 'm' || number AS match, json_extract(terms, '$.game') AS game, phase, created,"

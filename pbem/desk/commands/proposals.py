@@ -8,7 +8,7 @@ proposal like any other, and its hash can be accepted. Implements protocol.md, "
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from email_validator import EmailNotValidError, validate_email
 
@@ -167,7 +167,7 @@ def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = N
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
-def _standings(desk: Desk, match: Match, seat: int) -> list[Any]:
+def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
     """What the others have played so far, to be seen before one accepts."""
     return [desk.people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
@@ -184,7 +184,7 @@ def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("list", {"matches": rows})
 
 
-def _open_matches(desk: Desk) -> list[dict[str, Any]]:
+def _open_matches(desk: Desk) -> list[dict[str, object]]:
     found = []
     for number in desk.people.open_matches(_LISTED):
         loaded = desk.archive.load(number)
@@ -334,7 +334,7 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
-def _summary(match: Match, seat: int) -> dict[str, Any]:
+def _summary(match: Match, seat: int) -> dict[str, object]:
     return {
         "id": match.id,
         "title": match.rules.title,

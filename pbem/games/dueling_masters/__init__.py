@@ -32,7 +32,7 @@ class DuelingMasters:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return notation.options(raw, seats)
 

@@ -33,7 +33,7 @@ class ShootEmUp:
     seats: tuple[int, ...] = SEATS
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
         return board.options(raw, seats)
 

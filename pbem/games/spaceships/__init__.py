@@ -33,7 +33,7 @@ class Spaceships:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = True
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return fleet.options(raw, seats)
 
