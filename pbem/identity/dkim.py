@@ -94,7 +94,7 @@ class Signature:
         return f"{self.selector}._domainkey.{self.domain}"
 
 
-class _Unfit(Exception):  # noqa: N818 - said of a signature, not of the program
+class _Unfit(Exception):
     """A signature that does not count, as a verdict."""
 
     def __init__(self, verdict: Verdict) -> None:

@@ -135,7 +135,7 @@ class Signature:
 
     def claims(self, key: Key) -> bool:
         """Whether the signature names this certificate."""
-        from asn1crypto import x509 as asn1  # noqa: PLC0415 - needed when a letter bears such a signature
+        from asn1crypto import x509 as asn1
 
         try:
             certificate = asn1.Certificate.load(_certificate(key).public_bytes(Encoding.DER))
@@ -213,7 +213,7 @@ def _pss(parameters: Any) -> tuple[padding.PSS, hashes.HashAlgorithm]:
 
 def read(data: bytes) -> Signature:
     """Take apart the one signature of a CMS structure; raises `BadSignature`."""
-    from asn1crypto import cms  # noqa: PLC0415 - needed when a letter bears such a signature
+    from asn1crypto import cms
 
     try:
         der.walk(data)

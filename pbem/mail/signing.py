@@ -23,7 +23,7 @@ __all__ = ["BadDkimKey", "DkimSigner"]
 BITS = 1024  # RFC 8301 3.2: what is shorter is not believed by anybody
 
 
-class BadDkimKey(Exception):  # noqa: N818 - what it says of the file
+class BadDkimKey(Exception):
     """The DKIM key cannot be used; the message says why."""
 
 

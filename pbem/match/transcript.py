@@ -11,12 +11,14 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pbem.json_object import JsonObject
 
 __all__ = [
     "BEFORE",
@@ -40,7 +42,7 @@ _TAG = b"pbem entry 1\n"
 _FIELDS = ("seq", "prev", "time", "type", "body")
 
 
-class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
+class BrokenChain(Exception):
     """The entry with this number does not follow from the one before it."""
 
     def __init__(self, seq: int, reason: str) -> None:
@@ -67,7 +69,7 @@ class Entry:
     prev: str
     time: str
     type: str
-    body: dict[str, Any]
+    body: JsonObject
 
     def canonical(self) -> bytes:
         """The bytes that are hashed: see `canonical`."""
@@ -119,13 +121,13 @@ _QUICK_ENCODER = msgspec.json.Encoder(order="sorted")
 _DELETE = b"\x7f"
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Canonical JSON: ASCII, sorted keys, no blanks; raises TypeError on anything but the allowed kinds."""
     _refuse_other_kinds(value)
     return _dumped(value)
 
 
-def _dumped(value: Any) -> bytes:
+def _dumped(value: object) -> bytes:
     try:
         content = _QUICK_ENCODER.encode(value)
     except (TypeError, ValueError):  # a text's or a number's subclass, or half of a character

@@ -3,6 +3,10 @@
 Here live `Database` (one connection), its one explicit transaction, the migrations' engine, the lock against a
 second daemon, and the errors that the rooms above may meet. Tables and their meaning live in the other modules.
 Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+
+Parts of a transaction and the scripts of migrations are sqlite-utils' own work. A whole transaction is not: its
+`atomic` begins DEFERRED, and would meet a busy store half-way. Nor are the migrations' numbers: its `Migrations` know
+no store that is too new, take the machine's time, and find no version in the `user_version` of the stores there are.
 """
 
 from __future__ import annotations
@@ -23,9 +27,12 @@ from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from pbem.store.decision import Parameters
     from pbem.store.write_turn import WriteTurn
+
+    Cursor = sqlite3.Cursor | Answer
 
 __all__ = [
     "BusyError",
@@ -35,6 +42,7 @@ __all__ = [
     "Lock",
     "LockedError",
     "OvertakenError",
+    "Row",
     "StoreError",
     "TooNewError",
     "from_db",
@@ -43,6 +51,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Row = dict[str, Any]
+"""A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
@@ -98,7 +108,7 @@ class Database:
     daemon must not. `approve` may raise before anything is written.
     """
 
-    def __init__(  # noqa: PLR0913 - what a connection may be asked
+    def __init__(
         self,
         path: Path | str,
         migrations: Sequence[str] = MIGRATIONS,
@@ -191,9 +201,7 @@ class Database:
                     self.utils.conn.execute("COMMIT")
                     self._points("transaction committed")
                 except BaseException:
-                    # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
-                    if self.utils.conn.in_transaction:
-                        self.utils.conn.execute("ROLLBACK")
+                    self.utils.rollback()  # if a full disk has not ended the transaction already
                     raise
 
     def decide(self, decision: Callable[[], T]) -> T:
@@ -262,22 +270,21 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
-        self.execute("SAVEPOINT part")
+        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest.
+
+        Raises RuntimeError when no transaction is open.
+        """
+        self._needs_transaction()
         before = len(self._script.steps) if self._script else 0
         try:
-            yield
+            with _translated(), self.utils.atomic():
+                yield
         except BaseException:
             if self._script is not None:
                 del self._script.steps[before:]
-            # A full disk may have ended the whole transaction already.
-            if self.in_transaction:
-                self.execute("ROLLBACK TO part")
-                self.execute("RELEASE part")
             raise
-        self.execute("RELEASE part")
 
-    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor | Answer:
+    def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
         if self._script is None or sql.startswith(_OF_THE_ENGINE):
             return self._run(sql, made(parameters))
@@ -290,19 +297,22 @@ class Database:
         self._script.asked(sql, parameters, rows)
         return Answer(rows, cursor.description)
 
-    def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
+    def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
         try:
             return self.utils.conn.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             _tell_apart(error)
 
-    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor | Answer:
+    def write(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
-        if not self.in_transaction:
-            raise RuntimeError("this write belongs into a transaction")
+        self._needs_transaction()
         return self.execute(sql, parameters)
 
-    def insert(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+    def _needs_transaction(self) -> None:
+        if not self.in_transaction:
+            raise RuntimeError("this belongs into a transaction")
+
+    def insert(self, sql: str, parameters: Parameters = ()) -> int:
         """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
         number = int(self.write(sql, parameters).lastrowid or 0)
         if self._script is not None:
@@ -311,11 +321,11 @@ class Database:
             self._script.steps[-1] = last._replace(new=number)
         return number
 
-    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows that a query gives, each by its columns' names."""
         return list(self.each(sql, parameters))
 
-    def each(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[dict[str, Any]]:
+    def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows that a query gives, one by one."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
@@ -323,12 +333,17 @@ class Database:
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
 
-    def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
+    def table(self, name: str) -> Iterator[Row]:
+        """The rows of a table, one by one."""
+        with _translated():
+            yield from self.utils.table(name).rows
+
+    def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         """The first row that a query gives, or None."""
         found = self.rows(sql, parameters)
         return found[0] if found else None
 
-    def scalar(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+    def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
         try:
             found = self.execute(sql, parameters).fetchone()
@@ -507,7 +522,7 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-_OF_THE_ENGINE = ("SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
+_OF_THE_ENGINE = ("PRAGMA",)
 
 
 class _TriedError(Exception):

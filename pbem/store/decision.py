@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    Parameters = Sequence[Any] | Mapping[str, Any]
+    Parameters = Sequence[object] | Mapping[str, object]
+    Values = tuple[Any, ...]  # of a row; each has the type that its table gives the column
 
 __all__ = ["Answer", "Later", "Read", "Script", "Write", "made", "meanwhile"]
 
@@ -50,19 +51,19 @@ class Answer:
 
     lastrowid: int | None = None
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]], description: Any) -> None:
+    def __init__(self, rows: Sequence[Values], description: Sequence[Values]) -> None:
         self.rowcount = -1
         self.description = description
         self._rows = iter(rows)
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+    def __iter__(self) -> Iterator[Values]:
         return self._rows
 
-    def fetchone(self) -> tuple[Any, ...] | None:
+    def fetchone(self) -> Values | None:
         """The next row, or None after the last."""
         return next(self._rows, None)
 
-    def fetchall(self) -> list[tuple[Any, ...]]:
+    def fetchall(self) -> list[Values]:
         """The rows that are left."""
         return list(self._rows)
 
@@ -72,7 +73,7 @@ class Read(NamedTuple):
 
     sql: str
     parameters: Parameters
-    rows: list[tuple[Any, ...]]
+    rows: list[Values]
 
 
 class Write(NamedTuple):
@@ -101,7 +102,7 @@ class Script:
         if _put_off(parameters) and (table := _TABLE.search(sql)):
             self._unmade.add(table[1])
 
-    def asked(self, sql: str, parameters: Parameters, rows: list[tuple[Any, ...]]) -> None:
+    def asked(self, sql: str, parameters: Parameters, rows: list[Values]) -> None:
         """Note a query and its rows; not where they may hold what stands for a value that is not made yet."""
         if self._unmade.isdisjoint(_WORD.findall(sql) if self._unmade else ()):
             self.steps.append(Read(sql, parameters, rows))
@@ -127,7 +128,7 @@ def meanwhile(parameters: Parameters) -> Parameters:
     return _each(parameters, lambda value: value.meanwhile)
 
 
-def _each(parameters: Parameters, value_of: Callable[[Later[Any]], Any]) -> Parameters:
+def _each(parameters: Parameters, value_of: Callable[[Later[object]], object]) -> Parameters:
     if not _put_off(parameters):
         return parameters
     return [value_of(value) if isinstance(value, Later) else value for value in parameters]

@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
@@ -231,7 +231,7 @@ class Inbox:
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
         waits for what the DNS says (`Lookups`) is not given either.
         """
-        taken: list[dict[str, Any]] = []
+        taken: list[Row] = []
         for next_ones in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
             # Who only looks keeps no writer waiting.
             chosen = self._fresh(next_ones, most) or ([] if fresh else self._tried(now))
@@ -349,7 +349,7 @@ class Inbox:
         if self._database.write(sql, parameters).rowcount != 1:
             raise RuntimeError(f"inbox row {parameters[1]} is not in hand")
 
-    def _raw(self, row: dict[str, Any]) -> bytes:
+    def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")
 
     def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
@@ -363,11 +363,11 @@ def _tally(envelope: Envelope) -> str:
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
-def _lot(rows: Sequence[dict[str, Any]]) -> list[int]:
+def _lot(rows: Sequence[Row]) -> list[int]:
     """The first of these letters, by their numbers, and further ones while they are no more than a lot together."""
     sizes = accumulate(row["size"] for row in rows)
     return [row["id"] for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 
 
-def _envelope(row: dict[str, Any]) -> Envelope:
+def _envelope(row: Row) -> Envelope:
     return Envelope(row["sender"], tuple(json.loads(row["recipients"])), row["network"].removesuffix(" <>"))

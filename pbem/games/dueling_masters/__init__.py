@@ -32,7 +32,7 @@ class DuelingMasters:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return notation.options(raw, seats)
 
@@ -79,8 +79,9 @@ class DuelingMasters:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 
-    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - nothing survives a game
+    def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match is played under the same options: nothing is carried over."""
+        del result
         return cast("Options", options)
 
 

@@ -33,7 +33,7 @@ class ShootEmUp:
     seats: tuple[int, ...] = SEATS
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
         return board.options(raw, seats)
 
@@ -75,8 +75,9 @@ class ShootEmUp:
         """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
         return knowledge.view(cast("State", state), seat, turns)
 
-    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - every game starts anew
+    def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: the same, for each game has three ships a seat."""
+        del result
         return cast("Options", options)
 
 

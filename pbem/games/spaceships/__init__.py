@@ -33,7 +33,7 @@ class Spaceships:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = True
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return fleet.options(raw, seats)
 
@@ -51,8 +51,9 @@ class Spaceships:
         side = cast("State", state).sides[seat - 1]
         return notation.read_orders(side.setup, side.entitled, text)
 
-    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:  # noqa: ARG002 - all ask
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's orders for a later turn, whatever it will be entitled to then."""
+        del turn
         found = faults(self.order, state, seat, text)
         return tuple(fault for fault in found if fault.rule in notation.WRITING)
 
