@@ -152,9 +152,8 @@ def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[R
     own = pictures[seat]
     if end and own.pieces.get(piece, {}).get("state") != "destroyed":
         own.heard(piece, "resting", end, turn)
-    if end or met:
-        passed = (NAMES[square] for square in _path(piece, start, end or farthest))
-        pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
+    passed = (NAMES[square] for square in _path(piece, start, end or farthest))
+    pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
 
 
 def _path(piece: str, start: str, end: str) -> tuple[int, ...]:

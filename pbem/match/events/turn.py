@@ -110,7 +110,9 @@ def resolve(step: Step) -> None:
 
 def play_on(step: Step) -> None:
     """Play on while turns ask nobody, and end the game when the rules ended it."""
-    while (position := step.match.position) is not None:
+    while True:
+        position = step.match.position
+        assert position is not None
         if position.result is not None:
             end_game(step, position.result, goes_on=True)
             return
