@@ -6,11 +6,14 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.match import events
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.replay import Source, begin, replay_transcript
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
 
     holds: bool
