@@ -80,7 +80,10 @@ class Letters:
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
-        return self.papers.get(path)
+        try:
+            return self.papers[path]
+        except KeyError:
+            return None
 
     def form(  # noqa: PLR0913, PLR0917 - a source's
         self,

@@ -151,7 +151,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
         yield from checks
         raise
     yield from checks
-    rest = set(found.papers) - watched.read
+    rest = found.papers.keys() - watched.keys()
     if until < len(found.entries):
         yield _unrevealed(found, until, rest)
     elif rest:
@@ -161,15 +161,15 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
 
 
 class _Watched(dict[str, bytes]):
-    """Papers that remember which of them were read: nothing may lie in a bundle that no entry names."""
+    """The papers of a bundle that were read: nothing may lie in it that no entry names."""
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
-        super().__init__(papers)
-        self.read: set[str] = set()
+        super().__init__()
+        self._papers = papers
 
-    def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
-        self.read.add(path)
-        return dict.get(self, path, default)
+    def __missing__(self, path: str) -> bytes:
+        content = self[path] = self._papers[path]
+        return content
 
 
 def _revealed(found: Bundle) -> int:

@@ -211,12 +211,12 @@ def _read_fields(words: Words, spec: CommandSpec, given: Arguments, wrong: list[
             continue
         if name not in FIELDS and not (spec.sentence and name in NUMBERED):
             return fields
-        words.take()
+        words.at += 1
         value = words.word() if name == "fingerprint" else words.low()
         if not value or value in FIELDS or value.lower() == "end":
             wrong.append((name, Phrase("`{name}` has no value.", name=name)))
             continue
-        words.take()
+        words.at += 1
         if name in fields:
             wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
         elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):

@@ -39,8 +39,10 @@ class Words:
 
     def word(self, ahead: int = 0) -> str:
         """The word at the cursor as written, "" after the last."""
-        at = self.at + ahead
-        return self._words[at] if at < len(self._words) else ""
+        try:
+            return self._words[self.at + ahead]
+        except IndexError:
+            return ""
 
     def low(self, ahead: int = 0) -> str:
         """The word in lower case."""
