@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, Receipt, Withdrawal, mailbox_before
+from pbem.match.step import Document
 from pbem.match.traces import Trace
 
 WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)
@@ -221,3 +222,7 @@ def test_a_trace_is_read_strictly(old: str, new: str) -> None:
 @pytest.mark.parametrize("name", ["server", "match", "player", "rules", "mail", "salt", "setup"])
 def test_each_field_of_an_opening_changes_its_text(name: str) -> None:
     assert replace(OPENING, **{name: "other"}).text() != OPENING.text()
+
+
+def test_a_document_that_is_shown_shows_nothing_of_its_content() -> None:
+    assert repr(Document("openings/game-1-seat-1.txt", b"DS Rv1")) == "Document('openings/game-1-seat-1.txt')"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from referee import Die, Referee, attachment
 
 from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
+from pbem.match.changed import replace
 from pbem.match.events import (
     agreed,
     agreements,
