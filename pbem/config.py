@@ -12,7 +12,7 @@ import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_type_hints
 
 import msgspec
 
@@ -319,7 +319,7 @@ def load(path: Path | str) -> Config:
     return _anchored(config, path.absolute().parent)
 
 
-def parse(table: dict[str, Any]) -> Config:
+def parse(table: dict[str, object]) -> Config:
     """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
     return msgspec.convert(table, Config, dec_hook=_value)
 
@@ -341,7 +341,7 @@ def faults(path: Path | str) -> list[str]:
     return found
 
 
-def _table_faults(kind: type[_Table], table: dict[str, Any], where: str) -> Iterator[str]:
+def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> Iterator[str]:
     kinds = get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in table:
@@ -363,7 +363,7 @@ def _table_faults(kind: type[_Table], table: dict[str, Any], where: str) -> Iter
                 yield f"{place}: {_plain(str(error))}"
 
 
-def _value(kind: type, text: Any) -> Any:
+def _value(kind: type, text: object) -> object:
     if not isinstance(text, str):
         raise ValueError(f"a text in quotes is expected, not {text!r}")
     if kind is Path:

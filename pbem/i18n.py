@@ -45,8 +45,8 @@ def catalogue(folders: tuple[Path, ...], language: str) -> Catalogue:
     known = Catalogue()
     if language == ENGLISH:
         return known
-    from babel.messages.mofile import write_mo  # noqa: PLC0415 - what writes no letters need not wait for it
-    from babel.messages.pofile import read_po  # noqa: PLC0415
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
 
     for folder in reversed(folders):
         path = folder / language / "messages.po"
@@ -78,7 +78,7 @@ def _moment(moment: Moment, known: Catalogue) -> str:
     pattern = known.pgettext("date", "EEEE d MMMM yyyy, HH:mm")
     if not (language := known.info().get("language")):
         return str(moment)
-    from babel.dates import format_datetime  # noqa: PLC0415 - what says no dates need not wait for it
+    from babel.dates import format_datetime
 
     return format_datetime(moment.time, pattern, locale=language)
 
@@ -86,8 +86,8 @@ def _moment(moment: Moment, known: Catalogue) -> str:
 def _span(span: Span, known: Catalogue) -> str:
     if not (language := known.info().get("language")):
         return str(span)
-    from babel.lists import format_list  # noqa: PLC0415
-    from babel.units import format_unit  # noqa: PLC0415
+    from babel.lists import format_list
+    from babel.units import format_unit
 
     return format_list(
         [format_unit(count, f"duration-{unit}", locale=language) for unit, count in span.parts], locale=language

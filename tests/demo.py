@@ -72,7 +72,7 @@ format = "text"
 """
 
 
-class Trouble(Exception):  # noqa: N818 - a sentence for who runs the demo
+class Trouble(Exception):
     """Something that the demo promises did not happen; the message says what."""
 
 
@@ -95,7 +95,7 @@ class PostOffice:
         self._boxes[address] = mailbox.Maildir(self._folder / name), arrivals
         return arrivals
 
-    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         raw = envelope.content
         assert isinstance(raw, bytes)
         for recipient in envelope.rcpt_tos:

@@ -35,7 +35,7 @@ class Remembering(Letters):
 
     known: dict[object, SignedForm | ValueError]
 
-    def form(  # noqa: PLR0917 - all that is known of a letter
+    def form(
         self,
         match: Match,
         kind: str,

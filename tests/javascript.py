@@ -35,7 +35,7 @@ ASKED = """(source, argument, settle) => {
 }"""
 
 
-class Failed(Exception):  # noqa: N818 - what it says of a script
+class Failed(Exception):
     """A script raised something, or waits for what never comes."""
 
 

@@ -270,7 +270,7 @@ class Smarthost:
         self._loop = asyncio.new_event_loop()
         self.port = 0
 
-    async def handle_DATA(self, server: SMTP, _session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd
+    async def handle_DATA(self, server: SMTP, _session: Any, envelope: Any) -> str:
         mood = self._random.random() if self._random else 1.0
         reply = "451 4.3.0 come again" if mood < 0.02 else "hang up" if mood < 0.05 else "250 2.0.0 taken"
         if self.script:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 
-class Wrong(Exception):  # noqa: N818 - the word that the page has for it
+class Wrong(Exception):
     """What does not hold: the entry, the file, and why."""
 
     def __init__(self, seq: int | None, path: str | None, reason: str) -> None:
@@ -53,7 +53,7 @@ class Wrong(Exception):  # noqa: N818 - the word that the page has for it
         self.seq, self.path, self.reason = seq, path, reason
 
 
-class No(Exception):  # noqa: N818
+class No(Exception):
     """Why something does not hold, before it is known where."""
 
 

@@ -118,13 +118,13 @@ class Provider:
         self.dead: set[str] = set()
         self.port = free_port()
 
-    async def handle_RCPT(self, _s: Any, _session: Any, envelope: Any, address: str, _options: list[str]) -> str:  # noqa: N802
+    async def handle_RCPT(self, _s: Any, _session: Any, envelope: Any, address: str, _options: list[str]) -> str:
         if address in self.dead:
             return "550 5.1.1 no such user"
         envelope.rcpt_tos.append(address)
         return "250 ok"
 
-    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
         letter = email.message_from_bytes(envelope.content, policy=email.policy.default)
         assert isinstance(letter, EmailMessage)
         for recipient in envelope.rcpt_tos:

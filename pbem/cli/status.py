@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 def status(config_file: Path, *, as_json: bool) -> None:
     """Show queues, matches, players, the oldest waiting letters and who cannot be reached."""
     with opened(config_file) as store:
-        found = {"server": store.config.server, "daemon": Lock.holder(store.config.store), **survey(store.database)}
+        server, daemon, found = store.config.server, Lock.holder(store.config.store), survey(store.database)
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json.dumps({"server": server, "daemon": daemon, **found}, indent=1))
         return
-    daemon = found["daemon"]
-    click.echo(f"server       {found['server']}, generation {found['generation']}")
+    click.echo(f"server       {server}, generation {found['generation']}")
     click.echo(f"daemon       {f'runs (process {daemon})' if daemon else 'does not run'}")
-    for box in ("inbox", "outbox"):
-        oldest = found[f"{box}_oldest"]
-        click.echo(f"{box:<12} {_counts(found[box])}{f'; the oldest waits since {_time(oldest)}' if oldest else ''}")
+    for box, letters, oldest in (
+        ("inbox", found["inbox"], found["inbox_oldest"]),
+        ("outbox", found["outbox"], found["outbox_oldest"]),
+    ):
+        click.echo(f"{box:<12} {_counts(letters)}{f'; the oldest waits since {_time(oldest)}' if oldest else ''}")
     click.echo(f"bounces      {_counts(found['bounces'])}")
     click.echo(f"players      {found['players']}")
     for player, since in found["unreachable"].items():
@@ -43,7 +44,7 @@ def status(config_file: Path, *, as_json: bool) -> None:
         click.echo(f"instructions {found['instructions']} waiting for the daemon")
 
 
-def _counts(counts: Mapping[str, Any]) -> str:
+def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items())
 
 

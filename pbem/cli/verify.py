@@ -10,7 +10,7 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -184,7 +184,7 @@ def _clean(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -> dict[str, Any]:
+def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -> dict[str, object]:
     match = proved.match
     return {
         "holds": made[-1].holds,

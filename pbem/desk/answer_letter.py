@@ -98,9 +98,9 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             (out,) = reply.letters
         else:
             # Of what was written nothing is repeated, not even the name that was asked for.
-            facts = reply.facts | {"name": ""}
-            if "faults" in facts:
-                facts |= {"faults": [fault._replace(token=None) for fault in facts["faults"]]}
+            facts = {**reply.facts, "name": ""}
+            if isinstance(faults := facts.get("faults"), list):
+                facts["faults"] = [fault._replace(token=None) for fault in faults]
             draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
             told.append(_Told("", draft, partial(desk.letters.write, language=caller.language)))
             out.reply_to = reply.reply_to

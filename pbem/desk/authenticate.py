@@ -145,7 +145,7 @@ def authenticate(
     return caller, reading
 
 
-def _prove(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
+def _prove(
     desk: Desk, letter: Letter, row: InboxRow, tokens: list[Token], player: PlayerRow | None, reading: Reading
 ) -> Proof | None:
     """What the letter of somebody without a key proves, where one of its commands asks for that."""
@@ -175,7 +175,7 @@ def _handled(desk: Desk, player: PlayerRow, words: str, verdict: Verdict) -> Han
     return seen or desk.players.handled(player.name, sha256_hex(verdict.signed))
 
 
-def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is known of it
+def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
     desk: Desk,
     letter: Letter,
     sender: str,
@@ -213,7 +213,7 @@ def _refuse_signature(  # noqa: PLR0913, PLR0917 - a letter, and all that is kno
     return f"{outcome}, noticed"
 
 
-def _leave_unread(  # noqa: PLR0913 - a letter, and what is known of it
+def _leave_unread(
     desk: Desk, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
 ) -> str:
     """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""

@@ -24,7 +24,7 @@ __all__ = ["Beforehand", "NotYetRead"]
 T = TypeVar("T")
 
 
-class NotYetRead(Exception):  # noqa: N818 - no error: the decision waits for what the sandbox says
+class NotYetRead(Exception):
     """A decision needs what was not taken apart yet; `Beforehand.find_out` sees to that."""
 
 

@@ -8,7 +8,7 @@ the desk's transaction. Implements reliability.md, cases 28 and 29.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -23,6 +23,8 @@ from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
@@ -43,7 +45,7 @@ _CAME_BACK = Phrase("it came back, with status {status}")
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
 
-_LOG: Any = structlog.get_logger("bounces")
+_LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
 def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
@@ -151,8 +153,8 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
             desk.archive.remember(number, match, step)
 
 
-def _write(  # noqa: PLR0913 - a letter
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: Any
+def _write(
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: object
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
     for number in desk.archive.matches.of_player(player.name):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -24,6 +24,8 @@ from pbem.store.database import StoreError, from_db, to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
 
@@ -41,7 +43,7 @@ _TRY_AGAIN = timedelta(hours=1)
 _STEPS = 5
 """How often a day, at the most, the operator is told of steps of the clock."""
 
-_LOG: Any = structlog.get_logger("desk")
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 def tick(desk: Desk, now: datetime) -> datetime | None:

@@ -7,7 +7,7 @@ reliability.md, case 36.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -20,6 +20,8 @@ from pbem.store.retention import prune
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from structlog.typing import FilteringBoundLogger
+
     from pbem.desk.wiring import Desk
 
 __all__ = ["Housekeeping"]
@@ -30,7 +32,7 @@ _AT_ONCE = 100
 _WARNED = 3
 """The operator is told when less than so many times the reserve is left."""
 
-_LOG: Any = structlog.get_logger("housekeeping")
+_LOG: FilteringBoundLogger = structlog.get_logger("housekeeping")
 
 
 class Housekeeping:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from structlog.typing import FilteringBoundLogger
+
     from pbem.desk.reading import Found
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
@@ -48,7 +50,7 @@ _ASIDE = 10
 _REGRETS = 3
 """How often a day, at the most, an address is told that a letter from there was set aside."""
 
-_LOG: Any = structlog.get_logger("desk")
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 @dataclass(frozen=True, slots=True)

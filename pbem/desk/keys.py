@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.outgoing import duration
 from pbem.desk.seats import commit
@@ -24,7 +24,7 @@ from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from pbem.desk.caller import Caller
@@ -123,7 +123,7 @@ def new_code(desk: Desk, name: str, now: datetime) -> str:
     return code.hex("-", 2)
 
 
-def account(desk: Desk, player: PlayerRow) -> dict[str, Any]:
+def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
     """What `whoami` shows."""
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
     return {
@@ -233,8 +233,8 @@ def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime
     tell_player(desk, player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
 
 
-def tell_opponents(  # noqa: PLR0913, PLR0917 - a letter
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: dict[str, Any]
+def tell_opponents(
+    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Mapping[str, object]
 ) -> None:
     """Tell the others at each running match."""
     for match, row, seat in _running(desk, player):
@@ -248,13 +248,13 @@ def tell_opponents(  # noqa: PLR0913, PLR0917 - a letter
             desk.letters.send(to.address, out, now)
 
 
-def tell_player(  # noqa: PLR0913, PLR0917 - a letter
+def tell_player(
     desk: Desk,
     player: PlayerRow,
     template: str,
     subject: Phrase,
     now: datetime,
-    facts: dict[str, Any],
+    facts: Mapping[str, object],
     *,
     but: str = "",
 ) -> None:
@@ -264,7 +264,7 @@ def tell_player(  # noqa: PLR0913, PLR0917 - a letter
             write(desk, address, template, subject, now, name=player.name, **facts)
 
 
-def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: Any) -> None:
+def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
     """A letter about keys or addresses, to one address."""
     text = desk.letters.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
     desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)

@@ -47,7 +47,7 @@ class MatchRepository:
     Without `snapshots` every match is retraced: for those who write nothing, or who believe nothing but transcripts.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - all that a match is made of
+    def __init__(
         self,
         matches: Matches,
         people: People,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -28,6 +28,8 @@ from pbem.store.operator import Generation
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from structlog.typing import FilteringBoundLogger
+
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
@@ -45,7 +47,7 @@ _LETTERS = 3
 REASON = 200
 """How many characters of a reason are kept: it stands in the transcript for ever."""
 
-_LOG: Any = structlog.get_logger("operator")
+_LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
 
 def obey(desk: Desk, now: datetime) -> None:

@@ -9,8 +9,7 @@ protocol.md, "Secrets" ("the same for observers, and for the public pages").
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.matches import MatchRepository
 from pbem.desk.ratings import PROVISIONAL
@@ -20,6 +19,7 @@ from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry
+from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.store.database import Database
-    from pbem.store.matches import PressRow
     from pbem.store.people import Standing
     from pbem.store.vault import Vault
 
-__all__ = ["Finished", "Public", "key_formats", "signed_form"]
+__all__ = ["Public", "key_formats", "signed_form"]
 
 _RANKED = 100
 _LISTED = 50
@@ -46,18 +45,6 @@ _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A public match that is closed: what the page of a server says of it, and what its own page is made of."""
-
-    summary: Mapping[str, Any]
-    bundle: Bundle | None
-    """None where its transcript itself holds addresses, in certificates: then the match has no page."""
-    forms: Mapping[str, str]
-    """The signed forms of letters that hold nothing else, by the letters' names."""
-    press: Sequence[PressRow]
-
-
 class Public:
     """The public side of a store."""
 
@@ -66,7 +53,7 @@ class Public:
         self._matches = Matches(database, vault)
         self._archive = MatchRepository(self._matches, self._people, server, _nothing_is_signed, "")
 
-    def site(self) -> dict[str, Any]:
+    def site(self) -> dict[str, object]:
         """All that the first page of a server says beside its finished matches."""
         return {
             "standings": self.standings(),
@@ -80,7 +67,7 @@ class Public:
         found = {rules(game).title: self._people.standings(game, _RANKED) for game in GAMES}
         return {title: rows for title, rows in found.items() if rows}
 
-    def invitations(self) -> Iterator[dict[str, Any]]:
+    def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
         for number in self._people.open_matches(_LISTED):
             if match := self._public(number, ("open",)):
@@ -88,7 +75,7 @@ class Public:
                 by = self._people.standing(match.terms.game, match.name(1))
                 yield _summary(match) | {"by": match.name(1), "played": by.played, "free": len(free)}
 
-    def running(self) -> Iterator[dict[str, Any]]:
+    def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: no more than where each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
@@ -113,7 +100,11 @@ class Public:
             }
             bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
             bundle = Bundle(entries, [row.signature for row in rows], open_papers) if bare else None
-            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), self._matches.press(number))
+            press = [
+                {"game": row.game, "turn": row.turn, "by": row.player, "text": row.text}
+                for row in self._matches.press(number)
+            ]
+            yield Finished(summary, bundle, dict(_forms(match, entries, papers)), press)
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -138,7 +129,7 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
     raise AssertionError("nothing is written here")
 
 
-def _summary(match: Match) -> dict[str, Any]:
+def _summary(match: Match) -> dict[str, object]:
     """What everybody may know of a match, wherever it stands."""
     return {
         "id": match.id,

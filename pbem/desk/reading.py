@@ -15,7 +15,7 @@ import structlog
 from pbem import identity
 from pbem.identity.sender_auth import vouch
 from pbem.mail import bounces, commands
-from pbem.mail.commands import Reading  # noqa: TC001 - msgspec reads the types of frames
+from pbem.mail.commands import Reading
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard
 

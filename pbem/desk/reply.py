@@ -7,13 +7,13 @@ the row of the command in the table; never from what the reply says.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pbem.games import Fault
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem.desk.seats import SeatContext
     from pbem.letters.draft import Enclosed, OutgoingLetter
@@ -31,7 +31,7 @@ class Reply:
     """What stands beneath the echo of a command; letters of their own go out beside the answer."""
 
     template: str
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     attachments: Sequence[Enclosed] = ()
     at: SeatContext | None = None
     """The seat in a match, when the answer belongs into that thread."""

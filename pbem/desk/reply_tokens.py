@@ -44,7 +44,7 @@ _QUOTED = 20_000
 """How many characters of a text are searched for a quoted address."""
 
 
-class NeedsDns(Exception):  # noqa: N818 - no error: the letter waits for what the DNS says
+class NeedsDns(Exception):
     """The letter cannot be judged before these names were looked up, so many times at the most."""
 
     def __init__(self, names: Sequence[str], tries: int) -> None:
@@ -79,7 +79,7 @@ class ReplyTokens:
     Randomness is handed in, and `vouch`, which takes strangers' bytes apart.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
+    def __init__(
         self,
         config: Config,
         kept: Tokens,
@@ -129,7 +129,7 @@ class ReplyTokens:
         """How often an address was asked since then, and has not answered."""
         return self._tokens.waiting(address, purpose, to_db(since))
 
-    def _issue(  # noqa: PLR0913, PLR0917 - whose it is, and what for
+    def _issue(
         self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime
     ) -> None:
         token = detail.partition(".")[2]

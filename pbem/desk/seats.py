@@ -7,7 +7,7 @@ archive. Implements design.md, "The way of a letter".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match import progress
@@ -63,14 +63,14 @@ class SeatContext:
         progress.advance(step)
         self.commit(step)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """What an answer about the match says of it."""
         return {"m": self.desk.letters.facts(self.match, self.row, self.seat, self.match)}
 
-    def receipt(self, submission: Submission, name: str) -> tuple[dict[str, Any], list[Attachment]]:
+    def receipt(self, submission: Submission, name: str) -> tuple[dict[str, object], list[Attachment]]:
         """The receipt of what was handed in, as an attached file, and what the answer says of it."""
         paper = submission.paper.encode()
-        facts = {
+        facts: dict[str, object] = {
             "rev": submission.rev,
             "level": submission.level,
             "file_name": name,
@@ -79,7 +79,7 @@ class SeatContext:
         }
         return facts, [(name, "text/plain", paper)]
 
-    def withdrawn(self, submission: Submission) -> tuple[dict[str, Any], list[Attachment]]:
+    def withdrawn(self, submission: Submission) -> tuple[dict[str, str], list[Attachment]]:
         """The paper of a withdrawal, for its player, and what the letter says of it."""
         paper = submission.aside[-1].paper.encode()
         name = f"{self.match.id}-{submission.aside[-1].stem}.txt"
@@ -90,7 +90,7 @@ class SeatContext:
         }
         return facts, [(name, "text/plain", paper)]
 
-    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: Any) -> None:
+    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
         """A letter of its own to another seat of the match."""
         letter_writer = self.desk.letters
         out = letter_writer.thread(self.match, self.row, seat, subject)

@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -29,6 +29,8 @@ from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from structlog.typing import FilteringBoundLogger
 
     from pbem.match.state import Match
     from pbem.store.snapshots import SnapshotRows
@@ -69,7 +71,7 @@ class Snapshots:
     def __init__(self, rows: SnapshotRows, code: str) -> None:
         self._rows = rows
         self._code = code
-        self._log: Any = structlog.get_logger("snapshots")
+        self._log: FilteringBoundLogger = structlog.get_logger("snapshots")
 
     def read(self, number: int, head: str, retraced: Callable[[int], Match]) -> Snapshot | None:
         """The match as it stood at this head; None where no snapshot tells.

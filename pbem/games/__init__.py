@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from pbem.phrase import Phrase  # noqa: TC001 - faults are read from frames by their types
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Fault(NamedTuple):
     """1-based line of the text in which the token stands."""
 
 
-class Refused(Exception):  # noqa: N818 - the rule book's word: an illegal order is refused
+class Refused(Exception):
     """What a player wrote is illegal; carries all of its faults, in the order in which they were written."""
 
     def __init__(self, *faults: Fault) -> None:
@@ -64,7 +64,7 @@ class Result(NamedTuple):
     reason: str = "rules"
 
 
-def faults(judge: Callable[..., object], *arguments: Any) -> tuple[Fault, ...]:
+def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...]:
     """The faults that a judge finds; none when what was written is legal."""
     try:
         judge(*arguments)
@@ -81,7 +81,7 @@ class Options(Protocol):
         """Number of seats in the game."""
 
     @property
-    def changed(self) -> Mapping[str, Any]:
+    def changed(self) -> Mapping[str, object]:
         """Only the options agreed otherwise than default, canonical, in the record's order: TOML values."""
 
 
@@ -147,7 +147,7 @@ class Rules(Protocol):
     empty_orders: bool
     """Whether a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
 
     def setup(self, options: Options, seat: int, text: str) -> Setup:
@@ -168,7 +168,7 @@ class Rules(Protocol):
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What this seat (None: the public) may read of a report; None for nothing. Deny by default."""
 
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:
         """All that a seat knows of the position, as a JSON object for its letters.
 
         `turns` holds the reports of each turn played as `show` gave them to this seat: what is known of the

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Union
+from typing import TYPE_CHECKING, Final, Union
 
 if TYPE_CHECKING:
     from pbem.games import Report
@@ -77,8 +77,8 @@ _LEAVES = frozenset({str, int, bool, type(None)})
 """The kinds of nearly all values: they hold no others."""
 
 
-def _only(value: Mapping[str, Any], fields: Fields, reader: Audience) -> dict[str, Any]:
-    left: dict[str, Any] = {}
+def _only(value: Report, fields: Fields, reader: Audience) -> Report:
+    left: Report = {}
     for name, inner in value.items():
         allowed = fields[name] if name in fields else fields.get(ANY, _NOBODY)
         if allowed is EVERYBODY:
@@ -94,6 +94,6 @@ def _only(value: Mapping[str, Any], fields: Fields, reader: Audience) -> dict[st
     return left
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether a value has no fields of its own, which the table would have to name."""
     return not any(isinstance(each, Mapping) for each in (value if isinstance(value, list) else [value]))

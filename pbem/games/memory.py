@@ -27,7 +27,7 @@ def remembered(turns: Sequence[Sequence[Report]]) -> tuple[int, Any]:
     return 0, None
 
 
-def remember(turns: Sequence[Sequence[Report]], done: int, memory: Any) -> None:
+def remember(turns: Sequence[Sequence[Report]], done: int, memory: object) -> None:
     """Keep what all of these turns come to, in the place of what was kept after `done` of them."""
     if turns and isinstance(latest := turns[-1], Told):
         latest.memory = memory

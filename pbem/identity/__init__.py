@@ -146,7 +146,7 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     return ssh.parse(text)
 
 
-def judge(  # noqa: PLR0913 - each is of another room
+def judge(
     letter: Signable,
     keys: Sequence[Key],
     server: str,

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
@@ -122,7 +122,7 @@ def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
 
 
 def _key(raw: bytes, found: list[tuple[int, bytes]], at: datetime | None) -> Key:
-    import pysequoia  # noqa: PLC0415 - a large library, and most commands need none of it
+    import pysequoia
 
     cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
     whole = _sequoia(lambda: bytes(cert))
@@ -136,7 +136,7 @@ def _key(raw: bytes, found: list[tuple[int, bytes]], at: datetime | None) -> Key
 
 @lru_cache(maxsize=16)  # a letter that does not verify asks for the same one some hundred times
 def _cert(public: str) -> Cert:
-    import pysequoia  # noqa: PLC0415 - see above
+    import pysequoia
 
     return _sequoia(lambda: pysequoia.Cert.from_bytes(_unarmored(public.strip(), KEY)))
 
@@ -148,7 +148,7 @@ def _names(public: str) -> tuple[str, ...]:
 
 
 def _pile(data: bytes) -> list[Packet]:
-    from pysequoia.packet import PacketPile  # noqa: PLC0415 - see above
+    from pysequoia.packet import PacketPile
 
     return _sequoia(lambda: list(PacketPile.from_bytes(data)))
 
@@ -158,7 +158,7 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 
     A revocation counts from its receipt, whatever date it or the signature bears.
     """
-    from pysequoia.packet import SignatureType  # noqa: PLC0415 - see above
+    from pysequoia.packet import SignatureType
 
     if _sequoia(lambda: cert.is_revoked):
         return "revoked"
@@ -212,13 +212,13 @@ class Signature:
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
         """The signed bytes, and how the key stood at receipt; None when the signature is not over this message."""
-        import pysequoia  # noqa: PLC0415 - see above
+        import pysequoia
 
         if at is not None:
             self._lasts(at)
         try:
             cert = _cert(key.public)
-            found: Any = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
+            found = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
             signers = [(one.certificate, one.signing_key) for one in found.valid_sigs]
             if len(signers) != 1 or signers[0][0].upper() != key.fingerprint or found.bytes != message:
                 return None
@@ -275,7 +275,7 @@ def read(data: bytes | str) -> Signature:
         if tags and {*tags} == {Tag.SIGNATURE}:
             raise BadSignature(Phrase("A letter may bear one signature; this OpenPGP signature holds more."))
         raise _damaged()
-    import pysequoia  # noqa: PLC0415 - see above
+    import pysequoia
 
     try:
         sig = _sequoia(lambda: pysequoia.Sig.from_bytes(raw))
@@ -287,7 +287,7 @@ def read(data: bytes | str) -> Signature:
 
 
 def _checked(sig: Sig, body: SignatureBody) -> Signature:
-    from pysequoia.packet import HashAlgorithm, PublicKeyAlgorithm, SignatureType  # noqa: PLC0415 - see above
+    from pysequoia.packet import HashAlgorithm, PublicKeyAlgorithm, SignatureType
 
     hashes = (
         HashAlgorithm.SHA256,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.identity import authres, dkim
-from pbem.identity.verdict import Verdict  # noqa: TC001 - the reader's frames are decoded by their types
+from pbem.identity.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -277,7 +277,7 @@ def _verify(key: PublicKey, signature: Signature, data: bytes) -> None:
         key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
 
 
-class UnusableKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+class UnusableKey(ValueError):
     """A private key is of a sort that cannot sign here, whatever its passphrase."""
 
 

@@ -75,7 +75,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """Whether `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
 
 
-class BadKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+class BadKey(ValueError):
     """What was sent is no public key that can be pinned; `reason` is a sentence for the player."""
 
     def __init__(self, reason: Phrase) -> None:
@@ -83,7 +83,7 @@ class BadKey(ValueError):  # noqa: N818 - a sentence for the player, as Refused 
         self.reason = reason
 
 
-class BadSignature(ValueError):  # noqa: N818 - a sentence for the player, as Refused is
+class BadSignature(ValueError):
     """A signature is refused before any key is tried; `reason` is a sentence for the player."""
 
     def __init__(self, reason: Phrase, kind: Literal["bad", "refused"] = "refused") -> None:

@@ -6,7 +6,7 @@ A desk decides what is written, and to whom; what takes time (words, pictures, f
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.mail.commands import masked
 from pbem.phrase import Phrase
@@ -31,7 +31,7 @@ class TemplateText:
     """A text that is yet to be written, in the language of its reader: its template, and what it says."""
 
     template: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)

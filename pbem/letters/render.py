@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_eval_context
 from jinja2.ext import InternationalizationExtension
@@ -50,7 +50,7 @@ class Templates:
         """A phrase of ours in this language; any other text as it is."""
         return str(say(phrase, self._known))
 
-    def render(self, name: str, /, **values: Any) -> str:
+    def render(self, name: str, /, **values: object) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
 
@@ -116,7 +116,7 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     """
     environment.extend(known=known)
 
-    def filled(context: EvalContext, text: str, facts: Mapping[str, Any]) -> str:
+    def filled(context: EvalContext, text: str, facts: Mapping[str, object]) -> str:
         if any(isinstance(fact, Phrase) for fact in facts.values()):
             facts = {name: say(fact, known) for name, fact in facts.items()}
         if context.autoescape:
@@ -124,24 +124,24 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
         return text % facts
 
     @pass_eval_context
-    def _gettext(context: EvalContext, message: str, /, **facts: Any) -> str:
+    def _gettext(context: EvalContext, message: str, /, **facts: object) -> str:
         return filled(context, known.gettext(message), facts)
 
     @pass_eval_context
-    def _pgettext(context: EvalContext, where: str, message: str, /, **facts: Any) -> str:
+    def _pgettext(context: EvalContext, where: str, message: str, /, **facts: object) -> str:
         return filled(context, known.pgettext(where, message), facts)
 
     @pass_eval_context
-    def _ngettext(context: EvalContext, one: str, several: str, number: int, /, **facts: Any) -> str:
+    def _ngettext(context: EvalContext, one: str, several: str, number: int, /, **facts: object) -> str:
         return filled(context, known.ngettext(one, several, number), {"num": number, **facts})
 
     def date(time: datetime, pattern: str) -> str:
-        from babel.dates import format_datetime  # noqa: PLC0415 - what writes no dates need not wait for it
+        from babel.dates import format_datetime
 
         return format_datetime(time, pattern, locale=language)
 
     def listed(things: Iterable[object]) -> str:
-        from babel.lists import format_list  # noqa: PLC0415
+        from babel.lists import format_list
 
         return format_list([str(say(thing, known)) for thing in things], locale=language)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["appointment"]
 
 
-def appointment(  # noqa: PLR0913, PLR0917 - an event has as many properties
+def appointment(
     name: str, uid: str, texts: tuple[str, str], time: datetime, now: datetime, sequence: int
 ) -> Attachment:
     """The calendar file of a deadline: its summary and description are `texts`.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import binascii
 import codecs
 import re
-from collections.abc import Mapping  # noqa: TC003 - msgspec reads the types of a letter's fields
+from collections.abc import Mapping
 from email.message import Message
 from email.policy import compat32
 from functools import lru_cache
@@ -59,7 +59,7 @@ VACATION = re.compile(
 )
 
 
-class Unreadable(Exception):  # noqa: N818 - said of a letter, not of the program
+class Unreadable(Exception):
     """A letter beyond the limits; `letter` has its headers when at least those could be read."""
 
     def __init__(self, reason: Phrase, letter: Letter | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["replace"]
 
 
-def replace(value: Value, /, **changes: Any) -> Value:
+def replace(value: Value, /, **changes: object) -> Value:
     """What `dataclasses.replace` gives, in a tenth of its time where the class has no slots."""
     before = getattr(value, "__dict__", None)
     if before is None:

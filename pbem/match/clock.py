@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
 from pbem.match.changed import replace
 from pbem.phrase import Moment, Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+
+    from pbem.json_object import JsonObject
 
 __all__ = [
     "REMINDERS",
@@ -191,7 +193,7 @@ class Clock:
         ]
         return replace(self, stops=tuple(stops))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The clock as it is stored: a JSON object."""
         return {
             "since": self.since.isoformat(),
@@ -206,7 +208,7 @@ class Clock:
         }
 
     @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Clock:
+    def read(cls, document: JsonObject) -> Clock:
         """The clock of such an object."""
         times = {
             "since": datetime.fromisoformat(document["since"]),

@@ -25,7 +25,7 @@ SALT = re.compile(r"[0-9a-f]{64}")
 """A salt of a paper of version 2: 256 random bits."""
 
 
-class NotADocument(ValueError):  # noqa: N818 - what it says of the text
+class NotADocument(ValueError):
     """The text is no opening, or no receipt, as this module writes them."""
 
 

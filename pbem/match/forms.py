@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any
 
 from pbem.match.transcript import is_time
 
@@ -38,7 +37,7 @@ __all__ = [
     "whole",
 ]
 
-Form = Callable[[Any], bool]
+Form = Callable[[object], bool]
 """Whether a value of JSON has this form."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -47,52 +46,52 @@ _LONGEST = 200_000
 """So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
 
 
-def text(value: Any) -> bool:
+def text(value: object) -> bool:
     """Any text that is not too long."""
     return isinstance(value, str) and len(value) <= _LONGEST
 
 
-def number(value: Any) -> bool:
+def number(value: object) -> bool:
     """A whole number, not negative."""
     return type(value) is int and 0 <= value < 10**9
 
 
-def whole(value: Any) -> bool:
+def whole(value: object) -> bool:
     """Any whole number."""
     return type(value) is int and abs(value) < 10**9
 
 
-def seat_number(value: Any) -> bool:
+def seat_number(value: object) -> bool:
     """The number of a seat."""
     return type(value) is int and 1 <= value <= 9
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """True or false."""
     return isinstance(value, bool)
 
 
-def nothing(value: Any) -> bool:
+def nothing(value: object) -> bool:
     """Null."""
     return value is None
 
 
-def anything(value: Any) -> bool:
+def anything(value: object) -> bool:
     """An object, whatever is in it: it is looked at elsewhere."""
     return isinstance(value, dict)
 
 
-def hash_(value: Any) -> bool:
+def hash_(value: object) -> bool:
     """A SHA-256 in hex."""
     return isinstance(value, str) and _HASH.fullmatch(value) is not None
 
 
-def time(value: Any) -> bool:
+def time(value: object) -> bool:
     """A time as entries write it."""
     return isinstance(value, str) and is_time(value)
 
 
-def day(value: Any) -> bool:
+def day(value: object) -> bool:
     """A day of the calendar."""
     try:
         return isinstance(value, str) and date.fromisoformat(value).isoformat() == value

@@ -8,13 +8,14 @@ what waits: letters that cite the head that was printed before it was revoked. I
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.json_object import JsonObject
     from pbem.match.documents import NamedMailbox
 
 __all__ = ["HOW", "KeyChange", "Player"]
@@ -50,13 +51,13 @@ class Player:
     keyless: str = ""
     """The head that the last letters had printed when such a player got the first key."""
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The player as the transcript lists it: a JSON object."""
         mailbox = {"mailbox": self.mailbox} if self.mailbox else {}
         return {"name": self.name, "keys": [dict(key) for key in self.keys], **mailbox}
 
     @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Player:
+    def read(cls, document: JsonObject) -> Player:
         """The player of such an object; raises LookupError and TypeError."""
         return cls(str(document["name"]), tuple(document["keys"]), mailbox=str(document.get("mailbox", "")))
 
@@ -87,7 +88,7 @@ class KeyChange:
     letters: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """The letter signed by an old key ("old"), and the one signed by the new key ("new")."""
 
-    def body(self, seat: int) -> dict[str, Any]:
+    def body(self, seat: int) -> JsonObject:
         """What the transcript says of it."""
         return {
             "seat": seat,
@@ -104,7 +105,7 @@ class KeyChange:
         return f"letters/keys-{seq}-seat-{seat}-{who}.eml"
 
     @classmethod
-    def read(cls, body: Mapping[str, Any], letters: Mapping[str, bytes]) -> KeyChange:
+    def read(cls, body: JsonObject, letters: Mapping[str, bytes]) -> KeyChange:
         """The change that a transcript tells of, with these letters; raises LookupError, TypeError and ValueError."""
         change = cls(
             str(body["change"]),

@@ -11,11 +11,19 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 from pbem.games import GAMES, Refused, Report, Rules, Setup, State, rules
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pbem.json_object import JsonObject
+
 __all__ = ["Illegal", "NotARecord", "Record", "RecordedResult", "Replay", "Turn", "read", "replay", "write"]
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 REASONS = ("rules", "agreement", "resignation", "forfeit", "abandoned")
 
@@ -47,11 +55,11 @@ LONGEST = 256 * 1024
 """Characters of a setup or of orders: a letter has no more octets, and the rules name every fault."""
 
 
-class NotARecord(ValueError):  # noqa: N818 - what it says of the file
+class NotARecord(ValueError):
     """The text is no record at all: no TOML, no `record`, or a game nobody taught us."""
 
 
-class Illegal(ValueError):  # noqa: N818 - the rule book's word
+class Illegal(ValueError):
     """The record is refused: turn (0 for setups), seat or None, the order as written or None, the message."""
 
     def __init__(self, turn: int, seat: int | None, order: str | None, message: str, rule: str | None = None) -> None:
@@ -86,14 +94,23 @@ class Record(NamedTuple):
     game: str
     seats: tuple[tuple[str, str], ...]
     turns: tuple[Turn, ...] = ()
-    options: Mapping[str, Any] = MappingProxyType({})
+    options: Mapping[str, object] = MappingProxyType({})
     rules: int = 1
     note: str | None = None
     match: str | None = None
     round: int | None = None
     previous: str | None = None
     result: RecordedResult | None = None
-    extra: Mapping[str, Any] | None = None
+    extra: Mapping[str, object] | None = None
+
+
+class Outcome(TypedDict):
+    """How a game stands at the end of its record, as `pbem replay --json` prints it."""
+
+    over: bool
+    winner: int | None
+    scores: list[int]
+    reason: str | None
 
 
 class Replay(NamedTuple):
@@ -101,8 +118,7 @@ class Replay(NamedTuple):
 
     turns: tuple[tuple[Report, ...], ...]
     state: State
-    result: dict[str, Any]
-    """`over`, `winner`, `scores` and `reason`, as `pbem replay --json` prints them."""
+    result: Outcome
 
 
 def read(text: str) -> Record:
@@ -118,7 +134,7 @@ def read(text: str) -> Record:
         raise
 
 
-def _table(text: str) -> dict[str, Any]:
+def _table(text: str) -> JsonObject:
     if sum(map(text.count, "[{=")) > _VALUES:
         raise NotARecord(f"more than {_VALUES:,} keys, lists and tables, which is more than is looked at")
     if _LONG_NUMBER.search(text):
@@ -141,7 +157,7 @@ def _table(text: str) -> dict[str, Any]:
     return table
 
 
-def _record(table: dict[str, Any]) -> Record:
+def _record(table: JsonObject) -> Record:
     """The record of a table; what is no text where orders or a setup should be is named like a fault in them."""
     _known(table, _KEYS, "the record")
     if type(table["record"]) is not int or table["record"] != 1:
@@ -175,14 +191,14 @@ def _record(table: dict[str, Any]) -> Record:
 
 def _lacks_text(record: Record) -> bool:
     """Whether something else stands where a setup or orders should; only replay can tell which fault is first."""
-    texts: list[Any] = [setup for _, setup in record.seats]
+    texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
     return not all(isinstance(text, str) for text in texts)
 
 
-def _extra(table: Mapping[str, Any]) -> dict[str, Any] | None:
-    extra: dict[str, Any] | None = _typed(table, "extra", dict, None)
-    level: list[Any] = [extra]
+def _extra(table: Mapping[str, object]) -> dict[str, object] | None:
+    extra: dict[str, object] | None = _typed(table, "extra", dict, None)
+    level: list[object] = [extra]
     for _ in range(_DEPTH):
         level = [inner for outer in level for inner in _inside(outer)]
     if level:
@@ -190,7 +206,7 @@ def _extra(table: Mapping[str, Any]) -> dict[str, Any] | None:
     return extra
 
 
-def _inside(value: Any) -> list[Any]:
+def _inside(value: object) -> list[object]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
@@ -200,37 +216,39 @@ def _fault(message: str) -> Illegal:
     return Illegal(0, None, None, message)
 
 
-def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def _known(table: Iterable[str], keys: Sequence[str], where: str) -> None:
     for key in table:
         if key not in keys:
             raise Illegal(0, None, key, f"{where} has no key {key!r}")
 
 
-def _typed(table: Mapping[str, Any], key: str, kind: type, default: Any) -> Any:
-    value = table.get(key, default)
+def _typed(table: Mapping[str, object], key: str, kind: type[T], default: U) -> T | U:
+    if key not in table:
+        return default
+    value = table[key]
     # bool is an int to Python, not to TOML.
-    if value is not default and type(value) is not kind:
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise _fault(f"`{key}` is not a {_KINDS[kind]}")
     return value
 
 
-_KINDS = {int: "whole number", str: "text", dict: "table", list: "list"}
+_KINDS: Mapping[type, str] = {int: "whole number", str: "text", dict: "table", list: "list"}
 
 
-def _tables(table: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    found: list[Any] = _typed(table, key, list, [])
+def _tables(table: Mapping[str, object], key: str) -> list[JsonObject]:
+    found: list[JsonObject] = _typed(table, key, list, [])
     if not all(isinstance(item, dict) for item in found):
         raise _fault(f"`[[{key}]]` is a list of tables")
     return found
 
 
-def _seat(table: dict[str, Any]) -> tuple[str, str]:
+def _seat(table: JsonObject) -> tuple[str, str]:
     _known(table, ("name", "setup"), "a seat")
     name: str = _typed(table, "name", str, "")
     return name, table.get("setup")  # type: ignore[return-value]  # judged by _lacks_text
 
 
-def _turn(number: int, table: dict[str, Any], keys: frozenset[str]) -> Turn:
+def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:
     orders = {}
     for key, text in table.items():
         if key == "note":
@@ -241,7 +259,7 @@ def _turn(number: int, table: dict[str, Any], keys: frozenset[str]) -> Turn:
     return Turn(orders, _typed(table, "note", str, None))
 
 
-def _recorded_result(table: Mapping[str, Any]) -> RecordedResult | None:
+def _recorded_result(table: Mapping[str, object]) -> RecordedResult | None:
     if "result" not in table:
         return None
     found = _typed(table, "result", dict, {})
@@ -288,7 +306,7 @@ def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _quoted(key)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -377,7 +395,7 @@ class _Player:
                 raise _illegal(number, seat, refused) from refused
         return self.rules.turn(state, orders)
 
-    def result(self, state: State, last: int) -> dict[str, Any]:
+    def result(self, state: State, last: int) -> Outcome:
         """The result, once the recorded one, if any, agrees."""
         found, recorded = state.result, self.record.result
         if recorded is None or recorded.reason == "rules":

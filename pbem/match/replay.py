@@ -9,7 +9,7 @@ their places, and left no trace of what was withdrawn. Implements protocol.md, "
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 from pbem.games import Refused
 from pbem.match import traces
@@ -25,13 +25,16 @@ from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from pbem.json_object import JsonObject
     from pbem.match.keys import KeyChange, Player
+    from pbem.match.state import Place
     from pbem.match.step import Notice
 
 Kind = TypeVar("Kind")
+Arguments = TypeVarTuple("Arguments")
 
 __all__ = ["Proving", "Sentence", "Source", "TranscriptReplay", "UnvouchedError", "begin", "replay_transcript"]
 
@@ -57,7 +60,7 @@ class Source(Protocol):
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
 
-    def form(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+    def form(
         self,
         match: Match,
         kind: str,
@@ -266,7 +269,7 @@ class TranscriptReplay:
     def in_place(self, match: Match, path: str, form: SignedForm, paper: Withdrawal) -> None:
         """Whether a withdrawal was said at this place, and at no other."""
         playing = match.phase == "playing"
-        place: dict[str, Any] = {"turn": paper.turn} if playing else {"game": match.game}
+        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
         step = replace(self.at_work(), match=match)
         if faults := step.misplaced(form, paper.seat, None, in_advance=playing, **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
@@ -295,7 +298,7 @@ class TranscriptReplay:
             form = replace(form, rev=int(body["rev"]))
         return seat, form, signed
 
-    def named(self, path: str, body: Mapping[str, Any]) -> Signed:
+    def named(self, path: str, body: JsonObject) -> Signed:
         """The letter that an entry or a paper names."""
         letter = self.file(path)
         if sha256_hex(letter) != body["mail"]:
@@ -361,7 +364,7 @@ class TranscriptReplay:
         """What is wrong with the letter of this path, or with what stands beside it."""
         return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
 
-    def judged(self, path: str, event: Callable[[int, SignedForm, Signed], object], *arguments: Any) -> None:
+    def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Lead a step on by a letter that must be legal."""
         try:
             event(*arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, TypedDict, overload
 
 from pbem.games import Options, Rules, State, Told, rules
 from pbem.match import stored_orders
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from pbem.json_object import JsonObject
     from pbem.match.clock import Clock
     from pbem.match.keys import Player
     from pbem.match.terms import Terms
@@ -68,6 +69,13 @@ RESTORED = "restored from a backup"
 
 UNREACHABLE = "unreachable"
 """Why a seat's clock stands while letters do not reach its player."""
+
+
+class Place(TypedDict, total=False):
+    """What a sentence names of the place that it is said at, beside the head."""
+
+    game: int
+    turn: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +164,7 @@ class Match:
     """Who is to take a seat, by seat."""
     paused: str = ""
     """Why the match stands still, if it does: the operator's reason, or a restored backup."""
-    outcome: Mapping[str, Any] | None = None
+    outcome: JsonObject | None = None
     bundle: int = 1
     """The version of its bundles, see `BUNDLE`."""
     time: str = ""
@@ -165,7 +173,7 @@ class Match:
     """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
 
     @property
-    def place(self) -> dict[str, int]:
+    def place(self) -> Place:
         """What a sentence names of where the match stands, beside the head: the turn, or the game to begin."""
         return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
 
@@ -247,7 +255,7 @@ class Match:
             reports.shown[seat] = Told([report for report in shown if report is not None])
         return reports.shown[seat]
 
-    def view(self, seat: int | None) -> dict[str, Any] | None:
+    def view(self, seat: int | None) -> Mapping[str, object] | None:
         """All that the seat knows of the position; None before the game begins."""
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -22,10 +22,11 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from pbem.json_object import JsonObject
     from pbem.match.clock import Clock, Stop
     from pbem.match.keys import Player
     from pbem.match.signed import Signed, SignedForm
-    from pbem.match.state import Match, Submission
+    from pbem.match.state import Match, Place, Submission
     from pbem.match.traces import SetAside
 
 __all__ = ["Document", "Environment", "Notice", "Step", "again"]
@@ -113,14 +114,14 @@ class Step:
             path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
 
-    def named(self, signed: Signed) -> dict[str, Any]:
+    def named(self, signed: Signed) -> JsonObject:
         """How an entry names the letter that it rests on."""
-        named = {"mail": signed.hash}
+        named: JsonObject = {"mail": signed.hash}
         if signed.evidence:
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
         return named | ({"received": signed.received} if self.match.bundle > 1 else {})
 
-    def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> dict[str, Any]:
+    def sentence(self, what: str, seat: int, form: SignedForm, signed: Signed, player: str = "") -> JsonObject:
         """Take a sentence that has its effect at once: keep its letter, and say how the next entry names it.
 
         It must name the place at which the match stands, and is obeyed once. Before a game begins its letter belongs
@@ -129,7 +130,7 @@ class Step:
         match = self.match
         self.demand_key(signed)
         before = 0 if player else match.said.get((seat, what), 0)
-        faults = self.misplaced(form, seat, None, player=player or match.name(seat), **dict[str, Any](match.place))
+        faults = self.misplaced(form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
         if faults:
@@ -149,14 +150,16 @@ class Step:
         *,
         again: bool = True,
         in_advance: bool = False,
-        **place: Any,
+        player: str = "",
+        **place: Unpack[Place],
     ) -> list[Fault]:
         """The faults of the form itself: said at another place, or older than what was said before.
 
         `again` allows the revision that stands, `in_advance` any head that letters of this game printed.
         """
         match = self.match
-        wanted: dict[str, Any] = {"server": match.server, "player": match.name(seat), "prev": match.prev, **place}
+        player = player or match.name(seat)
+        wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
         faults = []
         for key, value in wanted.items():
             given = getattr(form, key)
@@ -170,7 +173,7 @@ class Step:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
         return faults
 
-    def append_entry(self, kind: str, body: dict[str, Any]) -> Entry:
+    def append_entry(self, kind: str, body: JsonObject) -> Entry:
         """The next entry of the transcript: no earlier than the one before, and than any letter that waits came.
 
         The server's clock may have been set back since.
@@ -194,7 +197,7 @@ class Step:
         """Let a seat have this clock."""
         self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
-    def notify(self, kind: str, **facts: Any) -> None:
+    def notify(self, kind: str, **facts: object) -> None:
         """Tell every seat."""
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
 
@@ -214,7 +217,7 @@ def again(before: Submission | None, form: SignedForm, text: str) -> Submission 
     )
 
 
-def _received(match: Match, body: Mapping[str, Any]) -> Iterator[str]:
+def _received(match: Match, body: JsonObject) -> Iterator[str]:
     """When the letters came that wait, and those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received

@@ -7,7 +7,7 @@ are in `advance_orders`. Implements protocol.md, "Commands" (`setup`, `orders`, 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.signed import Signed, SignedForm
+    from pbem.match.state import Place
     from pbem.match.step import Step
 
 __all__ = ["answered", "clear", "order", "receipted", "setup", "submit", "withdrawn"]
@@ -93,7 +94,7 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def receipted(  # noqa: PLR0913, PLR0917 - what a receipt tells
+def receipted(
     step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, text: str, before: Submission | None
 ) -> Submission:
     """A seat's orders for a turn, in words that are kept so, with the receipt that names their letter."""
@@ -150,14 +151,12 @@ def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     return submission
 
 
-def withdrawn(  # noqa: PLR0913, PLR0917 - what a withdrawal tells
-    step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission
-) -> Submission:
+def withdrawn(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed, before: Submission) -> Submission:
     """What stood, once it is withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
-    place: dict[str, Any] = {"turn": turn} if playing else {"game": match.game}
+    place: Place = {"turn": turn} if playing else {"game": match.game}
     if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
         raise Refused(*faults)
     paper = Withdrawal(

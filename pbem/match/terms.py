@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from pbem.json_object import JsonObject
 
 __all__ = ["OPTIONS", "Terms", "duration"]
 
@@ -77,7 +80,7 @@ class Terms:
 
     game: str
     edition: int
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     kind: str
     games: int | None
     target: int | None
@@ -107,7 +110,7 @@ class Terms:
         """The options of the match's first game."""
         return rules(self.game).options(self.options, len(self.players))
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JsonObject:
         """The terms as they stand in the transcript's first entry: a JSON object."""
         document = {name: _plain(getattr(self, name)) for name in self.__slots__}
         if self.keys == KEYS[0]:
@@ -115,7 +118,7 @@ class Terms:
         return document
 
     @classmethod
-    def read(cls, document: Mapping[str, Any]) -> Terms:
+    def read(cls, document: JsonObject) -> Terms:
         """The terms of such an object."""
         return cls(**{**document, "players": tuple(document["players"])})
 
@@ -218,17 +221,18 @@ class _Proposal:
             return default
         return seconds
 
-    def game_options(self, lines: dict[str, str]) -> Mapping[str, Any]:
+    def game_options(self, lines: dict[str, str]) -> Mapping[str, object]:
         raw = {key: self.value(key, text) for key, text in lines.items()}
         if len(self.players) not in self.rules.seats:
             return {}
         try:
-            return _plain(self.rules.options(raw, len(self.players)).changed)  # type: ignore[no-any-return]
+            changed = self.rules.options(raw, len(self.players)).changed
+            return {key: _plain(value) for key, value in changed.items()}
         except Refused as refused:
             self.faults.extend(refused.faults)
             return {}
 
-    def value(self, key: str, text: str) -> Any:
+    def value(self, key: str, text: str) -> object:
         """The option's value: as TOML where the game takes it so (`homes: 3`), else as plain text (`first: 1`)."""
         try:
             value = tomllib.loads(f"value = {text}")["value"]
@@ -252,10 +256,10 @@ def duration(text: str) -> int | None:
     return 0 if text.strip() == "0" else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A JSON value of a frozen one: tuples become lists, mappings dictionaries."""
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
-    if hasattr(value, "items"):
+    if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     return value

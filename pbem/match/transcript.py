@@ -11,12 +11,14 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pbem.json_object import JsonObject
 
 __all__ = [
     "BEFORE",
@@ -41,7 +43,7 @@ _TAG = b"pbem entry 1\n"
 _FIELDS = ("seq", "prev", "time", "type", "body")
 
 
-class BrokenChain(Exception):  # noqa: N818 - what it says of the chain
+class BrokenChain(Exception):
     """The entry with this number does not follow from the one before it."""
 
     def __init__(self, seq: int, reason: str) -> None:
@@ -68,7 +70,7 @@ class Entry:
     prev: str
     time: str
     type: str
-    body: dict[str, Any]
+    body: JsonObject
 
     def canonical(self) -> bytes:
         """The bytes that are hashed: see `canonical`."""
@@ -120,13 +122,13 @@ _QUICK_ENCODER = msgspec.json.Encoder(order="sorted")
 _DELETE = b"\x7f"
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Canonical JSON: ASCII, sorted keys, no blanks; raises TypeError on anything but the allowed kinds."""
     _refuse_other_kinds(value)
     return dumped(value)
 
 
-def dumped(value: Any) -> bytes:
+def dumped(value: object) -> bytes:
     """Canonical JSON of what is known to hold nothing but the allowed kinds."""
     try:
         content = _QUICK_ENCODER.encode(value)

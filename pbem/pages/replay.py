@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import rules
 from pbem.pages import page
@@ -32,7 +32,7 @@ _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 def replay(
     found: Bundle,
     *,
-    press: Sequence[Mapping[str, Any]] = (),
+    press: Sequence[Mapping[str, object]] = (),
     forms: Mapping[str, str] | None = None,
     home: str = "",
 ) -> str:

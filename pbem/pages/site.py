@@ -13,19 +13,19 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, rules
 from pbem.pages import Home, composer, page
 from pbem.pages.replay import replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Published", "index", "match_page", "pages", "publish"]
+__all__ = ["Finished", "Published", "index", "pages", "publish"]
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
@@ -41,20 +41,27 @@ class Published:
     removed: list[str] = field(default_factory=list)
 
 
-def index(site: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A public match that is closed: what the page of a server says of it, and what its own page is made of."""
+
+    summary: Mapping[str, object]
+    bundle: Bundle | None
+    """None where its transcript itself holds addresses, in certificates: then the match has no page."""
+    forms: Mapping[str, str]
+    """The signed forms of letters that hold nothing else, by the letters' names."""
+    press: Sequence[Mapping[str, object]]
+    """What players wrote to all: `game`, `turn`, `by` and `text` of each message."""
+
+
+def index(site: Mapping[str, object]) -> str:
     """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
     games = {name: rules(name).title for name in GAMES}
     return page("index", str(site["server"]), (), shown={**site, "games": games})
 
 
-def match_page(found: Bundle, forms: Mapping[str, str], press: Iterable[Any], server: str) -> str:
-    """The page of a finished public match."""
-    written = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in press]
-    return replay(found, press=written, forms=forms, home=server)
-
-
-def pages(site: Mapping[str, Any], finished: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """All files of the folder by name; `finished` are `desk.public.Finished`, whose summaries the index lists."""
+def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[tuple[str, str]]:
+    """All files of the folder by name; the index lists the summaries of finished matches."""
     summaries = []
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     for game in GAMES:
@@ -62,7 +69,7 @@ def pages(site: Mapping[str, Any], finished: Iterable[Any]) -> Iterator[tuple[st
     for match in finished:
         summaries.append({**match.summary, "page": match.bundle is not None})
         if match.bundle is not None:
-            html = match_page(match.bundle, match.forms, match.press, str(site["server"]))
+            html = replay(match.bundle, press=match.press, forms=match.forms, home=str(site["server"]))
             yield f"{match.summary['id']}.html", html
     yield "index.html", index({**site, "finished": summaries})
 
@@ -109,7 +116,7 @@ def _put(path: Path, content: bytes) -> bool:
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with open(os.open(draft, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fchmod(file.fileno(), 0o644)  # a web server reads it, whatever our umask is
@@ -121,7 +128,7 @@ def _put(path: Path, content: bytes) -> bool:
 def _read(path: Path) -> bytes | None:
     """What is in a file of the folder; None where there is none, or a symlink in its place."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             return file.read()
     except FileNotFoundError:
         return None

@@ -67,7 +67,7 @@ _PATH = re.compile(
 )
 
 
-class NotABundle(ValueError):  # noqa: N818 - what it says of the file
+class NotABundle(ValueError):
     """The file is no bundle, or not byte for byte as a bundle is written; names the part that is wrong."""
 
 

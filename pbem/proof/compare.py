@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pbem.identity import ed25519_points
 from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
@@ -22,6 +22,7 @@ from pbem.proof.fates import Fates
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.match.transcript import Entry
@@ -586,7 +587,7 @@ class Against:
         ]
         return changes[-1] if changes and names[paper.seat] != paper.player else None
 
-    def _document(self, content: bytes, kind: str) -> dict[str, Any] | None:
+    def _document(self, content: bytes, kind: str) -> JsonObject | None:
         """The JSON document of this kind, if it is one, and of this match."""
         if f'"{kind}"'.encode() not in content or len(content) > bundle.LIMITS.paper_octets:
             return None
@@ -663,7 +664,7 @@ def _holds(key: str, signature: str, message: bytes) -> bool:
         return False
 
 
-def _same(told: Any, made: Any) -> bool:
+def _same(told: object, made: object) -> bool:
     """Whether what was told is what is made now; a later version may tell more, and less, but nothing else."""
     if isinstance(told, dict) and isinstance(made, dict):
         return all(_same(told[key], made[key]) for key in told.keys() & made.keys())

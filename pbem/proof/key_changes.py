@@ -104,7 +104,7 @@ class Spoken:
     commands: Sequence[Command]
 
 
-def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str, *, placed: bool) -> bool:  # noqa: PLR0913
+def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str, *, placed: bool) -> bool:
     """Whether a letter says what a change of the player's keys needs of it: "old" asks for it, "new" confirms it.
 
     What revokes a key must name its place, where it was `placed`: nothing else of that change is signed.

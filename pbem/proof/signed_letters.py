@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem import identity
 from pbem.games import Refused
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.keys import KeyChange
     from pbem.match.replay import Proving
-    from pbem.match.state import Match
+    from pbem.match.state import Match, Place
 
 __all__ = ["VOCABULARY", "Heard", "Letters", "form", "heard", "misdated", "said", "setup_revision", "words"]
 
@@ -85,7 +85,7 @@ class Letters:
         except KeyError:
             return None
 
-    def form(  # noqa: PLR0913, PLR0917 - a source's
+    def form(
         self,
         match: Match,
         kind: str,
@@ -124,7 +124,7 @@ class Letters:
             stood = (form for form in forms if _stood(form, match, seat, paper))
         return next(stood, forms[-1])
 
-    def _judge_once(  # noqa: PLR0913, PLR0917 - all that is known of a letter
+    def _judge_once(
         self, match: Match, kind: str, seat: int, letter: bytes, paper: Proving | None, evidence: bytes, received: str
     ) -> None:
         """No letter has the same effect twice, no reply address lets two letters count, and dates are not absurd."""
@@ -175,7 +175,7 @@ class Letters:
             return
         raise ValueError("these orders are legal, and were not used")
 
-    def _read(  # noqa: PLR0913 - all that is known of a letter
+    def _read(
         self,
         match: Match,
         seat: int,
@@ -204,7 +204,7 @@ class Letters:
         return commands.parse(text).commands
 
     @staticmethod
-    def _vouched(  # noqa: PLR0913 - all that is known of a letter
+    def _vouched(
         match: Match, seat: int, letter: bytes, content: bytes, *, waited: bool, former: bool
     ) -> tuple[str, str]:
         """What a letter at level `mailbox` rests on, and its text; it counts only of a player without a key."""
@@ -279,10 +279,10 @@ def _stood(form: SignedForm, match: Match, seat: int, paper: Proving | None) -> 
     Of forms with one revision the desk takes the first that is legal; an opening says itself which setup it was.
     """
     if isinstance(paper, Sentence):
-        return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **dict[str, Any](match.place))
+        return form.rev == paper.rev and not _at(match).misplaced(form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
         playing = match.phase == "playing"
-        place: dict[str, Any] = {"turn": paper.turn} if playing else {"game": match.game}
+        place: Place = {"turn": paper.turn} if playing else {"game": match.game}
         return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
     if paper is None:
         return True

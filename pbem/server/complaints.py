@@ -11,7 +11,7 @@ import errno
 import logging
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -35,9 +35,10 @@ class Complaints:
         self._told: dict[tuple[str, str, str], tuple[float, int]] = {}
         """When a kind was told, and how often it was met since."""
 
-    def __call__(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    def __call__(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
         """A complaint of the event loop."""
-        self.tell("asyncio", str(context.get("message", "")), context.get("exception"))
+        error = context.get("exception")
+        self.tell("asyncio", str(context.get("message", "")), error if isinstance(error, BaseException) else None)
 
     def tell(self, who: str, message: str, error: BaseException | None) -> None:
         """Tell of it, or count it."""
@@ -52,7 +53,7 @@ class Complaints:
         if len(self._told) >= KINDS:
             self._told.clear()
         self._told[kind] = (self._clock(), 0)
-        facts: dict[str, Any] = {"trouble": trouble} if trouble else {}
+        facts: dict[str, object] = {"trouble": trouble} if trouble else {}
         if more:
             facts["more"] = more
         structlog.get_logger().error("complaint", of=who, words=words, exc_info=error, **facts)

@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -28,7 +28,7 @@ from pbem.mail.signing import BadDkimKey
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
-from pbem.server.metrics import Metrics
+from pbem.server.metrics import Figures, Metrics
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.smtp.delivery import Deliverer, Smarthost
@@ -77,7 +77,7 @@ class StartError(Exception):
 
 def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
     """Who looks at letters beyond a network's limit, on a connection of its own."""
-    from pbem.desk.admission import Admission  # noqa: PLC0415 - as above
+    from pbem.desk.admission import Admission  # noqa: PLC0415 - what looks at no letters need not wait for it
 
     return Admission(config, database, vault, reader)
 
@@ -247,7 +247,7 @@ class Daemon:
 
         # From the operator's commands; a process that does not know it is not ended by it.
         loop.add_signal_handler(signal.SIGCONT, look)
-        tasks: list[asyncio.Task[Any]] = []
+        tasks: list[asyncio.Task[object]] = []
         try:
             tasks += [
                 asyncio.create_task(self._desk.work(), name="desk"),
@@ -309,8 +309,8 @@ class Daemon:
         """Give back what a desk had in hand that died."""
         log.info("letters given back", letters=await self._post(self._inbox.release_all))
 
-    async def _figures(self) -> dict[str, Any]:
-        return {**await self._post(survey, self._post_base), "desk_deaths": self._desk.deaths}
+    async def _figures(self) -> Figures:
+        return Figures(await self._post(survey, self._post_base), self._desk.deaths)
 
     def _intake(self) -> Intake:
         config = self._config

@@ -4,6 +4,7 @@ Here live what a desk is opened with, its work (letter after letter, and the clo
 started, watched and ended, and what the two say to each other: that letters came in, that there is something to send,
 that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another. Both hold the store's
 lock, so that no second daemon begins while either lives. No logic: what becomes of a letter is the desk's.
+Words of the line are single octets, so that asyncio may hear them; only what is handed over at first is a message.
 Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
 """
 
@@ -12,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import pickle
 import signal
 import socket
 import subprocess
@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
@@ -73,9 +74,8 @@ LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the an
 NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
-LENGTH = 4  # octets of the length of the supplies
 READY, WORKED, FAILED = b"!", b".", b"?"
-WAKE, STOP = b"w", b"s"
+FILES, WAKE, STOP = b"f", b"w", b"s"
 
 log = structlog.get_logger()
 
@@ -122,7 +122,7 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     points: Failpoints,
 ) -> DeskLike:
     """The real desk."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
+    from pbem.desk import Desk
 
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
@@ -368,10 +368,10 @@ class OwnProcess:
     async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None:
         """Tell the process what to work on, and wait until it is ready."""
         self._turn, self._lock = turn, lock
-        supplies = pickle.dumps(self._supplies)
         with contextlib.suppress(ConnectionError):  # what it said before it ended is read below
-            head = len(supplies).to_bytes(LENGTH, "big")
-            socket.send_fds(self._line, [head + supplies], [*turn.ends, *lock])
+            socket.send_fds(self._line, [FILES], [*turn.ends, *lock])
+            with Connection(os.dup(self._line.fileno())) as supplies:
+                supplies.send(self._supplies)
         self._said, self._to_say = await asyncio.open_unix_connection(sock=self._line)
         if (said := await self._read(1)) != READY:
             message = (await self._read(-1)).decode() if said else ""
@@ -460,7 +460,7 @@ def _ended(process: Process) -> int:
 def main() -> None:
     """The whole life of a desk's process whose line to the daemon is its standard input."""
     with socket.socket(fileno=os.dup(0)) as line:
-        import pbem.desk  # noqa: F401, PLC0415 - it takes a while, in which the daemon opens the store
+        import pbem.desk  # noqa: F401 - it takes a while, in which the daemon opens the store
 
         supplies, turn = received(line)
         configure_logs(supplies.config.log)
@@ -469,12 +469,12 @@ def main() -> None:
 
 def received(line: socket.socket) -> tuple[Supplies, WriteTurn]:
     """What the daemon hands over. The files that hold the store's lock are ours until this process ends."""
-    data, files, _, _ = socket.recv_fds(line, 65536, 8)
-    while len(data) < LENGTH or len(data) < LENGTH + int.from_bytes(data[:LENGTH], "big"):
-        if not (piece := line.recv(65536)):
-            sys.exit(1)
-        data += piece
-    supplies = pickle.loads(data[LENGTH:])  # noqa: S301 - by the daemon that started us
+    _, files, _, _ = socket.recv_fds(line, len(FILES), 8)
+    try:
+        with Connection(os.dup(line.fileno())) as daemon:
+            supplies: Supplies = daemon.recv()  # pickled by who started us
+    except (EOFError, OSError):  # it is gone
+        sys.exit(1)
     return supplies, WriteTurn((files[0], files[1]))
 
 

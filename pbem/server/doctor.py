@@ -256,10 +256,12 @@ def queues(database: Database, vault: Vault, config: Config, now: datetime) -> I
     found = survey(database)
     runs = Lock.holder(config.store)
     yield Finding(runs is not None, "daemon", f"runs, process {runs}" if runs else "does not run")
-    for box, patience in (("inbox", STUCK), ("outbox", SLOW)):
-        oldest = found[f"{box}_oldest"]
-        late = bool(oldest) and now - from_db(oldest) > patience
-        waiting = found[box]["waiting"] + found[box]["leased"]
+    for box, letters, oldest, patience in (
+        ("inbox", found["inbox"], found["inbox_oldest"], STUCK),
+        ("outbox", found["outbox"], found["outbox_oldest"], SLOW),
+    ):
+        late = oldest is not None and now - from_db(oldest) > patience
+        waiting = letters["waiting"] + letters["leased"]
         yield Finding(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
     if aside := found["inbox"]["aside"]:
         yield Finding(False, "inbox", f"{aside} set aside: `pbem inbox list`")
@@ -270,7 +272,7 @@ def queues(database: Database, vault: Vault, config: Config, now: datetime) -> I
         yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
 
 
-def mail_loop(  # noqa: PLR0913, PLR0917 - the outside world, handed in
+def mail_loop(
     database: Database,
     vault: Vault,
     composer: Composer,

@@ -10,7 +10,7 @@ import logging
 import sys
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -24,7 +24,7 @@ __all__ = ["configure_logs"]
 
 def configure_logs(config: Log) -> None:
     """Send structured logs to standard error, one line each, with no word of any letter in them."""
-    renderer: Any = structlog.processors.JSONRenderer()
+    renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
     if config.format == "text":
         renderer = structlog.dev.ConsoleRenderer(colors=False)
     structlog.configure(
@@ -43,7 +43,7 @@ def configure_logs(config: Log) -> None:
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
 
 
-def _frames(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _frames(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Say of an exception its kind and its place: its text may quote a letter."""
     error = event.pop("exc_info", None)
     if error is True:

@@ -10,7 +10,7 @@ import asyncio
 import io
 import socket
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import structlog
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-__all__ = ["Metrics", "gauges"]
+    from pbem.store.operator import Survey
+
+__all__ = ["Figures", "Metrics", "gauges"]
 
 PATIENCE = 5.0  # seconds for one request and its answer
 POLL = 0.05  # seconds until the listener notices that it is to end
@@ -35,14 +37,25 @@ POLL = 0.05  # seconds until the listener notices that it is to end
 log = structlog.get_logger()
 
 
-def gauges(survey: Mapping[str, Any], now: datetime) -> Iterator[GaugeMetricFamily]:
-    """The figures of `pbem.store.operator.survey`, and the deaths of the desk."""
+class Figures(NamedTuple):
+    """What there is to tell of a server."""
+
+    survey: Survey
+    desk_deaths: int
+    """How many processes of the desk died since the server was started."""
+
+
+def gauges(figures: Figures, now: datetime) -> Iterator[GaugeMetricFamily]:
+    """The figures, each with its name."""
+    survey = figures.survey
     what = "Processes of the desk that died since the server was started."
-    yield GaugeMetricFamily("pbem_desk_deaths", what, survey["desk_deaths"])
+    yield GaugeMetricFamily("pbem_desk_deaths", what, figures.desk_deaths)
     yield GaugeMetricFamily("pbem_generation", "Restores from a backup, plus one.", survey["generation"])
-    for box in ("inbox", "outbox"):
-        yield _labelled(f"pbem_{box}_letters", f"Letters in the {box} by state.", "state", survey[box])
-        oldest = survey[f"{box}_oldest"]
+    for box, letters, oldest in (
+        ("inbox", survey["inbox"], survey["inbox_oldest"]),
+        ("outbox", survey["outbox"], survey["outbox_oldest"]),
+    ):
+        yield _labelled(f"pbem_{box}_letters", f"Letters in the {box} by state.", "state", letters)
         age = max((now - from_db(oldest)).total_seconds(), 0) if oldest else 0
         what = "Age of the oldest letter that waits there; 0 when none does."
         yield GaugeMetricFamily(f"pbem_{box}_oldest_seconds", what, age)
@@ -62,17 +75,17 @@ def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> Ga
 
 
 class Metrics(Collector):
-    """Answers `GET /metrics`; `survey` gives the figures, on the loop that `listen` was called on."""
+    """Answers `GET /metrics`; `figures` are asked for on the loop that `listen` was called on."""
 
-    def __init__(self, survey: Callable[[], Awaitable[Mapping[str, Any]]], now: Callable[[], datetime]) -> None:
-        self._survey = survey
+    def __init__(self, figures: Callable[[], Awaitable[Figures]], now: Callable[[], datetime]) -> None:
+        self._ask = figures
         self._now = now
         self._server: WSGIServer | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
-        self._figures = make_wsgi_app(registry, disable_compression=True)
+        self._text = make_wsgi_app(registry, disable_compression=True)
 
     async def listen(self, host: str, port: int) -> int:
         """Take the port, which is given; nobody is answered before `open`. Raises OSError."""
@@ -103,18 +116,18 @@ class Metrics(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The figures of this moment."""
         assert self._loop is not None
-        survey = asyncio.run_coroutine_threadsafe(self._asked(), self._loop).result(PATIENCE)
-        yield from gauges(survey, self._now())
+        figures = asyncio.run_coroutine_threadsafe(self._asked(), self._loop).result(PATIENCE)
+        yield from gauges(figures, self._now())
 
-    async def _asked(self) -> Mapping[str, Any]:
-        return await self._survey()
+    async def _asked(self) -> Figures:
+        return await self._ask()
 
     def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] != "GET" or environ["PATH_INFO"] != "/metrics":
             start("404 Not Found", [("Content-Length", "0")])
             return []
         try:
-            body: Iterable[bytes] = self._figures(environ, start)
+            body: Iterable[bytes] = self._text(environ, start)
         except Exception:
             log.exception("metrics trouble")
             start("500 Internal Server Error", [("Content-Length", "0")])
@@ -131,7 +144,7 @@ class _Handler(WSGIRequestHandler):
 
     timeout = PATIENCE
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Who asked is not noted."""
 
     def get_stderr(self) -> io.StringIO:

@@ -4,6 +4,9 @@ Here lives the `Reader` that hands the bytes to a worker with a deadline, a budg
 starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by its type,
 so that nothing but plain letters, verdicts and commands can come of it. What a worker does is in `pbem.desk.reading`.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
+
+Frames are our own: those of `multiprocessing.connection` have no deadline once their first octet came (`poll` waits
+for no other), nor while they are sent, and a worker that a letter has taken over may stop in the middle of one.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import subprocess
 import sys
 import time
 import traceback
-from datetime import datetime  # noqa: TC003 - msgspec reads the types of frames
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +31,8 @@ import structlog
 from pbem.config import Duration, Limits
 from pbem.desk.reading import AT_HAND, Asked, Found, InProcess, ReaderError, Understood
 from pbem.identity import BadKey, Key
-from pbem.identity.sender_auth import Voucher  # noqa: TC001 - msgspec reads the types of frames
-from pbem.mail.bounces import Bounce  # noqa: TC001 - msgspec reads the types of frames
+from pbem.identity.sender_auth import Voucher
+from pbem.mail.bounces import Bounce
 from pbem.mail.message import Letter, Unreadable
 from pbem.phrase import Phrase
 

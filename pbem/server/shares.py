@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Crowded", "Shares"]
 
 
-class Crowded(Exception):  # noqa: N818 - said of the place, not of the program
+class Crowded(Exception):
     """Raised to one too many, who is to come again."""
 
 

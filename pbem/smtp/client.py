@@ -149,7 +149,8 @@ class _Replies(asyncio.BufferedProtocol):
         self._waiter: asyncio.Future[None] | None = None
         self._lost: Exception | None = None
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - as asyncio calls it
+    def get_buffer(self, sizehint: int) -> memoryview:
+        del sizehint
         return self._room
 
     def buffer_updated(self, nbytes: int) -> None:

@@ -69,15 +69,15 @@ class Transport(Protocol):
         """Nothing is to be sent for a while: let go of what was kept for the next letter."""
 
 
-class Permanent(Exception):  # noqa: N818 - RFC 5321 4.2.1: permanent negative completion
+class Permanent(Exception):
     """The letter will never be taken; the text is the reply."""
 
 
-class Temporary(Exception):  # noqa: N818 - RFC 5321 4.2.1: transient negative completion
+class Temporary(Exception):
     """The letter was not taken this time; the text is the reply or the trouble."""
 
 
-class _Ended(Exception):  # noqa: N818 - no error: connections end
+class _Ended(Exception):
     """A connection that was kept took no letter any more."""
 
 

@@ -42,7 +42,7 @@ TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had troub
 log = structlog.get_logger()
 
 
-class Unreachable(Exception):  # noqa: N818 - said of a name server
+class Unreachable(Exception):
     """Nobody could be asked just now; another time it may work."""
 
 

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, Self, cast
+from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
 
 import structlog
 from aiosmtpd.lmtp import LMTP
@@ -36,6 +36,8 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from aiosmtpd import smtp
 
     from pbem.config import Limits, Listener
 
@@ -80,7 +82,7 @@ PLAIN_RCPT = re.compile(rf"TO: ?{_PLAIN}", re.IGNORECASE)
 log = structlog.get_logger()
 
 
-class Refusal(Exception):  # noqa: N818 - RFC 5321's word is reply; this one refuses
+class Refusal(Exception):
     """Raised by `accept` to answer a letter with a 4xx or 5xx reply of its own; nothing was stored."""
 
     def __init__(self, reply: str) -> None:
@@ -101,7 +103,7 @@ class Place:
 class Intake:
     """The listeners of one server and all of their sessions."""
 
-    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
+    def __init__(
         self,
         server: str,
         address: str,
@@ -281,7 +283,7 @@ def _clear(path: Path) -> None:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), str(path))
 
 
-def _place(protocol: str, name: Any) -> Place:
+def _place(protocol: str, name: tuple[str, int] | bytes | str) -> Place:
     if isinstance(name, tuple):
         return Place(protocol, host=name[0], port=name[1])
     return Place(protocol, path=name.decode() if isinstance(name, bytes) else name)
@@ -294,7 +296,8 @@ class AdmissionProtocol(asyncio.Protocol):
         self._intake = intake
         self._session = session
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
         if self._intake.admits(address):
@@ -323,8 +326,8 @@ class _Handler:
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
 
-    async def handle_EHLO(  # noqa: N802 - named and called by aiosmtpd
-        self, server: _Session, session: Any, envelope: Any, hostname: str, responses: list[str]
+    async def handle_EHLO(
+        self, server: _Session, session: smtp.Session, envelope: smtp.Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         del envelope, responses
         session.host_name = hostname
@@ -335,8 +338,8 @@ class _Handler:
             offers.append("XFORWARD ADDR")
         return [f"250-{line}" for line in (server.hostname, *offers)] + ["250 HELP"]
 
-    async def handle_RCPT(  # noqa: N802 - named and called by aiosmtpd
-        self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]
+    async def handle_RCPT(
+        self, server: SMTP, session: smtp.Session, envelope: smtp.Envelope, address: str, options: list[str]
     ) -> str:
         del server, session, options
         return self._intake.judged(address, envelope.rcpt_tos)
@@ -391,13 +394,17 @@ class _Session(SMTP):
     def another(self) -> Self:
         """A session like this one, for the next connection: aiosmtpd looks through all its members to make one."""
         made = copy(self)
-        reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
-        connected = made._cb_client_connected  # noqa: SLF001 - ours
-        asyncio.StreamReaderProtocol.__init__(made, reader, client_connected_cb=connected, loop=self.loop)
-        made._smtp_methods = {name: getattr(made, f"smtp_{name}") for name in self._smtp_methods}  # noqa: SLF001 - ours
-        made._called = Counter()  # noqa: SLF001 - ours
-        made.ended = self.loop.create_future()
+        made.begin_anew()
         return made
+
+    def begin_anew(self) -> None:
+        """Share nothing any more with the session that this one is a copy of."""
+        reader = asyncio.StreamReader(loop=self.loop, limit=CHUNK)
+        connected = self._cb_client_connected
+        asyncio.StreamReaderProtocol.__init__(self, reader, client_connected_cb=connected, loop=self.loop)
+        self._smtp_methods = {name: getattr(self, f"smtp_{name}") for name in self._smtp_methods}
+        self._called = Counter()
+        self.ended = self.loop.create_future()
 
     @property
     def silent(self) -> float:
@@ -591,22 +598,22 @@ class _Session(SMTP):
                 self._intake.turned_away("connection ended: too many faults", self.address)
                 self._hang_up("421 4.7.0 too many faults")
 
-    async def smtp_HELP(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_HELP(self, arg: str | None) -> None:
         """HELP, for whoever came by hand."""
         del arg
         await self.push(f"214 2.0.0 letters for {self._intake.mailbox}; one that says `help` is answered")
 
-    async def smtp_AUTH(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_AUTH(self, arg: str | None) -> None:
         """AUTH: nobody logs in here."""
         del arg
         await self.push("502 5.5.1 no accounts here")
 
-    async def smtp_BDAT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_BDAT(self, arg: str | None) -> None:
         """BDAT, which is not offered: the letter that follows it must not be taken for commands."""
         del arg
         self._hang_up("421 4.7.0 no chunks here")
 
-    async def smtp_STARTTLS(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_STARTTLS(self, arg: str | None) -> None:
         """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""
         if arg:
             await self.push("501 5.5.4 STARTTLS takes no argument")
@@ -639,7 +646,7 @@ class _Session(SMTP):
         """Whether this is a mail server of this machine, whose word is taken for whom it speaks for."""
         return is_of_this_machine(self.address)
 
-    async def smtp_XFORWARD(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_XFORWARD(self, arg: str | None) -> None:
         """XFORWARD (Postfix's extension): the client that the letters to come were taken in from."""
         if not self.hears_of_clients:
             await self.push("550 5.7.0 not from you")
@@ -656,7 +663,7 @@ class _Session(SMTP):
         self._client = named[1] if named else ""
         await self.push("250 2.0.0 noted")
 
-    async def smtp_MAIL(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_MAIL(self, arg: str | None) -> None:
         """MAIL; a plain path is taken as it is."""
         plain = PLAIN_MAIL.fullmatch(arg or "")
         session, envelope = self.session, self.envelope
@@ -675,12 +682,12 @@ class _Session(SMTP):
         self._intake.writing.add(self)
         await self.push("250 OK")
 
-    def _create_envelope(self) -> Any:
+    def _create_envelope(self) -> smtp.Envelope:
         """A new envelope, for what follows a letter or a RSET."""
         self._intake.writing.discard(self)
         return super()._create_envelope()
 
-    async def smtp_RCPT(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_RCPT(self, arg: str | None) -> None:
         """RCPT; a plain path is taken as it is, and `<postmaster>` without a domain is valid (RFC 5321 4.5.1)."""
         plain = PLAIN_RCPT.fullmatch(arg or "")
         if plain is not None and self.envelope is not None and self.envelope.mail_from:
@@ -690,7 +697,7 @@ class _Session(SMTP):
             arg = f"TO:<postmaster@{self._intake.server}>"
         await super().smtp_RCPT(arg)
 
-    async def smtp_DATA(self, arg: str | None) -> None:  # noqa: N802 - named by aiosmtpd
+    async def smtp_DATA(self, arg: str | None) -> None:
         """DATA, read here: aiosmtpd keeps all of an endless line, and gives one reply to LMTP's recipients."""
         if await self.check_helo_needed():
             return

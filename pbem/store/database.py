@@ -3,6 +3,10 @@
 Here live `Database` (one connection), its one explicit transaction, the migrations' engine, the lock against a
 second daemon, and the errors that the rooms above may meet. Tables and their meaning live in the other modules.
 Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+
+Parts of a transaction and the scripts of migrations are sqlite-utils' own work. A whole transaction is not: its
+`atomic` begins DEFERRED, and would meet a busy store half-way. Nor are the migrations' numbers: its `Migrations` know
+no store that is too new, take the machine's time, and find no version in the `user_version` of the stores there are.
 """
 
 from __future__ import annotations
@@ -23,8 +27,9 @@ from pbem.store.decision import Script, Write, made, meanwhile
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from pbem.store.decision import Parameters
     from pbem.store.write_turn import WriteTurn
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
     "Lock",
     "LockedError",
     "OvertakenError",
+    "Row",
     "StoreError",
     "TooNewError",
     "from_db",
@@ -43,6 +49,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Row = dict[str, Any]
+"""A row by its columns' names. What is in a column, is said by the schema; of its tables each is STRICT."""
 
 BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
@@ -98,7 +106,7 @@ class Database:
     daemon must not. `approve` may raise before anything is written.
     """
 
-    def __init__(  # noqa: PLR0913 - what a connection may be asked
+    def __init__(
         self,
         path: Path | str,
         migrations: Sequence[str] = MIGRATIONS,
@@ -191,9 +199,7 @@ class Database:
                     self.utils.conn.execute("COMMIT")
                     self._points("transaction committed")
                 except BaseException:
-                    # A full disk may already have ended the transaction; a second ROLLBACK would hide the cause.
-                    if self.utils.conn.in_transaction:
-                        self.utils.conn.execute("ROLLBACK")
+                    self.utils.rollback()  # if a full disk has not ended the transaction already
                     raise
 
     def decide(self, decision: Callable[[], T]) -> T:
@@ -246,22 +252,21 @@ class Database:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest."""
-        self.execute("SAVEPOINT part")
+        """A part of the open transaction that is undone by itself when the block raises; savepoints may nest.
+
+        Raises RuntimeError when no transaction is open.
+        """
+        self._needs_transaction()
         written = len(self._script.writes) if self._script else 0
         try:
-            yield
+            with _translated(), self.utils.atomic():
+                yield
         except BaseException:
             if self._script is not None:
                 del self._script.writes[written:]
-            # A full disk may have ended the whole transaction already.
-            if self.in_transaction:
-                self.execute("ROLLBACK TO part")
-                self.execute("RELEASE part")
             raise
-        self.execute("RELEASE part")
 
-    def execute(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
         if self._script is None or sql.startswith(_WRITES_NOTHING):
             return self._run(sql, made(parameters))
@@ -269,30 +274,33 @@ class Database:
         self._script.writes.append(Write(sql, parameters, cursor.rowcount))
         return cursor
 
-    def _run(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any]) -> sqlite3.Cursor:
+    def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
         try:
             return self.utils.conn.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             _tell_apart(error)
 
-    def write(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> sqlite3.Cursor:
+    def write(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement that belongs to the caller's transaction; raises RuntimeError when none is open."""
-        if not self.in_transaction:
-            raise RuntimeError("this write belongs into a transaction")
+        self._needs_transaction()
         return self.execute(sql, parameters)
 
-    def insert(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> int:
+    def _needs_transaction(self) -> None:
+        if not self.in_transaction:
+            raise RuntimeError("this belongs into a transaction")
+
+    def insert(self, sql: str, parameters: Parameters = ()) -> int:
         """Insert one row, as `write` does, and give its number, which is the same when a decision is written."""
         number = int(self.write(sql, parameters).lastrowid or 0)
         if self._script is not None:
             self._script.writes[-1] = self._script.writes[-1]._replace(new=number)
         return number
 
-    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows that a query gives, each by its columns' names."""
         return list(self.each(sql, parameters))
 
-    def each(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Iterator[dict[str, Any]]:
+    def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows that a query gives, one by one."""
         cursor = self.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
@@ -300,12 +308,17 @@ class Database:
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
 
-    def row(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> dict[str, Any] | None:
+    def table(self, name: str) -> Iterator[Row]:
+        """The rows of a table, one by one."""
+        with _translated():
+            yield from self.utils.table(name).rows
+
+    def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         """The first row that a query gives, or None."""
         found = self.rows(sql, parameters)
         return found[0] if found else None
 
-    def scalar(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+    def scalar(self, sql: str, parameters: Parameters = ()) -> Any:
         """The first column of the first row, or None."""
         try:
             found = self.execute(sql, parameters).fetchone()
@@ -484,7 +497,7 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-_WRITES_NOTHING = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "PRAGMA")
+_WRITES_NOTHING = ("SELECT", "PRAGMA")
 
 
 class _TriedError(Exception):

@@ -8,12 +8,12 @@ a letter".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    Parameters = Sequence[Any] | Mapping[str, Any]
+    Parameters = Sequence[object] | Mapping[str, object]
 
 __all__ = ["Later", "Script", "Write", "made", "meanwhile"]
 
@@ -78,7 +78,7 @@ def meanwhile(parameters: Parameters) -> Parameters:
     return _each(parameters, lambda value: value.meanwhile)
 
 
-def _each(parameters: Parameters, value_of: Callable[[Later[Any]], Any]) -> Parameters:
+def _each(parameters: Parameters, value_of: Callable[[Later[object]], object]) -> Parameters:
     if not any(isinstance(value, Later) for value in parameters):  # no statement names its values and puts one off
         return parameters
     return [value_of(value) if isinstance(value, Later) else value for value in parameters]

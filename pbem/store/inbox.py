@@ -16,7 +16,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
@@ -311,7 +311,7 @@ class Inbox:
         if self._database.write(sql, (value, row_id)).rowcount != 1:
             raise RuntimeError(f"inbox row {row_id} is not in hand")
 
-    def _raw(self, row: dict[str, Any]) -> bytes:
+    def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")
 
     def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
@@ -325,11 +325,11 @@ def _tally(envelope: Envelope) -> str:
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
-def _lot(rows: Sequence[dict[str, Any]]) -> list[int]:
+def _lot(rows: Sequence[Row]) -> list[int]:
     """The first of these letters, by their numbers, and further ones while they are no more than a lot together."""
     sizes = accumulate(row["size"] for row in rows)
     return [row["id"] for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 
 
-def _envelope(row: dict[str, Any]) -> Envelope:
+def _envelope(row: Row) -> Envelope:
     return Envelope(row["sender"], tuple(json.loads(row["recipients"])), row["network"].removesuffix(" <>"))

@@ -7,12 +7,12 @@ Every call is part of the caller's transaction. Implements protocol.md, "Identit
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["KeyChanges", "WaitingKey"]
@@ -64,11 +64,13 @@ class KeyChanges:
 
     def of_player(self, player: str) -> list[WaitingKey]:
         """The player's waiting changes, oldest first."""
-        return self._found("player = ?", player)
+        query = "SELECT * FROM key_changes WHERE player = ? ORDER BY created, fingerprint"
+        return [self._waiting(row) for row in self._database.rows(query, (player,))]
 
     def due(self, now: str) -> list[WaitingKey]:
         """The changes whose delay is over."""
-        return self._found("due <= ?", now)
+        query = "SELECT * FROM key_changes WHERE due <= ? ORDER BY created, fingerprint"
+        return [self._waiting(row) for row in self._database.rows(query, (now,))]
 
     def next_due(self) -> str | None:
         """When the next delay is over."""
@@ -91,14 +93,7 @@ class KeyChanges:
             "DELETE FROM key_changes WHERE player = ? AND created < ? AND due IS NULL", (player, created)
         )
 
-    def _found(self, where: str, value: str) -> list[WaitingKey]:
-        rows = self._database.rows(
-            f"SELECT * FROM key_changes WHERE {where} ORDER BY created, fingerprint",  # noqa: S608 - no input in it
-            (value,),
-        )
-        return [self._waiting(row) for row in rows]
-
-    def _waiting(self, row: dict[str, Any]) -> WaitingKey:
+    def _waiting(self, row: Row) -> WaitingKey:
         return WaitingKey(
             row["player"],
             row["proof"],

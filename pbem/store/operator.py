@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
 
 __all__ = [
     "Box",
@@ -37,7 +37,7 @@ LEAP = 1000
 """How far numbers jump at a restore: what was given out after the backup must not be given out again."""
 
 
-class Busy(Exception):  # noqa: N818 - what it says of the letter
+class Busy(Exception):
     """The letter cannot be touched in its state, or there is none; the message says which."""
 
 
@@ -108,8 +108,9 @@ class Generation:
         self._database.set_meta("generation", str(number))
         for table in ("matches", "inbox", "outbox"):
             self._database.write(
-                f"INSERT INTO sqlite_sequence SELECT '{table}', 0 WHERE NOT EXISTS"  # noqa: S608
-                f" (SELECT 1 FROM sqlite_sequence WHERE name = '{table}')"
+                "INSERT INTO sqlite_sequence SELECT :table, 0"
+                " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = :table)",
+                {"table": table},
             )
             self._database.write("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (LEAP, table))
         return number
@@ -121,26 +122,15 @@ class Box:
     def __init__(self, database: Database, table: Literal["inbox", "outbox"]) -> None:
         self._database = database
         self._table = table
-        self._columns, self._open = {
-            "inbox": (
-                "id, state, attempts, received, sender, recipients, size, outcome, reference",
-                "state IN ('waiting', 'leased', 'aside')",
-            ),
-            "outbox": (
-                f"id, state, attempts, created, due, settled, recipient, message_id, size, reply, {BOUNCED}",
-                f"state IN ('waiting', 'leased') OR state = 'failed' AND reply <> '{DROPPED}'",
-            ),
-        }[table]
+        self._listed, self._shown = _LETTERS[table]
 
-    def list(self, *, everything: bool = False) -> list[dict[str, Any]]:
+    def list(self, *, everything: bool = False) -> list[Row]:
         """The letters that are not through, oldest first; all of them if `everything`."""
-        query = f"SELECT {self._columns} FROM {self._table} WHERE ? OR {self._open} ORDER BY id"  # noqa: S608
-        return [_row(row) for row in self._database.rows(query, (everything,))]
+        return [_row(row) for row in self._database.rows(self._listed, {"all": everything, "dropped": DROPPED})]
 
-    def show(self, number: int) -> dict[str, Any]:
+    def show(self, number: int) -> Row:
         """One letter's row; raises `Busy` when there is none."""
-        query = f"SELECT {self._columns} FROM {self._table} WHERE id = ?"  # noqa: S608
-        row = self._database.row(query, (number,))
+        row = self._database.row(self._shown, (number,))
         if row is None:
             raise Busy(f"there is no letter {number} in the {self._table}")
         return _row(row)
@@ -172,14 +162,38 @@ class Box:
             )
             self._change(number, sql, (to_db(now), DROPPED, number))
 
-    def _change(self, number: int, sql: str, parameters: tuple[Any, ...]) -> None:
+    def _change(self, number: int, sql: str, parameters: tuple[object, ...]) -> None:
         with self._database.transaction():
             state = self.show(number)["state"]
             if self._database.write(sql, parameters).rowcount != 1:
                 raise Busy(f"letter {number} of the {self._table} is {STATES[state]}")
 
 
-BOUNCED = "(SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces"
+_LETTERS = {
+    "inbox": (
+        """
+        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox
+        WHERE :all OR state IN ('waiting', 'leased', 'aside') ORDER BY id
+        """,
+        """
+        SELECT id, state, attempts, received, sender, recipients, size, outcome, reference FROM inbox WHERE id = ?
+        """,
+    ),
+    "outbox": (
+        """
+        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
+            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
+        FROM outbox
+        WHERE :all OR state IN ('waiting', 'leased') OR state = 'failed' AND reply <> :dropped ORDER BY id
+        """,
+        """
+        SELECT id, state, attempts, created, due, settled, recipient, message_id, size, reply,
+            (SELECT group_concat(kind, ' ') FROM bounces WHERE bounces.outbox = outbox.id) AS bounces
+        FROM outbox WHERE id = ?
+        """,
+    ),
+}
+"""How letters of each box are listed, and how one is shown."""
 
 STATES = {
     "waiting": "waiting",
@@ -191,17 +205,32 @@ STATES = {
 }
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: Row) -> Row:
     if "recipients" in row:
         row["recipients"] = json.loads(row["recipients"])
     return row
 
 
-def survey(database: Database) -> dict[str, Any]:
-    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names.
+class Survey(TypedDict):
+    """The store in figures; times are stamps, None where there is none."""
 
-    Times are stamps; None where there is none.
-    """
+    generation: int
+    inbox: dict[str, int]
+    inbox_oldest: str | None
+    outbox: dict[str, int]
+    outbox_oldest: str | None
+    bounces: dict[str, int]
+    matches: dict[str, int]
+    paused: dict[str, str]
+    """Since when."""
+    players: int
+    unreachable: dict[str, str]
+    """Since when."""
+    instructions: int
+
+
+def survey(database: Database) -> Survey:
+    """The store in figures, for `pbem status` and the metrics: no address, no content, no more than names."""
 
     def counts(query: str) -> dict[str, int]:
         return {row["name"]: row["number"] for row in database.rows(query)}
@@ -259,7 +288,7 @@ def latest(database: Database) -> str | None:
     return found
 
 
-def matches(database: Database, *, everything: bool = False) -> list[dict[str, Any]]:
+def matches(database: Database, *, everything: bool = False) -> list[Row]:
     """The matches that are proposed or played, or all: their names, phases and when something happened last."""
     rows = database.rows(
         "SELECT 'm' || number AS match, json_extract(terms, '$.game') AS game, phase, created,"

@@ -54,16 +54,19 @@ class Outages:
         digest has its hour, too, and comes whole days earlier.
         """
         by_days = timedelta(days=step.days)
-        for table, which, by in (
-            ("outbox", "state = 'waiting'", step),
-            ("lookups", "settled IS NULL", step),
-            ("held", "1", by_days),
+        for statement, by in (
+            (
+                "UPDATE outbox SET due = max(:now, strftime(:form, due, :by)) WHERE state = 'waiting' AND due > :now",
+                step,
+            ),
+            (
+                "UPDATE lookups SET due = max(:now, strftime(:form, due, :by)) WHERE settled IS NULL AND due > :now",
+                step,
+            ),
+            ("UPDATE held SET due = max(:now, strftime(:form, due, :by)) WHERE due > :now", by_days),
         ):
-            earlier = f"strftime('%Y-%m-%dT%H:%M:%f000Z', due, '-{by.total_seconds():.3f} seconds')"
-            self._database.write(
-                f"UPDATE {table} SET due = max(:now, {earlier}) WHERE {which} AND due > :now",  # noqa: S608 - ours
-                {"now": to_db(now)},
-            )
+            earlier = {"form": "%Y-%m-%dT%H:%M:%f000Z", "by": f"-{by.total_seconds():.3f} seconds"}
+            self._database.write(statement, {"now": to_db(now), **earlier})
         self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (to_db(now),))
 
     def since(self, time: datetime) -> list[tuple[datetime, datetime]]:

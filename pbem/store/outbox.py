@@ -9,7 +9,7 @@ Implements reliability.md, promise 3 and cases 28 and 29.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
 from pbem.store.decision import Later
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["Failure", "Leased", "Outbox", "OutboxRow", "Sent", "Watched"]
@@ -156,14 +156,14 @@ class Outbox:
                 leased.sealed.append(row["id"])
         return leased
 
-    def _take(self, now: datetime, most: int) -> list[dict[str, Any]]:
+    def _take(self, now: datetime, most: int) -> list[Row]:
         query = (
             "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id IN"
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
         )
         return sorted(self._database.rows(query, (to_db(now), most)), key=lambda row: (row["due"], row["id"]))
 
-    def _leased(self, row: dict[str, Any]) -> OutboxRow:
+    def _leased(self, row: Row) -> OutboxRow:
         return OutboxRow(
             row["id"],
             row["recipient"],
@@ -284,11 +284,11 @@ class Outbox:
             (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id),
         )
 
-    def _raw(self, row: dict[str, Any]) -> bytes:
+    def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"outbox {row['message_id']} {row['recipient']}")
 
 
-def _failure(row: dict[str, Any]) -> Failure:
+def _failure(row: Row) -> Failure:
     return Failure(
         row["id"],
         row["recipient"],

@@ -80,6 +80,10 @@ class WaitingAddress:
 
 
 _BY_NAME = "SELECT name, address FROM players WHERE name = :value"
+_BY_ADDRESS = (
+    "SELECT name, address FROM players WHERE address = :value"
+    " OR name IN (SELECT player FROM addresses WHERE address = :value AND confirmed IS NOT NULL)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,7 @@ class Players:
 
     def by_address(self, address: str) -> PlayerRow | None:
         """The player whose mailbox this is, the first or another; case does not matter."""
-        more = "SELECT player FROM addresses WHERE address = :value AND confirmed IS NOT NULL"
-        return self._player(f"SELECT name, address FROM players WHERE address = :value OR name IN ({more})", address)  # noqa: S608 - no input in it
+        return self._player(_BY_ADDRESS, address)
 
     def by_name(self, name: str) -> PlayerRow | None:
         """The player of this name."""
@@ -148,8 +151,10 @@ class Players:
         return row.keys if row else ()
 
     def _all_keys(self, player: str) -> list[KeyRow]:
-        columns = "format, fingerprint, public, added, revoked"
-        query = f"SELECT {columns} FROM keys WHERE player = ? ORDER BY added, fingerprint"  # noqa: S608 - no input in it
+        query = (
+            "SELECT format, fingerprint, public, added, revoked FROM keys"
+            " WHERE player = ? ORDER BY added, fingerprint"
+        )
         return [KeyRow(*row) for row in self._database.execute(query, (player,))]
 
     def level(self, player: str) -> str | None:

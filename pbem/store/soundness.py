@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.store.database import DamagedError
 from pbem.store.vault import Sealed
@@ -16,7 +16,7 @@ from pbem.store.vault import Sealed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pbem.store.database import Database
+    from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
 __all__ = ["unsound"]
@@ -60,15 +60,14 @@ def unsound(database: Database, vault: Vault) -> Iterator[str]:
     for table in sorted(row["name"] for row in tables):
         try:
             # One row at a time: letters are many, and large.
-            rows = database.each(f"SELECT * FROM {table}")  # noqa: S608 - its own tables
-            for number, row in enumerate(rows, start=1):
+            for number, row in enumerate(database.table(table), start=1):
                 for fault in _faults(table, row, vault):
                     yield f"{table}, row {number}: {fault}"
         except DamagedError as error:
             yield f"{table}: {error}"
 
 
-def _faults(table: str, row: Mapping[str, Any], vault: Vault) -> Iterator[str]:
+def _faults(table: str, row: Row, vault: Vault) -> Iterator[str]:
     seals = _SEALED.get(table, _Seals((), ""))
     for column in seals.columns:
         try:

@@ -59,7 +59,7 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def issue(  # noqa: PLR0913 - whose it is, and what for
+    def issue(
         self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str
     ) -> None:
         """Keep a token that is mailed to this address; those of the address from before `too_old` are forgotten."""

@@ -26,7 +26,7 @@ NONCE_BYTES = 12  # the length for which GCM is defined without a further hash (
 VERSION = b"\x01"
 
 
-class Sealed(Exception):  # noqa: N818 - the vault's own word
+class Sealed(Exception):
     """What was to be opened stays sealed: another key, another context, or damaged bytes."""
 
 

@@ -144,7 +144,7 @@ def carrying(content: bytes, other: bytes) -> str:
         ("records/game-2.pbem.toml", b"", b"new", "papers: records/game-2.pbem.toml is named by no entry"),
     ],
 )
-def test_a_tampered_page_says_what_is_wrong_and_where(  # noqa: PLR0917
+def test_a_tampered_page_says_what_is_wrong_and_where(
     path: str, old: bytes | None, new: bytes | None, said: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
     content = bundles["spaceships"]

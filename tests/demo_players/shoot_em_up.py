@@ -63,9 +63,7 @@ def orders(random: Random, letter: Letter) -> str:
     return "\n".join(lines)
 
 
-def one(  # noqa: PLR0917
-    random: Random, at: Square, facing: int, size: Square, enemies: set[Square], friends: set[Square]
-) -> str:
+def one(random: Random, at: Square, facing: int, size: Square, enemies: set[Square], friends: set[Square]) -> str:
     if ahead(at, facing) in enemies:
         return random.choice("FFFS")
     if sees(at, facing, size, enemies):

@@ -93,7 +93,7 @@ def against(content: bytes) -> Against:
         ("values", 40, "transcript.jsonl has more than 40 values"),
     ],
 )
-def test_each_limit_of_a_bundle(  # noqa: PLR0917 - fixtures
+def test_each_limit_of_a_bundle(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, said: str
 ) -> None:
     monkeypatch.setattr(bundle, "LIMITS", replace(LIMITS, **{limit: most}))

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -23,10 +24,9 @@ from lives import End, Server, Smarthost, children
 
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import OwnProcess, open_desk
+from pbem.server.desk_process import OwnProcess, open_desk, received
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Iterator
 
 LETTER = b"From: anna%d@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
@@ -186,6 +186,16 @@ def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
 
     with pytest.raises(StartError, match="the desk's process ended as soon as it began, with status 1"):
         run(configured(tmp_path), nothing, desk=open_desk, place=partial(OwnProcess, start=failing))
+
+
+@pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])
+def test_a_desk_whose_daemon_ends_while_it_hands_over_ends_too(said: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        with ours:
+            ours.sendall(said)
+        with pytest.raises(SystemExit, match="1"):
+            received(theirs)
 
 
 def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:

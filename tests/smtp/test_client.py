@@ -286,7 +286,7 @@ class Vault:
     def __init__(self) -> None:
         self.taken: list[tuple[bool, bytes]] = []
 
-    async def handle_DATA(self, server: SMTP, session: Any, envelope: Any) -> str:  # noqa: N802 - aiosmtpd
+    async def handle_DATA(self, server: SMTP, session: Any, envelope: Any) -> str:
         secured = server.transport.get_extra_info("sslcontext") is not None  # type: ignore[union-attr]
         self.taken.append((secured and session.authenticated, envelope.original_content))
         return "250 taken"

@@ -43,7 +43,7 @@ class Script:
         self.sessions: list[SMTP] = []
         self.quits = 0
 
-    async def handle_QUIT(self, _server: SMTP, _session: Any, _envelope: Any) -> str:  # noqa: N802
+    async def handle_QUIT(self, _server: SMTP, _session: Any, _envelope: Any) -> str:
         self.quits += 1
         return "221 bye"
 
@@ -51,19 +51,19 @@ class Script:
     def next(replies: list[str]) -> str:
         return replies.pop(0) if len(replies) > 1 else replies[0]
 
-    async def handle_MAIL(self, _s: Any, _session: Any, envelope: Any, address: str, options: list[str]) -> str:  # noqa: N802
+    async def handle_MAIL(self, _s: Any, _session: Any, envelope: Any, address: str, options: list[str]) -> str:
         envelope.mail_from = address
         envelope.mail_options.extend(options)
         return self.next(self.mail)
 
-    async def handle_RCPT(self, _s: Any, _session: Any, envelope: Any, address: str, _options: list[str]) -> str:  # noqa: N802
+    async def handle_RCPT(self, _s: Any, _session: Any, envelope: Any, address: str, _options: list[str]) -> str:
         self.tries += 1
         reply = self.next(self.rcpt)
         if reply.startswith("2"):
             envelope.rcpt_tos.append(address)
         return reply
 
-    async def handle_DATA(self, server: SMTP, _session: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, server: SMTP, _session: Any, envelope: Any) -> str:
         reply = self.next(self.data)
         self.received.append((envelope.mail_from, envelope.rcpt_tos[0], envelope.original_content))
         if reply == "hang up":

@@ -6,7 +6,7 @@ What becomes of them is decided in `pbem.match.advance_orders`. Implements proto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.outgoing import escaped
 from pbem.desk.places import placed
@@ -48,11 +48,11 @@ def withdraw(seated: SeatContext, command: Command, caller: Caller) -> Reply:
     withdrawn = step.match.stored[seated.seat, turn]
     seated.submit(step, withdrawn, turn)
     facts, attachments = seated.withdrawn(withdrawn)
-    facts |= {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
-    return Reply("clear_early", facts | seated.facts(), attachments, seated)
+    gone = {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
+    return Reply("clear_early", {**facts, **gone, **seated.facts()}, attachments, seated)
 
 
-def stored(match: Match, seat: int) -> list[dict[str, Any]]:
+def stored(match: Match, seat: int) -> list[dict[str, object]]:
     """What is stored for a seat: default orders first, then turn by turn."""
     return [
         {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}

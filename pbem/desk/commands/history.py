@@ -8,7 +8,8 @@ another seat's orders, nor whether there are any. Implements protocol.md, "Comma
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from pbem.boards import drawn
@@ -26,7 +27,7 @@ from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from pbem.desk.caller import Caller
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.match.state import Submission
 
 __all__ = ["HANDLERS"]
 
@@ -70,22 +72,33 @@ def _all_matches(desk: Desk, caller: Caller) -> Reply:
             matches.append(_line(desk, seated))
         else:
             over += 1
-    matches.sort(key=lambda match: not match["m"]["asked"])
+    matches.sort(key=lambda match: not match.m["asked"])
     return Reply("status_all", {"matches": matches, "over": over})
 
 
-def _line(desk: Desk, seated: SeatContext) -> dict[str, Any]:
+class _Line(NamedTuple):
+    """A match among others."""
+
+    m: Mapping[str, object]
+    others: list[str]
+    stands: Submission | None
+    accepted: bool
+    silent: list[str]
+    unreachable: list[str]
+
+
+def _line(desk: Desk, seated: SeatContext) -> _Line:
     match, seat = seated.match, seated.seat
     submissions = match.setups if match.phase == "setup" else match.orders
     others = [other for other in match.seats if other != seat]
-    return {
-        "m": desk.letters.facts(match, seated.row, seat, match),
-        "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
-        "stands": standing(submissions, seat) if match.phase in RUNNING else None,
-        "accepted": seated.row.of(seat).accepted,
-        "silent": [match.name(other) for other in others if other in match.missed],
-        "unreachable": [match.name(other) for other in others if other in match.unreachable],
-    }
+    return _Line(
+        m=desk.letters.facts(match, seated.row, seat, match),
+        others=[match.name(other) for other in others if not match.name(other).startswith("?")],
+        stands=standing(submissions, seat) if match.phase in RUNNING else None,
+        accepted=seated.row.of(seat).accepted,
+        silent=[match.name(other) for other in others if other in match.missed],
+        unreachable=[match.name(other) for other in others if other in match.unreachable],
+    )
 
 
 def diary(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -95,26 +108,38 @@ def diary(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted")))
     assert caller.player is not None
     zone = zone_named(desk.players.setting(caller.player.name, TIMEZONE, "UTC")) or "UTC"
-    lines = sorted(_lines(desk, seated), key=lambda line: line["time"])
-    days: dict[str, list[dict[str, Any]]] = {}
-    for line in lines:
-        local = line["time"].astimezone(ZoneInfo(zone))
-        days.setdefault(f"{local:%Y-%m-%d}", []).append(line | {"clock": f"{local:%H:%M}"})
+    days: dict[str, list[_Happening]] = {}
+    for line in sorted(_happenings(desk, seated), key=attrgetter("time")):
+        local = line.time.astimezone(ZoneInfo(zone))
+        days.setdefault(f"{local:%Y-%m-%d}", []).append(line._replace(clock=f"{local:%H:%M}"))
     return Reply("diary", {"days": days, "zone": zone} | seated.facts(), at=seated)
 
 
-def _lines(desk: Desk, seated: SeatContext) -> Iterator[dict[str, Any]]:
+class _Happening(NamedTuple):
+    """A line of the diary."""
+
+    time: datetime
+    kind: str
+    """The type of its entry, or `press`."""
+    body: Mapping[str, object]
+    names: Mapping[int, str]
+    """Who sat where."""
+    clock: str = ""
+    """The time on the reader's wall."""
+
+
+def _happenings(desk: Desk, seated: SeatContext) -> Iterator[_Happening]:
     names: dict[int, str] = {}
     for row in desk.archive.matches.entries(seated.row.number):
         entry = Entry.read(row.entry)
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
         if not events.TYPES[entry.type].silent:
-            yield {"time": _moment(entry.time), "kind": entry.type, "body": entry.body, "names": dict(names)}
+            yield _Happening(_moment(entry.time), entry.type, entry.body, dict(names))
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
     for player, time in desk.archive.matches.press_times(seated.row.number):
-        yield {"time": from_db(time), "kind": "press", "body": {"by": player}, "names": {}}
+        yield _Happening(from_db(time), "press", {"by": player}, {})
 
 
 def _moment(time: str) -> datetime:

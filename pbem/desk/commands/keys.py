@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -25,6 +25,8 @@ from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
@@ -55,7 +57,7 @@ _PASTE_OR_ATTACH = Phrase(
     " its fingerprint after `key add`: you must sign for that very key"
 )
 
-_LOG: Any = structlog.get_logger("keys")
+_LOG: FilteringBoundLogger = structlog.get_logger("keys")
 
 
 def add(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -220,10 +222,10 @@ def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -
 def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: PlayerRow, key: Key) -> Reply:
     if not caller.tokens and desk.today(f"recoveries {player.name}", caller.now) > _LETTERS_A_DAY:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
-    facts = _challenge(desk, caller, player, key, "mailbox", None, b"").facts
-    facts |= {"delay": keys.delay(desk)}
-    keys.write(desk, player.address, "own_recovery", Phrase("Your keys are said to be lost"), caller.now, **facts)
-    return Reply("recovery_asked", {"delay": keys.delay(desk)})
+    asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), keys.delay(desk)
+    subject = Phrase("Your keys are said to be lost")
+    keys.write(desk, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
+    return Reply("recovery_asked", {"delay": delay})
 
 
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
@@ -273,7 +275,7 @@ def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:
     return key
 
 
-def _challenge(  # noqa: PLR0913, PLR0917 - what is kept until the challenge comes back
+def _challenge(
     desk: Desk, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
 ) -> Reply:
     """Keep what was asked for, and give the form that the new key is to sign."""

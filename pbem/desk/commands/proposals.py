@@ -8,7 +8,7 @@ proposal like any other, and its hash can be accepted. Implements protocol.md, "
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from email_validator import EmailNotValidError, validate_email
 
@@ -142,9 +142,7 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
     return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
 
-def _invite(  # noqa: PLR0913, PLR0917 - a letter
-    desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime
-) -> bool:
+def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
     """One polite invitation, never a second; whether it was sent."""
     if desk.people.opted_out(address) or not desk.people.invite(address, to_db(now)):
         return False
@@ -169,7 +167,7 @@ def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = N
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
-def _standings(desk: Desk, match: Match, seat: int) -> list[Any]:
+def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
     """What the others have played so far, to be seen before one accepts."""
     return [desk.people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
@@ -186,7 +184,7 @@ def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("list", {"matches": rows})
 
 
-def _open_matches(desk: Desk) -> list[dict[str, Any]]:
+def _open_matches(desk: Desk) -> list[dict[str, object]]:
     found = []
     for number in desk.people.open_matches(_LISTED):
         loaded = desk.archive.load(number)
@@ -220,9 +218,7 @@ def join(desk: Desk, caller: Caller, command: Command) -> Reply:
     return Reply("join", facts | seated.facts(), at=seated)
 
 
-def _seat(  # noqa: PLR0913 - who sits where, since when
-    desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True
-) -> SeatContext:
+def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
     """Give a free seat to a player; with the last one the match becomes a proposal, and all are asked."""
     loaded = desk.archive.load(number)
     assert loaded is not None
@@ -338,7 +334,7 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
-def _summary(match: Match, seat: int) -> dict[str, Any]:
+def _summary(match: Match, seat: int) -> dict[str, object]:
     return {
         "id": match.id,
         "title": match.rules.title,

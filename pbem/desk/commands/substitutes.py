@@ -7,7 +7,7 @@ knows with the entry that gives the seat away. Implements protocol.md, "Commands
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.places import placed
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
@@ -61,7 +61,7 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command) -> 
         )
     if name != nominated.NOBODY:
         _judge(desk, seated, name)
-    facts: dict[str, Any] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
+    facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given["leaver"], "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = Step(match, desk.world(caller.now))
     said = placed(caller, command, match, seated.seat)
@@ -105,7 +105,7 @@ def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -
     desk.letters.send(player.address, out, now)
 
 
-def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, Any]:
+def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
     """What the newcomer may know of the match before the seat is taken: the `m` of the templates."""
     keys = desk.players.keys(name)
     return desk.letters.public_facts(seated.match, seated.row) | {

@@ -6,7 +6,7 @@ and options), `transit` (resolution), `knowledge` (what is shown). Implements ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import Fault, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Report, Result
+    from pbem.games.dueling_masters.view import View
 
 __all__ = ["RULES", "DuelingMasters", "Options", "Orders", "Setup", "State"]
 
@@ -32,7 +33,7 @@ class DuelingMasters:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return notation.options(raw, seats)
 
@@ -75,12 +76,13 @@ class DuelingMasters:
         """What a seat (None: the public) may read of a report: all but the destinations of the other side."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 
-    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - nothing survives a game
+    def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match is played under the same options: nothing is carried over."""
+        del result
         return cast("Options", options)
 
 

@@ -6,7 +6,7 @@ Here the parts are put together behind the interface of `pbem.games`: `board` (s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import Fault, faults
 from pbem.games.shoot_em_up import action, board, knowledge, notation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Report, Result
+    from pbem.games.shoot_em_up.view import View
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State"]
 
@@ -33,7 +34,7 @@ class ShootEmUp:
     seats: tuple[int, ...] = SEATS
     empty_orders: bool = False
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
         return board.options(raw, seats)
 
@@ -71,12 +72,13 @@ class ShootEmUp:
         """What a seat (None: the public) may read of a report: all of it."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
         return knowledge.view(cast("State", state), seat, turns)
 
-    def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - every game starts anew
+    def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: the same, for each game has three ships a seat."""
+        del result
         return cast("Options", options)
 
 

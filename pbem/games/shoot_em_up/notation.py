@@ -161,8 +161,8 @@ def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
 def _read(living: Sequence[int], text: str) -> dict[int, str] | None:
     """Each living ship's actions, or None when anything is wrong."""
     given: dict[int, str] = {}
-    for line in _LINE_END.split(text) if "\r" in text else text.split("\n"):
-        line = line.strip()  # noqa: PLW2901 - whoever wants it as written asks `_faults`
+    for written in _LINE_END.split(text) if "\r" in text else text.split("\n"):
+        line = written.strip()
         found = _USUAL.get(line) or _ordered(line)
         if found:
             ship, actions = found

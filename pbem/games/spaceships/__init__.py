@@ -7,7 +7,7 @@ Implements rules/spaceships.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import faults
 from pbem.games.spaceships import fleet, knowledge, notation, turn
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Fault, Report, Result
+    from pbem.games.spaceships.view import View
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
@@ -33,7 +34,7 @@ class Spaceships:
     seats: tuple[int, ...] = (2,)
     empty_orders: bool = True
 
-    def options(self, raw: Mapping[str, Any], seats: int) -> Options:
+    def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or other than two seats."""
         return fleet.options(raw, seats)
 
@@ -51,8 +52,9 @@ class Spaceships:
         side = cast("State", state).sides[seat - 1]
         return notation.read_orders(side.setup, side.entitled, text)
 
-    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:  # noqa: ARG002 - all ask
+    def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's orders for a later turn, whatever it will be entitled to then."""
+        del turn
         found = faults(self.order, state, seat, text)
         return tuple(fault for fault in found if fault.rule in notation.WRITING)
 
@@ -64,7 +66,7 @@ class Spaceships:
         """What a seat (None: the public) may read of a report: all that the rules make known."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 

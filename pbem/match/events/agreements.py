@@ -29,7 +29,7 @@ ANNUL = "annul"
 WORDS = ("offer", "accept", "decline")
 
 
-def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed: Signed) -> bool:  # noqa: PLR0913, PLR0917 - a signed word
+def agree(step: Step, what: str, seat: int, word: str, form: SignedForm, signed: Signed) -> bool:
     """A seat offers, accepts or declines a draw or an annulment; whether all agree now. Raises `Refused`."""
     match = step.match
     wanted = match.offers.get(what, frozenset())

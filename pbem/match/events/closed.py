@@ -5,7 +5,7 @@ Implements protocol.md, "A match".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def close(step: Step, winner: int, reason: str) -> None:
     """The match is over."""
     outcome = {"winner": winner, "scores": list(step.match.totals), "reason": reason}
-    over: dict[str, Any] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
+    over: dict[str, object] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
     trace = {}
     if step.match.phase == "setup":
         trace = file_trace(step, "end", step.match.game - 1)

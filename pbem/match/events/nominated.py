@@ -48,7 +48,7 @@ def agreed(match: Match, seat: int, now: datetime) -> bool:
     return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
 
 
-def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:  # noqa: PLR0913, PLR0917 - a signed word
+def nominate(step: Step, by: int, seat: int, name: str, form: SignedForm, signed: Signed) -> None:
     """A player wants this one in that seat, or nobody (`NOBODY`) after all. Raises `Refused`."""
     match = step.match
     nomination = match.nominated.get(seat)

@@ -16,8 +16,7 @@ from pbem.match.state import PAUSE, PHASES, RESTORED, RUNNING
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from typing import Any
-
+    from pbem.json_object import JsonObject
     from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -68,7 +67,7 @@ def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
         raise Refused(Fault(event, match.id, message))
 
 
-def _stand_still(step: Step, kind: str, why: str, body: dict[str, Any]) -> None:
+def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
     step.append_entry(kind, body)
     clocks = {seat: clock.halted(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
     step.match = replace(step.match, paused=why or kind, resolve_at=None, clocks=clocks)

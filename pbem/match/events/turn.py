@@ -28,9 +28,9 @@ from pbem.match.turns import Played, Reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
     from pbem.games import Report
+    from pbem.json_object import JsonObject
     from pbem.match.replay import TranscriptReplay
     from pbem.match.state import Submission
     from pbem.match.step import Step
@@ -211,7 +211,7 @@ def _came_after_a_miss(
         raise replay.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 
 
-def _check_reports(replay: TranscriptReplay, name: str, body: Mapping[str, Any]) -> None:
+def _check_reports(replay: TranscriptReplay, name: str, body: JsonObject) -> None:
     for seat in (*replay.match.seats, None):
         path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
         content = replay.file(path)
