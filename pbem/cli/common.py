@@ -134,8 +134,8 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, when none runs; the letters leave when it starts."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
     from pbem.desk.reading import InProcess  # noqa: PLC0415 - as above
+    from pbem.desk.wiring import Desk  # noqa: PLC0415 - games and matches are loaded only where they are needed
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)

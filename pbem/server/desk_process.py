@@ -122,7 +122,7 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     points: Failpoints,
 ) -> DeskLike:
     """The real desk."""
-    from pbem.desk import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
+    from pbem.desk.wiring import Desk  # noqa: PLC0415 - games and matches are loaded only where letters are handled
 
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 
