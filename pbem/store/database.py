@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import sqlite_utils
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store.decision import Script, Write, made, meanwhile
+from pbem.store.decision import Script, Write, made, meanwhile, puts_off
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Database:
         if any(look() != found for look, found in script.stands_on):
             raise OvertakenError("what was decided on has changed")
         for write in script.writes:
-            cursor = self.execute(write.sql, made(write.parameters))
+            cursor = self._run(write.sql, made(write.parameters) if write.puts_off else write.parameters)
             if cursor.rowcount != write.rows or write.new not in {None, cursor.lastrowid}:
                 raise OvertakenError("a row was changed by somebody else")
 
@@ -268,10 +268,13 @@ class Database:
 
     def execute(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
-        if self._script is None or sql.startswith(_WRITES_NOTHING):
-            return self._run(sql, made(parameters))
-        cursor = self._run(sql, meanwhile(parameters))
-        self._script.writes.append(Write(sql, parameters, cursor.rowcount))
+        if sql.startswith(_WRITES_NOTHING):
+            return self._run(sql, parameters)
+        later = puts_off(parameters)
+        if self._script is None:
+            return self._run(sql, made(parameters) if later else parameters)
+        cursor = self._run(sql, meanwhile(parameters) if later else parameters)
+        self._script.writes.append(Write(sql, parameters, later, cursor.rowcount))
         return cursor
 
     def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
@@ -298,7 +301,12 @@ class Database:
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows that a query gives, each by its columns' names."""
-        return list(self.each(sql, parameters))
+        cursor = self.execute(sql, parameters)
+        names = [column[0] for column in cursor.description]
+        try:
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        except sqlite3.DatabaseError as error:
+            _tell_apart(error)
 
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows that a query gives, one by one."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Parameters = Sequence[object] | Mapping[str, object]
 
-__all__ = ["Later", "Script", "Write", "made", "meanwhile"]
+__all__ = ["Later", "Script", "Write", "made", "meanwhile", "puts_off"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -45,6 +45,8 @@ class Write(NamedTuple):
 
     sql: str
     parameters: Parameters
+    puts_off: bool
+    """Whether anything in it takes time to make."""
     rows: int
     new: int | None = None
 
@@ -60,25 +62,25 @@ class Script:
     def make(self) -> None:
         """Make all that was put off."""
         for write in self.writes:
-            made(write.parameters)
+            if write.puts_off:
+                made(write.parameters)
 
     @property
     def puts_off(self) -> bool:
         """Whether anything takes time to make."""
-        return any(isinstance(value, Later) for write in self.writes for value in write.parameters)
+        return any(write.puts_off for write in self.writes)
+
+
+def puts_off(parameters: Parameters) -> bool:
+    """Whether any value of a statement takes time to make; none that names its values puts one off."""
+    return any(isinstance(value, Later) for value in parameters)
 
 
 def made(parameters: Parameters) -> Parameters:
-    """The values of a statement as they are written."""
-    return _each(parameters, Later.made)
+    """The values of a statement that puts some off, as they are written."""
+    return [value.made() if isinstance(value, Later) else value for value in parameters]
 
 
 def meanwhile(parameters: Parameters) -> Parameters:
-    """The values of a statement as it is tried."""
-    return _each(parameters, lambda value: value.meanwhile)
-
-
-def _each(parameters: Parameters, value_of: Callable[[Later[object]], object]) -> Parameters:
-    if not any(isinstance(value, Later) for value in parameters):  # no statement names its values and puts one off
-        return parameters
-    return [value_of(value) if isinstance(value, Later) else value for value in parameters]
+    """The values of such a statement as it is tried."""
+    return [value.meanwhile if isinstance(value, Later) else value for value in parameters]

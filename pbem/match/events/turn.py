@@ -138,7 +138,7 @@ def _stand_ins(step: Step) -> dict[int, Submission]:
     return found
 
 
-def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> dict[str, Any]:
+def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> dict[str, object]:
     """The reports of the turn as mailed to a seat (None: all of them), for the file that the transcript hashes."""
     match = step.match
     name = f"game-{match.game}-turn-{match.turn}"
