@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons check catalogue lock bench clean
+.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
 
 venv: .venv/ready
 
@@ -60,12 +60,22 @@ test-browser: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
 	$(BIN)/pytest -m browser
 
+# That the tests reach each line and branch of the games' rules and of the life of a match: those tests that come through there.
+# What all of them reach in all rooms: TESTS=tests, and more time.
+TESTS ?= tests/games tests/match tests/proof tests/desk tests/letters tests/cli
+
+coverage: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-coverage.lock
+	$(BIN)/pytest -n 2 --dist loadfile -m "not long and not browser" --cov --cov-report= $(TESTS)
+	$(BIN)/coverage report
+	$(BIN)/coverage report --include="pbem/games/*,pbem/match/*" --fail-under=100
+
 # A few minutes on a quiet machine; with Debian's postfix there are more to measure beside. PARTS="intake turn" runs those.
 bench: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	$(BIN)/python -m bench $(PARTS)
 
-# For maintainers: makes requirements.lock anew (needs uv).
+# For maintainers: makes the lock files anew (needs uv).
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--group dev pyproject.toml -o requirements.lock
@@ -73,6 +83,8 @@ lock:
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--group bench -o requirements-bench.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group coverage -o requirements-coverage.lock
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
@@ -85,4 +97,4 @@ catalogue: venv
 	done
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

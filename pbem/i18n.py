@@ -66,6 +66,8 @@ def say(text: object, known: Catalogue) -> object:
     """A phrase in the words of a catalogue, its facts too; everything else as it is."""
     if not isinstance(text, Phrase):
         return text
+    if type(known) is Catalogue:  # the null one: a phrase is its own English sentence
+        return str(text)
     if isinstance(text, Moment):
         return _moment(text, known)
     if isinstance(text, Span):

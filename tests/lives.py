@@ -36,7 +36,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from random_players import _orders, random_setup
 from referee import MAIL_SERVER, attachment, body, sent_from
 
-import pbem.desk
+import pbem.desk.wiring
 from pbem.config import load
 from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
@@ -78,7 +78,7 @@ authserv_id = "{mail_server}"
 """
 
 births = multiprocessing.get_context("forkserver")
-births.set_forkserver_preload(["pbem.server.daemon", "pbem.desk", "aiosmtplib", "pytest"])
+births.set_forkserver_preload(["pbem.server.daemon", "pbem.desk.wiring", "aiosmtplib", "pytest"])
 forks = multiprocessing.get_context("fork")
 
 

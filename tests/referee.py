@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config import Config, Identity
-from pbem.desk import Desk
 from pbem.desk.matches import MatchRepository
 from pbem.desk.reading import InProcess
+from pbem.desk.wiring import Desk
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer

@@ -1239,7 +1239,11 @@ def is_time(value: Any) -> bool:
 
 
 def is_day(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value) is not None)
+    return value is None or (
+        isinstance(value, str)
+        and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value) is not None
+        and is_time(f"{value}T00:00:00Z")
+    )
 
 
 def is_seat(value: Any) -> bool:

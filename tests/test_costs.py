@@ -9,12 +9,15 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pytest
 from referee import Referee
 
 from pbem.config import Delivery
+from pbem.games.spaceships import boards as spaceships
+from pbem.games.spaceships import words
+from pbem.match.state import Match
 from pbem.smtp.delivery import Deliverer
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
@@ -22,8 +25,10 @@ from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from pbem.games.squares import Board
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -80,6 +85,32 @@ def test_statements_and_commits_of_a_letter(begun: Callable[..., Referee]) -> No
     heard = watched(begun(), 1)
     assert heard.count("COMMIT") == 2  # the lease and the effects
     assert len(heard) <= STATEMENTS, "\n".join(heard)
+
+
+def test_a_turn_is_looked_at_and_drawn_once_for_each_reader(
+    begun: Callable[..., Referee], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Text, HTML and attachment are made of the same view, and of the same boards; the public's view is kept."""
+    referee = begun()
+    seen: list[int | None] = []
+    drawn: list[int] = []
+    view, boards = Match.view, spaceships.boards
+
+    def looked_at(match: Match, seat: int | None) -> dict[str, Any] | None:
+        seen.append(seat)
+        return view(match, seat)
+
+    def noted(view: Mapping[str, Any]) -> list[Board]:
+        found = boards(view)
+        drawn.append(found[0].seat)
+        return found
+
+    monkeypatch.setattr(Match, "view", looked_at)
+    monkeypatch.setattr(spaceships, "boards", noted)
+    monkeypatch.setattr(words, "boards_of", noted)
+    referee.turn(*((person, ORDERS) for person in referee.people.values()))
+    assert sorted(seen, key=str) == [1, 2, None]
+    assert sorted(drawn) == [1, 2]
 
 
 def test_letters_that_wait_together_share_their_commits(begun: Callable[..., Referee]) -> None:

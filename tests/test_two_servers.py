@@ -11,9 +11,9 @@ import pytest
 from domains import Domain, rsa_key
 from referee import MAIL_SERVER, Referee
 
-from pbem.desk import Desk
 from pbem.desk.reading import InProcess
 from pbem.desk.strangers import EACH
+from pbem.desk.wiring import Desk
 from pbem.identity import parse_key, ssh
 from pbem.mail.compose import Composer
 from pbem.store.database import to_db

@@ -133,8 +133,8 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, when none runs; the letters leave when it starts."""
-    from pbem.desk import Desk
     from pbem.desk.reading import InProcess
+    from pbem.desk.wiring import Desk
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)

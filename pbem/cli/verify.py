@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from pbem.mail.folders import letters
 from pbem.match.transcript import sha256_hex
@@ -191,7 +191,7 @@ def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -
         "server": match.server if match else None,
         "server_key": proved.server_key,
         "match": match.id if match else None,
-        "checks": [asdict(check) for check in made],
+        "checks": msgspec.to_builtins(made),
         "result": dict(match.outcome) if match and match.outcome else None,
         "scores": list(match.totals) if match else None,
         "letters": [
@@ -200,7 +200,7 @@ def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -
                 "message_id": letter.kept.message_id,
                 "subject": letter.kept.subject,
                 "standing": letter.standing,
-                "findings": [asdict(finding) for finding in letter.findings],
+                "findings": msgspec.to_builtins(letter.findings),
             }
             for letter in judged
         ],

@@ -6,8 +6,9 @@ Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.desk import answer_letter, bounces, keys, operator, places
 from pbem.desk.commands import HANDLERS
@@ -99,7 +100,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if caller.short:
         answer_letter.write_short(desk, caller, replies)
     else:
-        reading = replace(reading, ignored=[*reading.ignored, *left_out])
+        reading = msgspec.structs.replace(reading, ignored=[*reading.ignored, *left_out])
         answer_letter.write(desk, caller, reading, replies)
     return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
 
@@ -223,7 +224,7 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
         return handle(desk, caller, command)
     # What is wrong with it is told at once, and not when it comes back signed.
     at = _place(desk, caller, command)
-    handle(desk, caller, replace(command, fields=left_out))
+    handle(desk, caller, msgspec.structs.replace(command, fields=left_out))
     whole = {"sentence": places.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
 

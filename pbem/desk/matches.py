@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 from collections import OrderedDict
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
+from pbem.match.changed import replace
 from pbem.match.clock import Clock
 from pbem.match.documents import Opening, Receipt
 from pbem.match.replay import replay_transcript

@@ -365,8 +365,10 @@ class LetterWriter:
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
+        game = drawn(match.terms.game)
+        facts["boards"] = game.boards(facts["view"]) if game and facts.get("view") else None
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
-        if wanted != "text" and NOTICES[notice.kind].html and (game := drawn(match.terms.game)):
+        if wanted != "text" and NOTICES[notice.kind].html and game:
             self._show(notice, game, facts, wanted, out)
         return out
 
@@ -375,8 +377,9 @@ class LetterWriter:
         match = notice.match
         facts["picture"] = None
         if match.position is not None:
-            facts.setdefault("view", match.view(notice.seat))
-            facts["boards"] = game.boards(facts["view"])
+            if facts["boards"] is None:
+                facts["view"] = match.view(notice.seat)
+                facts["boards"] = game.boards(facts["view"])
             facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
             if wanted == "pictures":
                 names = dict(enumerate(match.names, start=1))

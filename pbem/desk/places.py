@@ -7,10 +7,10 @@ single-use reply address stands for the place. Implements protocol.md, "Identity
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
+from pbem.match.changed import replace
 from pbem.match.signed import at_reply_address
 from pbem.match.state import RUNNING
 from pbem.proof.signed_letters import form

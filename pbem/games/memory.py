@@ -32,5 +32,5 @@ def remember(turns: Sequence[Sequence[Report]], done: int, memory: object) -> No
     if turns and isinstance(latest := turns[-1], Told):
         latest.memory = memory
         for reports in turns[max(0, done - 1) : -1]:
-            if isinstance(reports, Told):
-                reports.memory = None
+            assert isinstance(reports, Told)
+            reports.memory = None

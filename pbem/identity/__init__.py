@@ -14,10 +14,11 @@ MIME is read. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
 
 from pbem.identity import ed25519, minisign, openpgp, smime, ssh
 from pbem.identity.verdict import (
@@ -106,8 +107,7 @@ class _Signature(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(msgspec.Struct, frozen=True):
     """One signature in a letter: its format, the signature itself, and what it may cover."""
 
     format: Format | None
@@ -115,7 +115,7 @@ class _Block:
     text: bytes | str | None = None
     fault: Phrase | None = None
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
-    marks: tuple[str, ...] = field(default=())
+    marks: tuple[str, ...] = ()
     """What is known of how the text was mailed."""
 
 
@@ -254,15 +254,19 @@ def _read(kind: Format, armor: str | bytes) -> _Signature:
 
 def _graded(key: Key, state: State, message: bytes, block: _Block) -> Verdict:
     if state == "pinned":
-        reason = Phrase("Signed by the key {fingerprint}.", fingerprint=key.fingerprint)
         entity = block.way in {"entity", "opaque"}
-        return Verdict("valid", reason, key.format, key.fingerprint, message, entity)
+        return Verdict("valid", _signed_by(key.fingerprint), key.format, key.fingerprint, message, entity)
     return Verdict(
         state,
         Phrase("The key {fingerprint} is {state}.", fingerprint=key.fingerprint, state=STATES[state]),
         key.format,
         key.fingerprint,
     )
+
+
+@lru_cache(maxsize=256)  # one key makes many signatures
+def _signed_by(fingerprint: str) -> Phrase:
+    return Phrase("Signed by the key {fingerprint}.", fingerprint=fingerprint)
 
 
 def _diagnosis(block: _Block) -> Phrase:

@@ -13,7 +13,7 @@ import binascii
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import dkim
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
@@ -155,7 +155,7 @@ _NONE = Phrase(
 )
 
 
-def _message(letter: Received) -> Any:
+def _message(letter: Received) -> dkim.DKIM:
     """Dkimpy's reading of the letter, once it is ours, too: what is verified must be what is read."""
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
     try:
@@ -233,7 +233,7 @@ def _timely(signature: Signature, at: datetime) -> None:
         raise _Unfit(_bad(signature, Phrase("it is dated in the future")))
 
 
-def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
+def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers | _Ed25519, int]:
     """The kind, the key and its size, from a key record (RFC 6376 3.6.1)."""
     if record is None:
         silent = Phrase(
@@ -280,7 +280,7 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, Any, int]:
     return (kind, *_public(kind, public, signature))
 
 
-def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[Any, int]:
+def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[_RsaNumbers | _Ed25519, int]:
     if kind == b"ed25519":
         if not ed25519_points.is_sound(public):
             raise _Unfit(Verdict("refused", Phrase("The DKIM key {name} is malformed.", name=signature.name), "dkim"))
@@ -306,6 +306,10 @@ def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[Any, int]
     return {"modulus": numbers.n, "publicExponent": numbers.e}, key.key_size
 
 
+_RsaNumbers = dict[str, int]
+"""`modulus` and `publicExponent`: an RSA key as dkimpy has it."""
+
+
 class _Ed25519:
     """An Ed25519 key (RFC 8463) in the shape in which dkimpy uses PyNaCl's; remembers whether it held."""
 
@@ -317,7 +321,7 @@ class _Ed25519:
         self.held = ed25519_points.holds(self._key, signature, message)
 
 
-def _held(letter: Received, signature: Signature, kind: bytes, key: Any, bits: int) -> bool:
+def _held(letter: Received, signature: Signature, kind: bytes, key: _RsaNumbers | _Ed25519, bits: int) -> bool:
     if max(map(len, re.findall(rb"[ \t]+", letter.root.body)), default=0) > BLANKS:
         raise _Unfit(_bad(signature, Phrase("the text has lines of hundreds of blanks")))
     octets = _octets(signature.tags)

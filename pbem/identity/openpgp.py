@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
@@ -218,7 +218,7 @@ class Signature:
             self._lasts(at)
         try:
             cert = _cert(key.public)
-            found: Any = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
+            found = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
             signers = [(one.certificate, one.signing_key) for one in found.valid_sigs]
             if len(signers) != 1 or signers[0][0].upper() != key.fingerprint or found.bytes != message:
                 return None

@@ -14,7 +14,7 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -27,6 +27,9 @@ from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.verdict import AHEAD, DEMANDS, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from asn1crypto import algos, cms, core
 
 __all__ = ["Signature", "parse", "read"]
 
@@ -124,13 +127,13 @@ class Signature:
     """The content that it carries; None when it is detached."""
     issuer: str
     """For the player: how the signer's certificate is named."""
-    sid: Any
+    sid: cms.SignerIdentifier
     digest: str
     message_digest: bytes
-    attributes: Any
+    attributes: cms.CMSAttributes
     signed_attributes: bytes
     """The same, as octets."""
-    algorithm: Any
+    algorithm: algos.SignedDigestAlgorithm
     signature: bytes
 
     def claims(self, key: Key) -> bool:
@@ -202,7 +205,7 @@ class Signature:
             raise InvalidSignature
 
 
-def _pss(parameters: Any) -> tuple[padding.PSS, hashes.HashAlgorithm]:
+def _pss(parameters: algos.RSASSAPSSParams) -> tuple[padding.PSS, hashes.HashAlgorithm]:
     name = parameters["hash_algorithm"]["algorithm"].native
     mask = parameters["mask_gen_algorithm"]
     salt = parameters["salt_length"].native
@@ -237,7 +240,7 @@ def _refusal(error: Exception) -> BadSignature:
     )
 
 
-def _taken_apart(signed: Any) -> Signature:
+def _taken_apart(signed: cms.SignedData) -> Signature:
     if signed["encap_content_info"]["content_type"].native != "data":
         raise BadSignature(Phrase("The S/MIME signature is not one over a letter."))
     encapsulated = signed["encap_content_info"]["content"]
@@ -277,7 +280,7 @@ def _taken_apart(signed: Any) -> Signature:
     )
 
 
-def _check_algorithm(algorithm: Any) -> None:
+def _check_algorithm(algorithm: algos.SignedDigestAlgorithm) -> None:
     name = algorithm["algorithm"].native
     digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
     if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
@@ -288,13 +291,13 @@ def _check_algorithm(algorithm: Any) -> None:
         raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
 
 
-def _attributes(attributes: Any) -> dict[str, Any]:
+def _attributes(attributes: cms.CMSAttributes) -> dict[str, core.Asn1Value]:
     """Content type and message digest, each there once with one value (RFC 5652 11.1 and 11.2)."""
     if attributes.native is None or not len(attributes):
         raise BadSignature(
             Phrase("The S/MIME signature has no signed attributes: sign with them (openssl: not -noattr).")
         )
-    values: dict[str, Any] = {}
+    values: dict[str, core.Asn1Value] = {}
     for attribute in attributes:
         name = attribute["type"].native
         if name in {"content_type", "message_digest"}:

@@ -12,10 +12,10 @@ import binascii
 import hashlib
 import re
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import msgspec
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -73,11 +73,10 @@ _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "rsa-sha2-256": hashes.SHA256(),
     "rsa-sha2-512": hashes.SHA512(),
 }
-_HASHES = frozenset({"sha256", "sha512"})
+_HASHES = {"sha256": hashlib.sha256, "sha512": hashlib.sha512}
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """An SSHSIG blob taken apart, its names those of PROTOCOL.sshsig."""
 
     publickey: bytes
@@ -245,7 +244,7 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
 
 def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
     """PROTOCOL.sshsig, section 2: what the key itself signs."""
-    digest = hashlib.new(hash_algorithm, message).digest()
+    digest = _HASHES[hash_algorithm](message).digest()
     fields = (namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), digest)
     return _MAGIC + b"".join(_string(field) for field in fields)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
+import msgspec
+
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -58,8 +60,7 @@ class Key:
     """As it stands at receipt of the letter; a signature's own date never counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """Who signed this letter, and which bytes; anything but `valid` has signed nothing."""
 
     kind: Kind

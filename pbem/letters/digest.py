@@ -11,7 +11,7 @@ import html
 import json
 import re
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from pbem.letters.draft import OutgoingLetter, TemplateText
@@ -22,6 +22,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pbem.json_object import JsonObject
     from pbem.match.state import Match
 
 __all__ = ["MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
@@ -149,7 +150,7 @@ def pack(out: OutgoingLetter) -> bytes:
 
 def unpack(content: bytes) -> OutgoingLetter:
     """The letter again."""
-    document: dict[str, Any] = json.loads(content)
+    document: JsonObject = json.loads(content)
     watch = document["watch"]
     return OutgoingLetter(
         document["subject"],

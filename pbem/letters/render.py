@@ -21,7 +21,7 @@ from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, MutableMapping
     from datetime import datetime
     from pathlib import Path
 
@@ -60,16 +60,16 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     translated = [] if language == ENGLISH else [folder / language for folder in folders]
     known = catalogue(folders, language)
     in_words = partial(say, known=known)
-    environment = Environment(
+    environment = _Environment(
         loader=FileSystemLoader([*translated, *folders]),
-        finalize=in_words,
+        finalize=None if language == ENGLISH else in_words,
         extensions=[_Messages],
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,  # a running server keeps the words it began with, and looks at no file for each letter
-        autoescape=lambda name: name is not None and name.endswith(".html"),  # noqa: S701 - text is not HTML
+        autoescape=lambda name: name is not None and name.endswith(".html"),  # text is not HTML
     )
     _teach(environment, known, language)
     # What boards, and the words beside them, are set with.
@@ -82,6 +82,14 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
     environment.globals |= {"words": words}
     return environment
+
+
+class _Environment(Environment):
+    """jinja2's, with the globals of a template in one place: a letter's many contexts each copy them."""
+
+    def make_globals(self, d: MutableMapping[str, object] | None) -> MutableMapping[str, object]:
+        """The globals of the environment, and those that a template has of its own."""
+        return {**self.globals, **(d or {})}
 
 
 _FACT = re.compile(r"%\((\w+)\)s")

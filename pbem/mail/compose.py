@@ -37,7 +37,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
 MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*")
-PLAIN = re.compile(rb"[\t\n -~]*")
+PLAIN = b"\t\n" + bytes(range(ord(" "), ord("~") + 1))
 
 Attachment = tuple[str, str, bytes]
 """File name, media type, content."""
@@ -159,7 +159,10 @@ def _header(name: str, value: str) -> str:
     """One unstructured header, folded and in ASCII."""
     value = CONTROL.sub(" ", value).encode("utf-8", "replace").decode().strip()[:SUBJECT]
     # What merely looks like an encoded word must arrive as it was written.
-    charset = "us-ascii" if value.isascii() and "=?" not in value else "utf-8"
+    plain = value.isascii() and "=?" not in value
+    if plain and len(name) + len(": ") + len(value) <= FOLD:
+        return f"{name}: {value}"
+    charset = "us-ascii" if plain else "utf-8"
     folded = Header(value, charset, maxlinelen=FOLD, header_name=name).encode(linesep="\r\n")
     # A line of blanks alone would end nothing, but is obsolete syntax (RFC 5322 3.2.2).
     lines = [line for line in folded.split("\r\n") if line.strip()]
@@ -184,7 +187,7 @@ def _text(text: str, kind: str) -> _Entity:
     data = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
     if data and not data.endswith(b"\n"):
         data += b"\n"
-    if PLAIN.fullmatch(data) and max(map(len, data.split(b"\n"))) <= LINE:
+    if not data.translate(None, PLAIN) and max(map(len, data.split(b"\n"))) <= LINE:
         charset, encoding = "us-ascii", "7bit"
     else:
         charset, encoding = "utf-8", "quoted-printable"

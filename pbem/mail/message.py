@@ -13,11 +13,12 @@ import binascii
 import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from email.message import Message
 from email.policy import compat32
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pbem.config import Limits
 from pbem.phrase import Phrase
@@ -67,8 +68,7 @@ class Unreadable(Exception):
         self.letter = letter
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One MIME entity, the whole letter or a part of it, at any depth."""
 
     raw: bytes
@@ -122,8 +122,7 @@ class Part:
         return [value for key, value in self.headers if key == name]
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True):
     """A received letter, decoded as far as it can be; nothing in it is true because it is written there."""
 
     raw: bytes
@@ -270,7 +269,8 @@ def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
     if len(part.raw) - len(part.body) > limits.header_bytes:
         raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
     pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
-    return replace(part, children=tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces))
+    children = tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces)
+    return msgspec.structs.replace(part, children=children)
 
 
 def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
@@ -350,12 +350,13 @@ def _entity(raw: bytes, start: int, fields: Sequence[tuple[str, str, bool]]) -> 
     )
 
 
+_ADDRESSED = frozenset({"to", "cc", "delivered-to", "x-original-to"})
+
+
 def _letter(root: Part, fields: Sequence[tuple[str, str, bool]]) -> Letter:
     sender, defect = _from(fields)
-    addressed = ("to", "cc", "delivered-to", "x-original-to")
-    recipients = [
-        address for name in addressed for value in root.values(name) for address in ADDRESSES.findall(value)
-    ]
+    addressed = [value for name, value in root.headers if name in _ADDRESSED]
+    recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
     plain = _plain(root)
     first = _first(root.headers)
     ids = MESSAGE_ID.findall(first.get("message-id", ""))
@@ -388,9 +389,12 @@ def _first(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return dict(reversed(headers))
 
 
+_WORD_END = re.compile(r"[;(\s]")
+
+
 def _word(value: str) -> str:
     """The first word of a structured header, in lower case, without parameters or comments."""
-    return re.split(r"[;(\s]", value.strip(), maxsplit=1)[0].lower()
+    return _WORD_END.split(value.strip(), maxsplit=1)[0].lower()
 
 
 @lru_cache(maxsize=256)  # most letters say one of a few things here
@@ -482,6 +486,8 @@ def _mailbox(value: str) -> tuple[str | None, str | None]:
 
 def _without_comments(value: str) -> str | None:
     """The text less its comments, with each quoted string replaced by an inert word; None when they do not end."""
+    if '"' not in value and "(" not in value:
+        return value
     kept: list[str] = []
     depth = 0
     quoted = False

@@ -8,7 +8,7 @@ Implements reliability.md, promise 3.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dkim
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -49,9 +49,10 @@ class _AtTime(dkim.DKIM):  # type: ignore[misc]  # dkimpy ships no types
         super().__init__(message, linesep=b"\r\n")
         self._time = str(time).encode("ascii")
 
-    def gen_header(self, fields: list[tuple[bytes, bytes]], *arguments: Any, **named: Any) -> Any:
+    def gen_header(self, fields: list[tuple[bytes, bytes]], *arguments: object, **named: object) -> bytes:
         fields[:] = [(name, self._time if name == b"t" else value) for name, value in fields]
-        return super().gen_header(fields, *arguments, **named)
+        header: bytes = super().gen_header(fields, *arguments, **named)
+        return header
 
 
 def _key(path: Path) -> bytes:

@@ -65,12 +65,12 @@ def banks(step: Step) -> dict[int, int]:
 def start_clocks(step: Step, seats: Iterable[int]) -> None:
     """Set the clocks of these seats going, from now on; all others stand."""
     terms = step.match.terms
-    clocks = {}
+    now, clocks = step.now, {}
     for seat in seats if terms.pace else ():
         calendar = step.world.calendar(step.match.name(seat))
         bank = step.match.banks.get(seat, terms.bank)
         clocks[seat] = Clock(
-            since=step.now,
+            since=now,
             time=terms.pace + bank,
             grace=terms.grace,
             bank=bank,
@@ -79,7 +79,7 @@ def start_clocks(step: Step, seats: Iterable[int]) -> None:
             stops=calendar.vacations,
         )
         if step.match.paused:
-            clocks[seat] = clocks[seat].halted(PAUSE, step.now)
+            clocks[seat] = clocks[seat].halted(PAUSE, now)
         if seat in step.match.unreachable:
-            clocks[seat] = clocks[seat].halted(UNREACHABLE, step.now)
+            clocks[seat] = clocks[seat].halted(UNREACHABLE, now)
     step.match = replace(step.match, clocks=clocks)

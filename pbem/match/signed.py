@@ -5,8 +5,9 @@ Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Signed", "SignedForm", "at_reply_address", "here"]
 
 
-@dataclass(frozen=True, slots=True)
-class SignedForm:
+class SignedForm(msgspec.Struct, frozen=True):
     """The signed form around a setup, orders or a withdrawal: what ties the words to one place and moment."""
 
     server: str | None
@@ -31,8 +31,7 @@ class SignedForm:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(msgspec.Struct, frozen=True):
     """The signed letter that a form came in: its raw bytes, its level and the fingerprint of its key.
 
     At level `mailbox` the evidence stands for the signature, and `key` names what it rests on.

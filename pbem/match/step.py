@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
+import msgspec
+
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.clock import Calendar
@@ -59,14 +61,16 @@ class Environment:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A file of the match's evidence, by its path in the bundle; `seat` may see it before the reveal, if any."""
 
     path: str
-    content: bytes = field(repr=False)
+    content: bytes
     game: int = 0
     seat: int | None = None
+
+    def __repr__(self) -> str:
+        return f"Document({self.path!r})"  # what is in it may be secret
 
 
 @dataclass(frozen=True, slots=True)

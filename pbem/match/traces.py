@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SetAside", "Trace", "read", "stem"]
 
+_HEAD = re.compile(
+    r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n"
+)
 _LINE = re.compile(r"([0-9a-f]{64})  ((?:receipts|withdrawals)/[a-z0-9-]+\.txt)")
 
 
@@ -84,10 +87,7 @@ class Trace:
     @classmethod
     def read(cls, text: str) -> Trace:
         """The trace of this very text; raises `NotADocument`."""
-        head = re.match(
-            r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n",
-            text,
-        )
+        head = _HEAD.match(text)
         if head is None:
             raise NotADocument("not 'pbem trace 1'")
         named = {}

@@ -26,6 +26,7 @@ __all__ = [
     "Entry",
     "TranscriptError",
     "canonical",
+    "dumped",
     "follow",
     "is_time",
     "sha256_hex",
@@ -92,7 +93,7 @@ class Entry:
             raise ValueError("not an entry")
         try:
             # Other kinds did not come so far; and in a line of ASCII only an escape makes a key of anything else.
-            again = canonical(found) if b"\\u" in line else _dumped(found)
+            again = canonical(found) if b"\\u" in line else dumped(found)
         except TypeError as error:
             raise ValueError(str(error)) from error
         if again != line:
@@ -124,10 +125,11 @@ _DELETE = b"\x7f"
 def canonical(value: object) -> bytes:
     """Canonical JSON: ASCII, sorted keys, no blanks; raises TypeError on anything but the allowed kinds."""
     _refuse_other_kinds(value)
-    return _dumped(value)
+    return dumped(value)
 
 
-def _dumped(value: object) -> bytes:
+def dumped(value: object) -> bytes:
+    """Canonical JSON of what is known to hold nothing but the allowed kinds."""
     try:
         content = _QUICK_ENCODER.encode(value)
     except (TypeError, ValueError):  # a text's or a number's subclass, or half of a character
@@ -156,7 +158,7 @@ def _refuse_other_kinds(value: object) -> None:
 
 def written(time: datetime) -> str:
     """A time as entries and papers write it: UTC to the second."""
-    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    return time.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def utc(text: str) -> datetime:

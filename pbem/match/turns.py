@@ -113,6 +113,3 @@ class Turns(Sequence[Played]):
         return isinstance(other, Turns) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]  # what was ordered and told is in dictionaries
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} turns>"

@@ -209,10 +209,11 @@ class _Members:
 
 def _most(name: str) -> int:
     """The most octets of a file in the bundle."""
+    if name.startswith("letters/"):
+        return LIMITS.letter_octets
     if name in _LISTS:
         return LIMITS.member_octets
-    room, _, _ = name.partition("/")
-    return {"letters": LIMITS.letter_octets, "records": LIMITS.record_octets}.get(room, LIMITS.paper_octets)
+    return LIMITS.record_octets if name.startswith("records/") else LIMITS.paper_octets
 
 
 def _entries(content: bytes) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ No store, no effect. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
 from pbem.match.replay import Sentence, UnvouchedError
 from pbem.match.signed import SignedForm, at_reply_address
@@ -79,7 +80,10 @@ class Letters:
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
-        return self.papers.get(path)
+        try:
+            return self.papers[path]
+        except KeyError:
+            return None
 
     def form(
         self,

@@ -6,11 +6,14 @@ letters and the rules. How a letter is read is handed in. Implements protocol.md
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.match import events
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.replay import Source, begin, replay_transcript
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at: whether it holds, and what was found; the entry and the file that it is about."""
 
     holds: bool
@@ -149,7 +151,7 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
         yield from checks
         raise
     yield from checks
-    rest = set(found.papers) - watched.read
+    rest = found.papers.keys() - watched.keys()
     if until < len(found.entries):
         yield _unrevealed(found, until, rest)
     elif rest:
@@ -159,15 +161,15 @@ def _walk(found: Bundle, reader: Reader, proved: Proved) -> Iterator[Check]:
 
 
 class _Watched(dict[str, bytes]):
-    """Papers that remember which of them were read: nothing may lie in a bundle that no entry names."""
+    """The papers of a bundle that were read: nothing may lie in it that no entry names."""
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
-        super().__init__(papers)
-        self.read: set[str] = set()
+        super().__init__()
+        self._papers = papers
 
-    def get(self, path: str, default: bytes | None = None) -> bytes | None:  # type: ignore[override]
-        self.read.add(path)
-        return dict.get(self, path, default)
+    def __missing__(self, path: str) -> bytes:
+        content = self[path] = self._papers[path]
+        return content
 
 
 def _revealed(found: Bundle) -> int:

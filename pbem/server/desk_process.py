@@ -123,7 +123,7 @@ def open_desk(  # noqa: PLR0913, PLR0917 - all that a desk is handed
     points: Failpoints,
 ) -> DeskLike:
     """The real desk."""
-    from pbem.desk import Desk
+    from pbem.desk.wiring import Desk
 
     return Desk(config, database, vault, signing_key, composer, random, reader, points)
 

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, AnyStr, NoReturn, Self, cast
+from typing import TYPE_CHECKING, AnyStr, NoReturn, Self, cast
 
 import structlog
 from aiosmtpd.lmtp import LMTP
@@ -36,6 +36,8 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from aiosmtpd import smtp
 
     from pbem.config import Limits, Listener
 
@@ -281,7 +283,7 @@ def _clear(path: Path) -> None:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), str(path))
 
 
-def _place(protocol: str, name: Any) -> Place:
+def _place(protocol: str, name: tuple[str, int] | bytes | str) -> Place:
     if isinstance(name, tuple):
         return Place(protocol, host=name[0], port=name[1])
     return Place(protocol, path=name.decode() if isinstance(name, bytes) else name)
@@ -294,7 +296,8 @@ class AdmissionProtocol(asyncio.Protocol):
         self._intake = intake
         self._session = session
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         address = str(peer[0]) if isinstance(peer, tuple) else ""
         if self._intake.admits(address):
@@ -324,7 +327,7 @@ class _Handler:
         self._intake = intake
 
     async def handle_EHLO(
-        self, server: _Session, session: Any, envelope: Any, hostname: str, responses: list[str]
+        self, server: _Session, session: smtp.Session, envelope: smtp.Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
         del envelope, responses
         session.host_name = hostname
@@ -335,7 +338,9 @@ class _Handler:
             offers.append("XFORWARD ADDR")
         return [f"250-{line}" for line in (server.hostname, *offers)] + ["250 HELP"]
 
-    async def handle_RCPT(self, server: SMTP, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+    async def handle_RCPT(
+        self, server: SMTP, session: smtp.Session, envelope: smtp.Envelope, address: str, options: list[str]
+    ) -> str:
         del server, session, options
         return self._intake.judged(address, envelope.rcpt_tos)
 
@@ -677,7 +682,7 @@ class _Session(SMTP):
         self._intake.writing.add(self)
         await self.push("250 OK")
 
-    def _create_envelope(self) -> Any:
+    def _create_envelope(self) -> smtp.Envelope:
         """A new envelope, for what follows a letter or a RSET."""
         self._intake.writing.discard(self)
         return super()._create_envelope()

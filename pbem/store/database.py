@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import sqlite_utils
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile
+from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile, puts_off
 from pbem.store.schema import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -251,10 +251,10 @@ class Database:
             raise OvertakenError("what was decided on has changed")
         for step in script.steps:
             if isinstance(step, Read):
-                if not alone and self._run(step.sql, made(step.parameters)).fetchall() != step.rows:
+                if not alone and self._run(step.sql, step.parameters).fetchall() != step.rows:
                     raise OvertakenError(f"somebody else changed what was found by: {step.sql}")
                 continue
-            cursor = self._run(step.sql, made(step.parameters))
+            cursor = self._run(step.sql, made(step.parameters) if step.puts_off else step.parameters)
             if cursor.rowcount != step.rows or step.new not in {None, cursor.lastrowid}:
                 raise OvertakenError(f"somebody else changed what was written by: {step.sql}")
 
@@ -286,15 +286,18 @@ class Database:
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
-        if self._script is None or sql.startswith(_OF_THE_ENGINE):
-            return self._run(sql, made(parameters))
-        cursor = self._run(sql, meanwhile(parameters))
+        if sql.startswith(_OF_THE_ENGINE):
+            return self._run(sql, parameters)
+        later = puts_off(parameters)
+        if self._script is None:
+            return self._run(sql, made(parameters) if later else parameters)
+        cursor = self._run(sql, meanwhile(parameters) if later else parameters)
         if not sql.startswith("SELECT"):
-            self._script.wrote(sql, parameters, cursor.rowcount)
+            self._script.wrote(Write(sql, parameters, later, cursor.rowcount))
             return cursor
         with _translated():
             rows = cursor.fetchall()
-        self._script.asked(sql, parameters, rows)
+        self._script.asked(Read(sql, parameters, rows))
         return Answer(rows, cursor.description)
 
     def _run(self, sql: str, parameters: Parameters) -> sqlite3.Cursor:
@@ -323,7 +326,12 @@ class Database:
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """All rows that a query gives, each by its columns' names."""
-        return list(self.each(sql, parameters))
+        cursor = self.execute(sql, parameters)
+        names = [column[0] for column in cursor.description]
+        try:
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        except sqlite3.DatabaseError as error:
+            _tell_apart(error)
 
     def each(self, sql: str, parameters: Parameters = ()) -> Iterator[Row]:
         """The rows that a query gives, one by one."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Parameters = Sequence[object] | Mapping[str, object]
     Values = tuple[Any, ...]  # of a row; each has the type that its table gives the column
 
-__all__ = ["Answer", "Later", "Read", "Script", "Write", "made", "meanwhile"]
+__all__ = ["Answer", "Later", "Read", "Script", "Write", "made", "meanwhile", "puts_off"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -81,6 +81,8 @@ class Write(NamedTuple):
 
     sql: str
     parameters: Parameters
+    puts_off: bool
+    """Whether anything in it takes time to make."""
     rows: int
     new: int | None = None
 
@@ -96,44 +98,39 @@ class Script:
     _unmade: set[str] = field(default_factory=set)
     """The tables in which values stand that are not made yet."""
 
-    def wrote(self, sql: str, parameters: Parameters, rows: int) -> None:
-        """Note a statement, and how many rows it changed."""
-        self.steps.append(Write(sql, parameters, rows))
-        if _put_off(parameters) and (table := _TABLE.search(sql)):
+    def wrote(self, write: Write) -> None:
+        """Note a statement that was run."""
+        self.steps.append(write)
+        if write.puts_off and (table := _TABLE.search(write.sql)):
             self._unmade.add(table[1])
 
-    def asked(self, sql: str, parameters: Parameters, rows: list[Values]) -> None:
-        """Note a query and its rows; not where they may hold what stands for a value that is not made yet."""
-        if self._unmade.isdisjoint(_WORD.findall(sql) if self._unmade else ()):
-            self.steps.append(Read(sql, parameters, rows))
+    def asked(self, read: Read) -> None:
+        """Note a query that was run; not one that may have found what stands for a value that is not made yet."""
+        if not self._unmade or self._unmade.isdisjoint(_WORD.findall(read.sql)):
+            self.steps.append(read)
 
     def make(self) -> None:
         """Make all that was put off."""
         for step in self.steps:
-            made(step.parameters)
+            if isinstance(step, Write) and step.puts_off:
+                made(step.parameters)
 
     @property
     def puts_off(self) -> bool:
         """Whether anything takes time to make."""
-        return any(_put_off(step.parameters) for step in self.steps)
+        return any(isinstance(step, Write) and step.puts_off for step in self.steps)
+
+
+def puts_off(parameters: Parameters) -> bool:
+    """Whether any value of a statement takes time to make; none that names its values puts one off."""
+    return any(isinstance(value, Later) for value in parameters)
 
 
 def made(parameters: Parameters) -> Parameters:
-    """The values of a statement as they are written."""
-    return _each(parameters, Later.made)
+    """The values of a statement that puts some off, as they are written."""
+    return [value.made() if isinstance(value, Later) else value for value in parameters]
 
 
 def meanwhile(parameters: Parameters) -> Parameters:
-    """The values of a statement as it is tried."""
-    return _each(parameters, lambda value: value.meanwhile)
-
-
-def _each(parameters: Parameters, value_of: Callable[[Later[object]], object]) -> Parameters:
-    if not _put_off(parameters):
-        return parameters
-    return [value_of(value) if isinstance(value, Later) else value for value in parameters]
-
-
-def _put_off(parameters: Parameters) -> bool:
-    """Whether any value is not made yet; no statement names its values and puts one off."""
-    return any(isinstance(value, Later) for value in parameters)
+    """The values of such a statement as it is tried."""
+    return [value.meanwhile if isinstance(value, Later) else value for value in parameters]

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
 
-from pbem.desk import Desk
 from pbem.desk.reading import InProcess
+from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
 from pbem.store.inbox import Envelope

@@ -22,9 +22,9 @@ from tests.referee import SERVER
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
-    from pbem.desk import Desk
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Outcome
+    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from tests.referee import Referee
 

@@ -13,7 +13,7 @@ import pytest
 import random_players
 
 from pbem.games import GAMES, rules
-from pbem.games.audience import ANY, EVERYBODY, Audience
+from pbem.games.audience import ANY, EVERYBODY, Audience, cut
 
 OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC = Audience
 COLUMNS = (OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC)
@@ -229,6 +229,18 @@ def test_something_kept_back_is_found(game, kind, field, monkeypatch):
         with pytest.raises(AssertionError):
             check(game)
         monkeypatch.undo()
+
+
+def test_a_report_of_which_nothing_is_for_a_reader_is_not_there():
+    """No report of our games is of that kind; one of another game may be."""
+    mine = frozenset({OWNER})
+    shown = {"find": {"square": mine, "piece": {"name": mine}}, "shot": {"cell": EVERYBODY, "by": {"ship": mine}}}
+    find = {"kind": "find", "square": "A1", "piece": {"name": "X2"}}
+    assert cut(find, shown, OWNER) == {"square": "A1", "piece": {"name": "X2"}}
+    assert cut(find, shown, OPPONENT) is None
+    shot = {"kind": "shot", "cell": "Rv1", "by": {"ship": "DS"}}
+    assert cut(shot, shown, OWNER) == {"cell": "Rv1", "by": {"ship": "DS"}}
+    assert cut(shot, shown, PUBLIC) == {"cell": "Rv1"}
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -39,6 +39,27 @@ def test_every_game_has_players():
 
 
 @pytest.mark.parametrize(("game", "case"), CASES)
+def test_options_say_how_many_sit_there_and_are_carried_over(game, case):
+    """In Spaceships what survives is the next fleet."""
+    played = play(game, case, seed=0)
+    raw, seats = random_players.PLAYERS[game].options[case]
+    assert rules(game).options(raw, seats).seats == seats
+    following = rules(game).carry(played.options, played.states[-1].result)
+    assert following.seats == seats
+    assert game == "spaceships" or following == played.options
+
+
+@pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
+def test_nothing_is_ordered_for_a_turn_after_the_last(game):
+    played = play(game, 0, seed=0)
+    judge, last = rules(game), played.options.max_turns
+    seat = 2 - last % 2 if game == "dueling-masters" else 1
+    found = [judge.ahead(played.states[0], seat, turn, "") for turn in (last, last + 2)]
+    (fault,) = set(found[1]) - set(found[0])
+    assert f"{last} turns at the most" in fault.message
+
+
+@pytest.mark.parametrize(("game", "case"), CASES)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_random_game_ends_and_replays_alike(game, case, seed):
     played = play(game, case, seed)

@@ -53,6 +53,20 @@ def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
     return report(turns[-1] if turns else [], seat, JUDGE.view(replay.state, seat, turns), names)
 
 
+def test_asteroids_that_are_all_gone_are_not_unheard_of() -> None:
+    """Those that were met, or rammed, until none is left for all that the other side knows."""
+    replay = record.replay(record.read((CASES / "23-ram.pbem.toml").read_text(encoding="utf-8")))
+    view = JUDGE.view(replay.state, 2, shown(replay.turns, 2))
+    gone = view["known"]["1"] | {"asteroids": 0, "asteroids_destroyed": {f"B{column}": 4 for column in range(1, 8)}}
+    told = [
+        call("position", "position", view | {"known": {"1": known}}, NAMES) for known in (view["known"]["1"], gone)
+    ]
+    assert [re.findall(r"not heard of .*", text) for text in told] == [
+        ["not heard of W, B, X1, Y1, Y2, Z2, Z3, Z4, H, 7 *"],
+        ["not heard of W, B, X1, Y1, Y2, Z2, Z3, Z4, H"],
+    ]
+
+
 def help_of(options: dict[str, Any], seat: int) -> str:
     return call("setup_help", "setup_help", options, seat) + "\n"
 

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.match.documents import Evidence, NamedMailbox, NotADocument, Opening, Receipt, Withdrawal, mailbox_before
+from pbem.match.step import Document
+from pbem.match.traces import Trace
 
 WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)
 HASHES = st.from_regex(r"[0-9a-f]{64}", fullmatch=True)
@@ -195,6 +197,32 @@ def test_a_receipt_is_read_strictly(old: str, new: str) -> None:
             Receipt.read(text)
 
 
+PATHS = [f"withdrawals/game-2-turn-5-withdrawn-seat-{seat}-rev-4.txt" for seat in (1, 2)]
+TRACE = Trace("play.example", "m17", 2, 5, "ab" * 32, dict.fromkeys(PATHS, "77" * 32))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("trace 1", "trace 2"),
+        ("turn 5", "turn 05"),
+        ("77  w", "77 w"),
+        ("withdrawals/", "letters/"),
+        ("\n", "\r\n"),
+        (f"{'77' * 32}  {PATHS[0]}\n{'77' * 32}  {PATHS[1]}", f"{'77' * 32}  {PATHS[1]}\n{'77' * 32}  {PATHS[0]}"),
+    ],
+)
+def test_a_trace_is_read_strictly(old: str, new: str) -> None:
+    assert Trace.read(TRACE.text()) == TRACE
+    assert old in TRACE.text()
+    with pytest.raises(NotADocument):
+        Trace.read(TRACE.text().replace(old, new))
+
+
 @pytest.mark.parametrize("name", ["server", "match", "player", "rules", "mail", "salt", "setup"])
 def test_each_field_of_an_opening_changes_its_text(name: str) -> None:
     assert replace(OPENING, **{name: "other"}).text() != OPENING.text()
+
+
+def test_a_document_that_is_shown_shows_nothing_of_its_content() -> None:
+    assert repr(Document("openings/game-1-seat-1.txt", b"DS Rv1")) == "Document('openings/game-1-seat-1.txt')"

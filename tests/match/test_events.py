@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,24 @@ import structlog
 from referee import Die, Referee, attachment
 
 from pbem.games import Refused
-from pbem.match import progress, submissions
-from pbem.match.events import agreed, resigned
-from pbem.match.keys import Player
+from pbem.match import advance_orders, progress, stored_orders, submissions
+from pbem.match.changed import replace
+from pbem.match.events import (
+    agreed,
+    agreements,
+    extended,
+    halted,
+    keys,
+    moved,
+    nominated,
+    operator,
+    resigned,
+    substituted,
+    vacation,
+)
+from pbem.match.keys import KeyChange, Player
 from pbem.match.signed import Signed, SignedForm, here
-from pbem.match.state import Match
+from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import follow, sha256_hex
@@ -57,9 +69,10 @@ def signed(letter: bytes) -> Signed:
 class Table:
     """A match played by hand: events go in, and what they led to is kept."""
 
-    def __init__(self, **lines: str) -> None:
-        lines = {"fleet": "cost:3", "settle": "0", **lines}
-        terms = Terms.propose("spaceships", lines, ("ann", "bob"), timedelta(minutes=10))
+    def __init__(self, game: str = "spaceships", *players: Player, **lines: str) -> None:
+        lines = {**({"fleet": "cost:3"} if game == "spaceships" else {}), "settle": "0", **lines}
+        self.players = players or (Player("ann", ()), Player("bob", ()))
+        terms = Terms.propose(game, lines, [player.name for player in self.players], timedelta(minutes=10))
         self.match = Match("m1", "play.example", terms)
         self.now = START
         self.die = Die()
@@ -77,7 +90,7 @@ class Table:
 
     def agree(self) -> Table:
         step = self.step()
-        agreed.agree(step, (Player("ann", ()), Player("bob", ())), [signed(b"new"), signed(b"accept")])
+        agreed.agree(step, self.players, [signed(player.name.encode()) for player in self.players])
         self.done(step)
         return self
 
@@ -110,6 +123,17 @@ class Table:
         step = self.step()
         rev = self.match.said.get((seat, "resign"), 0) + 1
         resigned.resign(step, seat, here(self.match, seat, rev), signed(b"resign"), whole_match=match)
+        self.done(step)
+
+    def nominate(self, by: int, seat: int, rev: int = 1) -> None:
+        step = self.step()
+        nominated.nominate(step, by, seat, "carl", here(self.match, by, rev), signed(b"substitute"))
+        self.done(step)
+
+    def take(self, seat: int) -> None:
+        """Carl takes this seat."""
+        step, carl = self.step(), Player("carl", ())
+        substituted.take_over(step, seat, carl, here(seated(self.match, seat, carl), seat, 1), signed(b"take"))
         self.done(step)
 
     def begin(self, ann: str = ANN, bob: str = BOB) -> Table:
@@ -547,3 +571,175 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
     assert "evidence/resign-3-seat-2.txt" in [paper.path for paper in step.papers]
+
+
+# What happens by the server's word where no clock runs, or stands already.
+
+
+class TestWithoutClocks:
+    def test_a_vacation_is_told_all_the_same(self) -> None:
+        table = Table(pace="none").agree()
+        step = table.step()
+        vacation.announce(step, 1, [], None)
+        table.done(step)
+        assert table.types == ["agreed", "vacation"]
+        assert table.kinds == [("vacation", 2)]
+
+    def test_who_cannot_be_reached_is_lost_once_and_found_again(self) -> None:
+        table = Table(pace="none").agree()
+        for times in range(2):
+            step = table.step()
+            halted.lose(step, 1, START)
+            table.done(step)
+            assert table.types == ["agreed", "halted"], times
+        assert table.match.unreachable == {1: START}
+        step = table.step()
+        moved.find(step, 1)
+        table.done(step)
+        assert table.types == ["agreed", "halted", "moved"]
+        assert not table.match.unreachable
+
+    def test_nobody_can_be_given_time(self) -> None:
+        table = Table(pace="none").agree()
+        form = here(table.match, 1, 1)
+        assert refused(extended.extend, table.step(), 1, 3600, form, signed(b"extend")) == ["extend"]
+
+    def test_a_seat_changes_hands(self) -> None:
+        table = Table(pace="none").agree()
+        for by in (1, 2):
+            table.nominate(by, 1)
+        table.take(1)
+        assert table.match.names == ("carl", "bob")
+        assert not table.match.clocks
+
+
+class TestPauses:
+    def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
+        table = Table(pace="3d").agree()
+        for event, argument in ((operator.pause, "the server moves"), (operator.restored, 2)):
+            step = table.step()
+            event(step, argument)
+            table.done(step)
+            table.now += timedelta(days=1)
+        assert [len(clock.stops) for clock in table.match.clocks.values()] == [1, 1]
+
+    def test_a_seat_that_is_taken_meanwhile_gets_a_clock_that_stands(self) -> None:
+        table = Table(pace="3d").agree()
+        step = table.step()
+        operator.pause(step, "the server moves")
+        table.done(step)
+        for by in (1, 2):
+            table.nominate(by, 1)
+        table.take(1)
+        assert [clock.deadline for clock in table.match.clocks.values()] == [None, None]
+
+    def test_nobody_misses_the_time_meanwhile_that_was_over_before(self) -> None:
+        table = Table(pace="3d").agree()
+        table.now += timedelta(days=100)
+        step = table.step()
+        operator.pause(step, "the server was out of reach")
+        table.done(step)
+        step = table.step()
+        progress.tick(step)
+        assert (step.entries, step.notices) == ([], [])
+
+
+# Words that make no sense at this point.
+
+THREE = (Player("ann", ()), Player("bob", ()), Player("cem", ()))
+
+
+class TestSentencesOutOfPlace:
+    def test_when_all_is_over(self) -> None:
+        table = Table().agree().begin()
+        table.resign(1, match=True)
+        form = here(table.match, 1, 1)
+        change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
+        assert refused(agreements.agree, table.step(), "annul", 1, "offer", form, signed(b"annul")) == ["annul"]
+        assert refused(nominated.nominate, table.step(), 1, 1, "carl", form, signed(b"carl")) == ["substitute"]
+        assert refused(keys.change, table.step(), 1, change) == ["keys"]
+
+    def test_nobody_is_named_twice(self) -> None:
+        table = Table().agree()
+        table.nominate(1, 1)
+        assert refused(table.nominate, 1, 1, 2) == ["substitute"]
+
+    def test_nobody_is_named_for_two_seats(self) -> None:
+        table = Table("shoot-em-up", *THREE).agree()
+        table.nominate(1, 1)
+        assert refused(table.nominate, 2, 2) == ["substitute"]
+
+    def test_nobody_takes_a_seat_before_all_agree(self) -> None:
+        table = Table().agree()
+        table.nominate(1, 1)
+        assert refused(table.take, 1) == ["substitute"]
+
+    def test_no_default_orders_are_withdrawn_where_there_are_none(self) -> None:
+        table = Table(miss="default").agree().begin()
+        form = table.form(1, "", turn=stored_orders.DEFAULT)
+        clear = (table.step(), 1, stored_orders.DEFAULT, form, signed(b"clear"))
+        assert refused(advance_orders.withdraw, *clear) == ["clear"]
+
+
+class TestWhoIsOut:
+    """Cem's ships ram each other in turn 1: he is out of the game, and the others play on."""
+
+    @pytest.fixture
+    def table(self) -> Table:
+        table = Table("shoot-em-up", *THREE, board="5x5").agree()
+        for seat, setup in enumerate(
+            ("A b1 E\nB c1 W\nC d1 N", "D b5 S\nE c5 S\nF d5 S", "G a2 N\nH a3 E\nI a4 S"), 1
+        ):
+            table.setup(seat, setup)
+        for seat, orders in enumerate(
+            ("A: SSL\nB: LRL\nC: LRL", "D: LRL\nE: LRL\nF: LRL", "G: MFF\nH: LFF\nI: MFF"), 1
+        ):
+            table.order(seat, orders)
+        assert table.match.position is not None
+        assert table.match.position.remaining == (1, 2)
+        return table
+
+    def test_orders_nothing_in_advance(self, table: Table) -> None:
+        form = table.form(3, "G: MFF", turn=3)
+        assert "orders" in refused(advance_orders.store, table.step(), 3, form, signed(b"orders"))
+
+    def test_has_no_word_in_a_draw(self, table: Table) -> None:
+        form = here(table.match, 3, 1)
+        assert refused(agreements.agree, table.step(), "draw", 3, "offer", form, signed(b"draw")) == ["draw"]
+        step = table.step()
+        assert not agreements.agree(step, "annul", 3, "offer", form, signed(b"annul"))
+
+
+# Keys.
+
+KEYS: list[dict[str, str]] = [{"format": "ssh", "fingerprint": name, "public": name} for name in ("one", "two")]
+
+
+def test_a_key_that_was_revoked_is_not_added_again() -> None:
+    player = Player("ann", (KEYS[0],), former=(("0" * 64, KEYS[1]),))
+    for known in KEYS:
+        change = KeyChange("added", "signed", (known,), letters={"old": b"old", "new": b"new"})
+        with pytest.raises(ValueError, match="known already"):
+            change.after(player, "1" * 64)
+
+
+def test_the_last_key_is_not_revoked() -> None:
+    change = KeyChange("revoked", "signed", revoked=("one",), letters={"old": b"old"})
+    with pytest.raises(ValueError, match="another must be left"):
+        change.after(Player("ann", (KEYS[0],)), "1" * 64)
+    assert change.after(Player("ann", tuple(KEYS)), "1" * 64).keys == (KEYS[1],)
+
+
+def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:
+    """Those for later turns, which cite a head that was printed before."""
+    table = Table("spaceships", Player("ann", (), mailbox="0" * 64), Player("bob", ())).agree().begin()
+    step = table.step()
+    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", b"evidence", RECEIVED)
+    advance_orders.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
+    keys.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
+    table.done(step)
+    for seat in (1, 2):
+        table.order(seat, "")
+    assert (table.match.turn, table.match.orders[1].standing) == (2, False)
+    (fault,) = refused(stored_orders.judge, table.match, 1, table.match.orders[1])
+    assert fault == "keys"

@@ -119,6 +119,7 @@ CHANGED = {"seat": 1, "how": "signed", "added": [], "revoked": [], "letters": {}
         ("draw", {**SAID, "word": "offer"}, {"word": "accepted"}),
         ("annul", {**SAID, "word": "offer"}, {"word": ""}),
         ("keys", {**CHANGED, "change": "added"}, {"change": "confirmed"}),
+        ("vacation", {"seat": 1, "from": "2026-02-01", "to": "2026-02-28"}, {"to": "2026-02-29"}),
     ],
 )
 def test_words_of_a_game_that_runs(kind: str, good: dict[str, object], lie: dict[str, object]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -20,8 +22,8 @@ from material import KEYS, ODD, SIGNED, mails
 from referee import Referee
 
 from pbem.config import Duration, Limits
-from pbem.desk import Desk
 from pbem.desk.reading import Asked, Found, InProcess, Reader, ReaderError
+from pbem.desk.wiring import Desk
 from pbem.identity import BadKey, Key, parse_key
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
@@ -245,6 +247,16 @@ def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(list((folder / "fd").iterdir())) == 3
         limits = (folder / "limits").read_text()
         assert f"Max data size             {512 * 1024 * 1024}" in limits
+
+
+def test_a_worker_loads_no_more_than_it_reads_with() -> None:
+    code = "import sys, pbem.server.sandbox; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
+    )
+    assert {name for name in loaded if name.startswith("pbem.desk")} == {"pbem.desk", "pbem.desk.reading"}
+    rooms = {"boards", "letters", "pages", "smtp", "store"}
+    assert not loaded & ({f"pbem.{room}" for room in rooms} | {"jinja2", "PIL", "sqlite3"})
 
 
 def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ and options), `transit` (resolution), `knowledge` (what is shown). Implements ru
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import Fault, faults
 from pbem.games.dueling_masters import knowledge, notation, transit
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Report, Result
+    from pbem.games.dueling_masters.view import View
 
 __all__ = ["RULES", "DuelingMasters", "Options", "Orders", "Setup", "State"]
 
@@ -75,7 +76,7 @@ class DuelingMasters:
         """What a seat (None: the public) may read of a report: all but the destinations of the other side."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 

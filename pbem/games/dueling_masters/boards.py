@@ -6,7 +6,7 @@ Small letters are in transit: own ones to their square, the other side's away fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.dueling_masters.view import Known, Own, View
 
 ROWS: Final = "ABCDEFGHIJ"
 COLUMNS: Final = tuple(str(column) for column in range(1, 11))
 
 
-def boards(view: Mapping[str, Any]) -> list[Board]:
+def boards(view: View) -> list[Board]:
     """The own pieces, if any, then the others'."""
     turned = view["seat"] == 2
     last = view["turn"] - (0 if view["over"] else 1)
     known = [_board(int(seat), _known(side, last), turned=turned) for seat, side in sorted(view["known"].items())]
-    if not view["own"]:
+    if view["own"] is None or view["seat"] is None:
         return known
     return [_board(view["seat"], _own(view["own"], last), turned=turned), *known]
 
@@ -46,7 +47,7 @@ def _board(seat: int, squares: Mapping[str, Square], *, turned: bool) -> Board:
     )
 
 
-def _own(own: Mapping[str, Any], last: int) -> dict[str, Square]:
+def _own(own: Own, last: int) -> dict[str, Square]:
     squares = {square: Square("o", "empty", found == last) for square, found in own["explored"].items()}
     # A text names the own asteroids that are lost beneath the boards, and not on them.
     squares |= {
@@ -58,7 +59,7 @@ def _own(own: Mapping[str, Any], last: int) -> dict[str, Square]:
     return squares | _pieces(placed, "own", "fired", ())
 
 
-def _known(known: Mapping[str, Any], last: int) -> dict[str, Square]:
+def _known(known: Known, last: int) -> dict[str, Square]:
     squares = {square: Square("o", "empty", found == last) for square, found in known["empty"].items()}
     squares |= {square: Square("x", "sunk", found == last) for square, found in known["asteroids_destroyed"].items()}
     left = [piece for piece in known["pieces"] if piece["state"] != "destroyed"]

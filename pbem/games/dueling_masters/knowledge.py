@@ -10,7 +10,7 @@ destination is the farthest of its collisions from where it departed. A ram is i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.audience import EVERYBODY, Audience, audience, cut
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
@@ -19,10 +19,12 @@ from pbem.games.memory import remember, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Literal
 
     from pbem.games import Report
     from pbem.games.audience import Shown
     from pbem.games.dueling_masters.transit import Side, State
+    from pbem.games.dueling_masters.view import Able, Heard, Known, Own, View
 
 SHOWN: Final[Shown] = {
     "check": {
@@ -61,7 +63,7 @@ class _Picture:
     """What reports have told of one seat's pieces."""
 
     def __init__(self) -> None:
-        self.pieces: dict[str, dict[str, Any]] = {}
+        self.pieces: dict[str, Heard] = {}
         """The last that was heard of each piece."""
         self.asteroids: dict[str, int] = {}
         """The turn in which the asteroid of a square was destroyed."""
@@ -74,13 +76,13 @@ class _Picture:
         made.pieces, made.asteroids, made.empty = dict(self.pieces), dict(self.asteroids), dict(self.empty)
         return made
 
-    def heard(self, piece: str, what: str, square: str, turn: int) -> None:
+    def heard(self, piece: str, what: Literal["in transit", "resting", "destroyed"], square: str, turn: int) -> None:
         if piece == ASTEROID:
             self.asteroids[square] = turn
         else:
             self.pieces[piece] = {"piece": piece, "state": what, "square": square, "turn": turn}
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> Known:
         return {
             "pieces": sorted(self.pieces.values(), key=lambda known: _place(known["piece"])),
             "asteroids": ASTEROIDS - len(self.asteroids),
@@ -150,18 +152,18 @@ def _follow(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[R
     ordered = check is reports[0]
     end = check.get("to") or (left[0] if left else None if ordered else farthest)
     own = pictures[seat]
-    if end and own.pieces.get(piece, {}).get("state") != "destroyed":
+    heard = own.pieces.get(piece)
+    if end and (heard is None or heard["state"] != "destroyed"):
         own.heard(piece, "resting", end, turn)
-    if end or met:
-        passed = (NAMES[square] for square in _path(piece, start, end or farthest))
-        pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
+    passed = (NAMES[square] for square in _path(piece, start, end or farthest))
+    pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
 
 
 def _path(piece: str, start: str, end: str) -> tuple[int, ...]:
     return PATHS[piece[0]][SQUARES[start], SQUARES[end]]
 
 
-def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
 
     `turn`, `over`, `seat` (the reader's), `moves` (whose move it is; null when over), `scores` (home planets left, in
@@ -192,7 +194,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> d
     }
 
 
-def _own(named: Sequence[str], side: Side, picture: _Picture) -> dict[str, Any]:
+def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:
     placed = list(zip(named, side.squares, side.starts, strict=True))
     return {
         "pieces": [
@@ -207,8 +209,8 @@ def _own(named: Sequence[str], side: Side, picture: _Picture) -> dict[str, Any]:
     }
 
 
-def _entitled(state: State, side: Side) -> list[dict[str, Any]]:
-    found = []
+def _entitled(state: State, side: Side) -> list[Able]:
+    found: list[Able] = []
     mobile = state.options.mobile_home
     standing = side.standing
     for slot, piece in enumerate(state.options.pieces):

@@ -53,7 +53,7 @@ class Options:
         return SEATS
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, object]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
         default = Options()
         values = {name: getattr(self, name) for name in _READERS}
@@ -65,7 +65,7 @@ class Options:
         return pieces(self.homes)
 
 
-def options(raw: Mapping[str, Any], seats: int) -> Options:
+def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats != SEATS:
@@ -84,25 +84,25 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     return Options(**agreed)
 
 
-def _homes(value: Any) -> int:
+def _homes(value: object) -> int:
     if type(value) is not int or value not in (1, 3):
         raise ValueError(Phrase("1 or 3"))
     return value
 
 
-def _mobile_home(value: Any) -> bool:
+def _mobile_home(value: object) -> bool:
     if type(value) is not bool:
         raise ValueError(Phrase("true or false"))
     return value
 
 
-def _max_turns(value: Any) -> int:
+def _max_turns(value: object) -> int:
     if type(value) is not int or not 1 <= value <= _MOST_TURNS:  # bool is an int to Python, not to the players
         raise ValueError(Phrase("a whole number from 1 to {most}", most=_MOST_TURNS))
     return value
 
 
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+_READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "homes": _homes,
     "mobile_home": _mobile_home,
     "max_turns": _max_turns,

@@ -6,7 +6,7 @@ ruling 33: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.dueling_masters.board import ASTEROID, HOME, pieces
 from pbem.games.dueling_masters.boards import boards as boards_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.dueling_masters.view import Known, Own, View
     from pbem.games.squares import Board, Panel
 
 OWN: Final = (
@@ -70,13 +71,13 @@ PUBLIC_SIGNS: Final = (
 )
 
 
-def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
+def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
     """Where things stand, the reader's own side first."""
-    drawn = boards or boards_of(view)
+    drawn, own, known = boards or boards_of(view), view["own"], view["known"]
     sides = [
-        _known(view, view["known"][str(board.seat)], board, names[board.seat])
-        if str(board.seat) in view["known"]
-        else _own(view["own"], board)
+        _own(own, board)
+        if own is not None and str(board.seat) not in known
+        else _known(view, known[str(board.seat)], board, names[board.seat])
         for board in drawn
     ]
     left, right = (names[board.seat] for board in drawn)
@@ -90,7 +91,7 @@ def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence
     return Position(title, panels, signs, sides, Line(Phrase("Home planets left"), scores))
 
 
-def _own(own: Mapping[str, Any], board: Board) -> Pieces:
+def _own(own: Own, board: Board) -> Pieces:
     resting = [f"{one['piece']} {one['square']}" for one in own["pieces"] if one["from"] is None]
     moving = [f"{one['piece']} {one['from']}-{one['square']}" for one in own["pieces"] if one["from"] is not None]
     lost = [*own["destroyed"], *(f"{ASTEROID} {square}" for square in own["asteroids_destroyed"])]
@@ -104,7 +105,7 @@ def _own(own: Mapping[str, Any], board: Board) -> Pieces:
     return Pieces(board, title, title, _key(board, OWN), lines)
 
 
-def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name: str) -> Pieces:
+def _known(view: View, known: Known, board: Board, name: str) -> Pieces:
     heard: dict[str, list[str]] = {"resting": [], "in transit": [], "destroyed": []}
     for one in known["pieces"]:
         piece, square, turn = one["piece"], one["square"], one["turn"]
@@ -240,7 +241,7 @@ class Entitled(NamedTuple):
     example: str
 
 
-def entitled(view: Mapping[str, Any]) -> Entitled:
+def entitled(view: View) -> Entitled:
     """What the reader may order in the coming turn."""
     able = view["entitled"] or []
     moves = [Move(one["piece"], one["square"], " ".join(one["to"]), " ".join(one["rams"])) for one in able]
@@ -262,7 +263,7 @@ def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
     return ["\t".join(shown[row::ROWS]) for row in range(ROWS)]
 
 
-def example(options: Mapping[str, Any], seat: int, caller: Callable[[], str]) -> str:
+def example(options: Mapping[str, object], seat: int, caller: Callable[[], str]) -> str:
     """The example of seat 1 that `caller` holds, for a seat under these options: mirrored, with more home planets."""
     rows = "ABCDE" if seat == 1 else "JIHGF"
     lines = [line.split() for line in caller().splitlines()]

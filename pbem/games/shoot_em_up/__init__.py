@@ -6,7 +6,7 @@ Here the parts are put together behind the interface of `pbem.games`: `board` (s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import Fault, faults
 from pbem.games.shoot_em_up import action, board, knowledge, notation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Report, Result
+    from pbem.games.shoot_em_up.view import View
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State"]
 
@@ -71,7 +72,7 @@ class ShootEmUp:
         """What a seat (None: the public) may read of a report: all of it."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
         return knowledge.view(cast("State", state), seat, turns)
 

@@ -106,9 +106,9 @@ class Options(NamedTuple):
         return board(*self.size)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, object]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        changed: dict[str, Any] = {}
+        changed: dict[str, object] = {}
         if self.size != _SIZE:
             changed["board"] = f"{self.size[0]}x{self.size[1]}"
         if self.max_turns != _MOST_TURNS:
@@ -116,7 +116,7 @@ class Options(NamedTuple):
         return changed
 
 
-def options(raw: Mapping[str, Any], seats: int) -> Options:
+def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats not in SEATS:
@@ -136,7 +136,7 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     return Options(seats, **agreed)
 
 
-def _size(value: Any) -> tuple[int, int]:
+def _size(value: object) -> tuple[int, int]:
     found = _BOARD.fullmatch(value) if isinstance(value, str) else None
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(_SMALLEST <= length <= _LARGEST for length in size):
@@ -144,13 +144,13 @@ def _size(value: Any) -> tuple[int, int]:
     return size
 
 
-def _max_turns(value: Any) -> int:
+def _max_turns(value: object) -> int:
     if type(value) is not int or value < 1:  # bool is an int to Python, not to the players
         raise ValueError(Phrase("a whole number from 1"))
     return value
 
 
-_READERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+_READERS: Final[Mapping[str, tuple[str, Callable[[object], object]]]] = {
     "board": ("size", _size),
     "max_turns": ("max_turns", _max_turns),
 }

@@ -7,7 +7,7 @@ and of what was hit only what was destroyed on a square of its own. Implements t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.shoot_em_up.view import View
 
 ARROWS: Final[Mapping[str, str]] = {"N": "^", "E": ">", "S": "v", "W": "<"}
 SHIPS: Final = "ABCDEFGHIJKL"
 COLUMNS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
-def boards(view: Mapping[str, Any]) -> list[Board]:
+def boards(view: View) -> list[Board]:
     """The whole board, with what was destroyed in the last turn marked."""
     lost = [ship["where"] for ship in view["destroyed"] if view["last"] and ship["turn"] == view["last"]["turn"]]
     squares = {where.split("/")[0]: Square("*", "hit", fresh=True, brief=".") for where in lost}
@@ -68,7 +69,7 @@ def happened(reports: Sequence[Report]) -> Board:
     return Board(0, panels)
 
 
-def _squares(report: Mapping[str, Any]) -> Iterable[str]:
+def _squares(report: Report) -> Iterable[str]:
     if report["kind"] == "hit":
         return str(report["where"]).split("/")
     return [text.split(" ")[0] for text in report["ships"].values()]

@@ -7,7 +7,7 @@ the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Sp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.audience import ANY, EVERYBODY, audience, cut
 from pbem.games.memory import remember, remembered
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.audience import Shown
     from pbem.games.shoot_em_up.action import State
+    from pbem.games.shoot_em_up.view import Destroyed, View
 
 SHOWN: Final[Shown] = {
     "hit": {
@@ -49,7 +50,7 @@ def show(report: Report, seat: int | None) -> Report | None:
     return cut(report, SHOWN, audience(owner, seat, range(1, SEATS[-1] + 1)))
 
 
-def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """All that a seat (None: the public) knows of a position, as a JSON object for its letters.
 
     `turn`, `over`, `max_turns`, `scores` (in seat order); `board`: {"columns": 9, "rows": 9}; `seat`: the reader's,
@@ -85,7 +86,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> d
     }
 
 
-def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[dict[str, Any]]:
+def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:
     done, known = remembered(turns)
     ends: list[tuple[int, Report]] = [
         *(known or ()),

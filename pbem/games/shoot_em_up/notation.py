@@ -67,8 +67,6 @@ def letters_of(seat: int) -> range:
 
 def _listed(ships: Sequence[int]) -> str:
     names = [LETTERS[ship] for ship in ships]
-    if len(names) == 1:
-        return names[0]
     return Phrase("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
 
 

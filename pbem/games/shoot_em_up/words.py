@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.shoot_em_up.boards import COLUMNS, SHIPS, happened, marked
 from pbem.games.shoot_em_up.boards import boards as boards_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.shoot_em_up.view import Destroyed, Placed, View
     from pbem.games.squares import Board, Panel
 
 FACINGS: Final = {"N": Phrase("north"), "E": Phrase("east"), "S": Phrase("south"), "W": Phrase("west")}
@@ -67,7 +68,7 @@ class Position(NamedTuple):
     left: Line
 
 
-def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
+def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Position:
     """Where things stand."""
     (board,) = boards or boards_of(view)
     tints = {square.tint for square in board.told}
@@ -84,7 +85,7 @@ def position(view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence
     return Position(board, key, sides, ordered, Line(Phrase("Ships left"), left))
 
 
-def _side(view: Mapping[str, Any], seat: int, name: str, whose: str) -> Side:
+def _side(view: View, seat: int, name: str, whose: str) -> Side:
     title = Phrase("You") if seat == view["seat"] else name
     count = view["scores"][seat - 1]
     left = Phrase("{count} ship left", count=count) if count == 1 else Phrase("{count} ships left", count=count)
@@ -92,17 +93,18 @@ def _side(view: Mapping[str, Any], seat: int, name: str, whose: str) -> Side:
     return Side(title, whose, left, ships, [_lost(view, ship) for ship in view["destroyed"] if ship["seat"] == seat])
 
 
-def _ship(view: Mapping[str, Any], ship: Mapping[str, Any]) -> Ship:
+def _ship(view: View, ship: Placed) -> Ship:
     facing = FACINGS[ship["facing"]]
     state = (
         Phrase("{facing}, {shields}", facing=facing, shields=_shields(ship["shields"])) if ship["shields"] else facing
     )
     ordered = _ordered(view, ship["ship"])
-    turn = Phrase("turn {turn}: {actions}", turn=view["last"]["turn"], actions=ordered) if ordered else ""
+    last = view["last"]
+    turn = Phrase("turn {turn}: {actions}", turn=last["turn"], actions=ordered) if last and ordered else ""
     return Ship(ship["ship"], ship["square"], state, ordered, turn)
 
 
-def _lost(view: Mapping[str, Any], ship: Mapping[str, Any]) -> Lost:
+def _lost(view: View, ship: Destroyed) -> Lost:
     end = Phrase(
         "destroyed at {where} in turn {turn}, action {action}, by {by}",
         where=ship["where"],
@@ -116,7 +118,7 @@ def _lost(view: Mapping[str, Any], ship: Mapping[str, Any]) -> Lost:
     )
 
 
-def _ordered(view: Mapping[str, Any], ship: str) -> str:
+def _ordered(view: View, ship: str) -> str:
     return str(view["last"]["orders"].get(ship, "")) if view["last"] else ""
 
 
@@ -207,7 +209,7 @@ class Entitled(NamedTuple):
     examples: str
 
 
-def entitled(view: Mapping[str, Any]) -> Entitled | None:
+def entitled(view: View) -> Entitled | None:
     """What the reader is to order in the coming turn; None if that is nothing."""
     if not view["entitled"]:
         return None
@@ -243,9 +245,9 @@ class Zone(NamedTuple):
     examples: str
 
 
-def zone(options: Mapping[str, Any], seat: int) -> Zone:
+def zone(options: Mapping[str, object], seat: int) -> Zone:
     """What these options, those that differ from default, ask of a seat's setup."""
-    size = options.get("board", "9x9").split("x")
+    size = str(options.get("board", "9x9")).split("x")
     columns, rows = int(size[0]), int(size[1])
     if seat in {1, 2}:
         squares = [f"{column}{1 if seat == 1 else rows}" for column in COLUMNS[1 : columns - 1]]

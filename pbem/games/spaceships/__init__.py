@@ -7,7 +7,7 @@ Implements rules/spaceships.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from pbem.games import faults
 from pbem.games.spaceships import fleet, knowledge, notation, turn
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games import Fault, Report, Result
+    from pbem.games.spaceships.view import View
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
@@ -65,7 +66,7 @@ class Spaceships:
         """What a seat (None: the public) may read of a report: all that the rules make known."""
         return knowledge.show(report, seat)
 
-    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+    def view(self, state: games.State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 

@@ -6,7 +6,7 @@ has room for the letter and one mark. Implements docs/attachments.md, "`view` of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.spaceships.view import Known, OwnSpace, View
 
 COLOURS: Final = "ROYGB"
 ROWS: Final = "vwxyz"
@@ -32,7 +33,7 @@ LETTERS: Final[Mapping[str, str]] = {
 """By a type's code its letter in the grids."""
 
 
-def boards(view: Mapping[str, Any]) -> list[Board]:
+def boards(view: View) -> list[Board]:
     """The own space, if any, then the others'."""
     known = [_board(int(seat), _known(space)) for seat, space in sorted(view["known"].items())]
     if not view["own"]:
@@ -72,7 +73,7 @@ def _square(symbol: str, tint: str, fresh: bool) -> Square:
     return Square(symbol, tint, fresh, symbol[0] + mark)
 
 
-def _own(own: Mapping[str, Any]) -> dict[str, Square]:
+def _own(own: OwnSpace) -> dict[str, Square]:
     fresh = set(own["fresh"])
     squares = {cell: _square("o", "empty", cell in fresh) for cell in own["misses"]}
     for ship in own["ships"]:
@@ -86,7 +87,7 @@ def _own(own: Mapping[str, Any]) -> dict[str, Square]:
     return squares
 
 
-def _known(known: Mapping[str, Any]) -> dict[str, Square]:
+def _known(known: Known) -> dict[str, Square]:
     fresh = set(known["fresh"])
     names = dict(known["named"])
     for ship in known["ships"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict
 
 from pbem.games import Fault, Refused
 from pbem.games.spaceships.ships import TYPES
@@ -31,6 +31,16 @@ Allowed = tuple[tuple[str, int], ...]
 STANDARD_FLEETS: Final = tuple(
     Counter(("DS", "KC", four, "MD", scout)) for four, scout in product(("FS", "PC"), ("LS", "HS"))
 )
+
+
+class Agreed(TypedDict, total=False):
+    """The options that were agreed otherwise than default, as TOML values."""
+
+    fleet: str
+    first: str
+    additional: list[int]
+    allowed: dict[str, int]
+    additional_allowed: dict[str, int]
 
 
 class Options(NamedTuple):
@@ -59,9 +69,9 @@ class Options(NamedTuple):
         return self._replace(allowed=None, additional_allowed=None)
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> Agreed:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
-        changed: dict[str, Any] = {}
+        changed: Agreed = {}
         if self.fleet != "standard":
             changed["fleet"] = self.fleet
         if self.first != "alternate":
@@ -75,7 +85,7 @@ class Options(NamedTuple):
         return changed
 
 
-def options(raw: Mapping[str, Any], seats: int) -> Options:
+def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     faults = []
     if type(seats) is not int or seats != SEATS:
@@ -96,25 +106,25 @@ def options(raw: Mapping[str, Any], seats: int) -> Options:
     return Options(**agreed)
 
 
-def _fleet(value: Any) -> str:
+def _fleet(value: object) -> str:
     if not isinstance(value, str) or not (value == "standard" or _COST_FLEET.fullmatch(value)):
         raise ValueError(Phrase('"standard" or "cost:" and a number'))
     return value
 
 
-def _first(value: Any) -> str:
+def _first(value: object) -> str:
     if not isinstance(value, str) or value not in FIRST:
         raise ValueError(Phrase('"alternate", "1" or "2"'))
     return value
 
 
-def _additional(value: Any) -> tuple[int, ...]:
+def _additional(value: object) -> tuple[int, ...]:
     if not isinstance(value, (list, tuple)) or len(value) != SEATS or not all(map(_is_count, value)):
         raise ValueError(Phrase("two numbers, one for each seat"))
     return tuple(value)
 
 
-def _allowed(value: Any) -> Allowed:
+def _allowed(value: object) -> Allowed:
     if not isinstance(value, dict):
         raise ValueError(Phrase("a table of types and their greatest numbers"))
     for code, most in value.items():
@@ -125,11 +135,11 @@ def _allowed(value: Any) -> Allowed:
     return tuple((code, value[code]) for code in TYPES if code in value)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and value >= 0  # bool is an int to Python, not to the players
 
 
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+_READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "fleet": _fleet,
     "first": _first,
     "additional": _additional,

@@ -6,7 +6,7 @@ else; only the seat's own side is read from the state. Implements ruling 34 of S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.audience import EVERYBODY, audience, cut
 from pbem.games.memory import remember, remembered
@@ -16,11 +16,12 @@ from pbem.games.spaceships.space import CELLS, names
 from pbem.games.spaceships.turn import first_to_report, launch_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
     from pbem.games.spaceships.turn import Side, State
+    from pbem.games.spaceships.view import Beam, Entitled, Known, OwnCells, OwnSpace, ShipCells, Strikes, View
 
 _STRIKE: Final[Fields] = {
     "seat": EVERYBODY,
@@ -69,7 +70,7 @@ class _Picture:
         self.cells: dict[str, str] = {}
         """The last that was heard of each cell: empty, ship or destroyed."""
         self.named: dict[str, str] = {}
-        self.ships: list[dict[str, Any]] = []
+        self.ships: list[ShipCells] = []
         self.misses: set[str] = set()
         self.struck: set[str] = set()
         self.learned: set[str] = set()
@@ -110,12 +111,12 @@ class _Picture:
         self.struck.add(report["cell"])
         self.learned.add(report["cell"])
 
-    def lost(self, ship: Mapping[str, Any]) -> None:
+    def lost(self, ship: ShipCells) -> None:
         self.ships.append({"ship": ship["ship"], "cells": list(ship["cells"])})
         self.named.update(dict.fromkeys(ship["cells"], ship["ship"]))
         self.cells.update(dict.fromkeys(ship["cells"], "destroyed"))
 
-    def flashed(self, flashcube: Sequence[Mapping[str, Any]]) -> None:
+    def flashed(self, flashcube: Sequence[Report]) -> None:
         for flash in flashcube:
             cell = flash["cell"]
             self.learned.add(cell)
@@ -125,9 +126,11 @@ class _Picture:
                 self.named[cell] = flash["ship"]
                 self.cells[cell] = "destroyed" if flash["destroyed"] else "ship"
 
-    def known(self) -> dict[str, Any]:
+    def known(self) -> Known:
         return {
-            **{heard: self._where(heard) for heard in ("empty", "ship", "destroyed")},
+            "empty": self._where("empty"),
+            "ship": self._where("ship"),
+            "destroyed": self._where("destroyed"),
             "named": {cell: self.named[cell] for cell in _sorted(self.named)},
             "ships": self.ships,
             "fresh": _sorted(self.learned),
@@ -137,7 +140,7 @@ class _Picture:
         return _sorted([cell for cell, last in self.cells.items() if last == heard])
 
 
-def _sorted(wanted: Any) -> list[str]:
+def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
@@ -168,7 +171,7 @@ def _copies(pictures: Mapping[int, _Picture]) -> dict[int, _Picture]:
     return {seat: picture.copy() for seat, picture in pictures.items()}
 
 
-def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
+def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """All that a seat (None: the public) knows of a position, as a JSON object for its letters."""
     pictures = _pictures(turns)
     side = None if seat is None else state.sides[seat - 1]
@@ -182,8 +185,8 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> d
     }
 
 
-def _own(side: Side, picture: _Picture) -> dict[str, Any]:
-    ships = [
+def _own(side: Side, picture: _Picture) -> OwnSpace:
+    ships: list[OwnCells] = [
         {
             "ship": ship.name,
             "cells": names(ship.mask),
@@ -197,8 +200,10 @@ def _own(side: Side, picture: _Picture) -> dict[str, Any]:
     return {"ships": ships, "misses": misses, "fresh": fresh, "score": side.score}
 
 
-def _entitled(side: Side) -> dict[str, Any]:
-    conventional, missiles, kamikazes = [], [], []
+def _entitled(side: Side) -> Entitled:
+    conventional: list[Strikes] = []
+    missiles: list[ShipCells] = []
+    kamikazes: list[ShipCells] = []
     entitled = side.entitled
     for ship in side.setup.ships:
         given = strikes(ship.code, ship.mask & ~side.destroyed)
@@ -209,7 +214,7 @@ def _entitled(side: Side) -> dict[str, Any]:
             missiles.append({"ship": ship.name, "cells": missile_cells})
         if kamikaze_cells:
             kamikazes.append({"ship": ship.name, "cells": kamikaze_cells})
-    beams = [
+    beams: list[Beam] = [
         {"ship": side.setup.ships[place].name, "directions": able.bit_count()}
         for place, able in entitled.beams
         if able

@@ -6,7 +6,7 @@ text of players. Implements rulings 13-34 of Spaceships, rules/spaceships.md "A 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Result
 from pbem.games.spaceships.notation import Entitled
@@ -189,7 +189,7 @@ def _hit(own: _Field, other: _Field, empty: Report, target: int) -> Report:
     return report
 
 
-def _tell_destruction(report: dict[str, Any], own: _Field, other: _Field, place: int) -> None:
+def _tell_destruction(report: Report, own: _Field, other: _Field, place: int) -> None:
     """Add the destruction of the other side's ship, and the own side's flashcube data for it."""
     ship = other.ships[place]
     other.told |= 1 << place
@@ -197,7 +197,7 @@ def _tell_destruction(report: dict[str, Any], own: _Field, other: _Field, place:
     report["flashcube"] = [_flash(own, cell) for cell in cells(ship.mask)]
 
 
-def _flash(side: _Field, cell: int) -> dict[str, Any]:
+def _flash(side: _Field, cell: int) -> Report:
     """Flashcube data for one cell (ruling 28)."""
     owner = side.owner[cell]
     if owner < 0:
@@ -205,8 +205,8 @@ def _flash(side: _Field, cell: int) -> dict[str, Any]:
     return {"cell": NAMES[cell], "ship": side.ships[owner].name, "destroyed": not side.undamaged >> cell & 1}
 
 
-def _kamikaze_death(own: _Field, other: _Field, launch: int) -> dict[str, Any]:
-    report: dict[str, Any] = {"seat": own.seat, "kind": "kamikaze death", "cell": NAMES[launch]}
+def _kamikaze_death(own: _Field, other: _Field, launch: int) -> Report:
+    report: Report = {"seat": own.seat, "kind": "kamikaze death", "cell": NAMES[launch]}
     place = own.owner[launch]
     if not own.told >> place & 1 and not own.ships[place].mask & own.undamaged:
         _tell_destruction(report, other, own, place)

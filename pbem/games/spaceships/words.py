@@ -6,7 +6,7 @@ ruling 34: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
 from pbem.games.spaceships.boards import boards as boards_of
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.spaceships.fleet import Agreed
+    from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
     from pbem.games.squares import Board
 
 TINTS: Final = (
@@ -74,16 +76,17 @@ class Space(NamedTuple):
     ships: Sequence[Line]
 
 
-def spaces(
-    view: Mapping[str, Any], names: Mapping[int, str], boards: Sequence[Board] | None = None
-) -> Iterator[Space]:
+def spaces(view: View, names: Mapping[int, str], boards: Sequence[Board] | None = None) -> Iterator[Space]:
     """Each space that a view tells of, the reader's own first."""
+    own, known = view["own"], view["known"]
     for board in boards or boards_of(view):
-        known = view["known"].get(str(board.seat))
-        yield _own(view["own"], board) if known is None else _known(view, known, board, names[board.seat])
+        if own is not None and str(board.seat) not in known:
+            yield _own(own, board)
+        else:
+            yield _known(view, known[str(board.seat)], board, names[board.seat])
 
 
-def _own(own: Mapping[str, Any], board: Board) -> Space:
+def _own(own: OwnSpace, board: Board) -> Space:
     title, score = Phrase("Your space"), own["score"]
     several = Phrase("{count} undamaged cells", count=score)
     count = Phrase("{count} undamaged cell", count=score) if score == 1 else several
@@ -102,7 +105,7 @@ def _own(own: Mapping[str, Any], board: Board) -> Space:
     )
 
 
-def _known(view: Mapping[str, Any], known: Mapping[str, Any], board: Board, name: str) -> Space:
+def _known(view: View, known: Known, board: Board, name: str) -> Space:
     public = Phrase("{name}'s space, as it is known", name=name)
     title = Phrase("{name}'s space, as you know it", name=name) if view["own"] else public
     legend = _legend(board, KNOWN_SIGNS, SHOT_AT)
@@ -149,7 +152,7 @@ def _sign(sign: str, meaning: Phrase) -> Phrase:
     return Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
 
 
-def _own_ship(ship: Mapping[str, Any]) -> OwnShip:
+def _own_ship(ship: OwnCells) -> OwnShip:
     left = [cell for cell in ship["cells"] if cell not in ship["destroyed"]]
     fired = [cell for cell in ship["fired"] if cell not in ship["destroyed"]]
     lost = " ".join(ship["destroyed"])
@@ -166,7 +169,7 @@ def _own_ship(ship: Mapping[str, Any]) -> OwnShip:
     return OwnShip(ship["ship"], count, [*standing, *more], lost, Line(ship["ship"], parts))
 
 
-def _known_ships(known: Mapping[str, Any]) -> Iterator[Line]:
+def _known_ships(known: Known) -> Iterator[Line]:
     """The ships of which a cell is named, then the cells of others, then those that are sunk."""
     named = known["named"]
     sunk = {cell for ship in known["ships"] for cell in ship["cells"]}
@@ -180,8 +183,8 @@ def _known_ships(known: Mapping[str, Any]) -> Iterator[Line]:
     ]
     if any(others):
         yield _wounded("?", 0, *others)
-    for ship in known["ships"]:
-        yield Line(ship["ship"], [Phrase("all destroyed: {cells}", cells=" ".join(ship["cells"]))])
+    for lost in known["ships"]:
+        yield Line(lost["ship"], [Phrase("all destroyed: {cells}", cells=" ".join(lost["cells"]))])
 
 
 def _wounded(label: str, size: int, standing: Sequence[str], destroyed: Sequence[str]) -> Line:
@@ -280,7 +283,7 @@ def _flashcube(report: Report, seat: int | None, names: Mapping[int, str]) -> Li
     return Line(label, [_answer(part) for part in report["flashcube"]])
 
 
-def _answer(part: Mapping[str, Any]) -> Phrase:
+def _answer(part: Report) -> Phrase:
     if not part["ship"]:
         return Phrase("{cell} empty", cell=part["cell"])
     if part["destroyed"]:
@@ -318,7 +321,7 @@ class Entitled(NamedTuple):
         return "   ".join(kind.example for kind in self.kinds)
 
 
-def entitled(view: Mapping[str, Any]) -> Entitled | None:
+def entitled(view: View) -> Entitled | None:
     """What the reader may order in the coming turn; None for the public, and once the game is over."""
     due = view["entitled"]
     if not due:
@@ -348,7 +351,7 @@ def entitled(view: Mapping[str, Any]) -> Entitled | None:
     return Entitled(kinds, ends and not kamikazes, ends and bool(kamikazes))
 
 
-def _from_cells(ships: Iterable[Mapping[str, Any]]) -> list[Phrase]:
+def _from_cells(ships: Iterable[ShipCells]) -> list[Phrase]:
     return [Phrase("{ship} from {cells}", ship=one["ship"], cells=_either(one["cells"])) for one in ships]
 
 
@@ -398,7 +401,7 @@ class Fleet(NamedTuple):
     types: Sequence[tuple[object, ...]]
 
 
-def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
+def fleet(options: Agreed, seat: int) -> Fleet:
     """What these options, those that differ from default, ask of a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
@@ -409,15 +412,15 @@ def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
     return Fleet(
         kind == "standard",
         kind.partition(":")[2],
-        _at_most(options, "allowed"),
+        _at_most(options.get("allowed")),
         additional,
-        _at_most(options, "additional_allowed"),
+        _at_most(options.get("additional_allowed")),
         codes,
         types,
     )
 
 
-def _at_most(options: Mapping[str, Any], name: str) -> str | None:
-    if name not in options:
+def _at_most(allowed: Mapping[str, int] | None) -> str | None:
+    if allowed is None:
         return None
-    return ", ".join(f"{count} {code}" for code, count in options[name].items()) or Phrase("none at all")
+    return ", ".join(f"{count} {code}" for code, count in allowed.items()) or Phrase("none at all")

@@ -140,7 +140,7 @@ _WHOLE_FINGERPRINT = re.compile(
 )
 _GROUP = re.compile(r"[0-9A-F]{4}", re.I)
 _CODE_PIECE = re.compile(r"[0-9a-f-]{2,39}", re.I)
-_CODE = re.compile(r"(?<![0-9a-f-])[0-9a-f]{4}(?:(?:-\s?)?[0-9a-f]{4}){7}(?![0-9a-f-])", re.I)
+_CODE = re.compile(r"(?<![0-9A-Fa-f-])[0-9A-Fa-f]{4}(?:(?:-\s?)?[0-9A-Fa-f]{4}){7}(?![0-9A-Fa-f-])")
 _CODE_DIGITS = 32
 _MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")

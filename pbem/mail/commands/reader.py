@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, Arguments, masked
@@ -44,8 +45,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """One command of a letter."""
 
     name: str
@@ -55,10 +55,10 @@ class Command:
     """The words of the command itself, without the fields and the block that follow them."""
     line: int
     """1-based line of the text that was parsed."""
-    arguments: Arguments = field(default_factory=Arguments)
-    fields: dict[str, str] = field(default_factory=dict)
+    arguments: Arguments = msgspec.field(default_factory=Arguments)
+    fields: dict[str, str] = {}
     """The header fields of a signed form: `server`, `player`, `prev`, `rev`, `challenge` and the rest of `FIELDS`."""
-    options: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = {}
     """The `option: value` lines of `new`, names in lower case."""
     block: str | None = None
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
@@ -91,8 +91,7 @@ class Command:
         return int(value) if _REV.fullmatch(value) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What was found in a letter."""
 
     commands: list[Command]
@@ -100,7 +99,7 @@ class Reading:
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
     """`stop` was the very first word: the sender wants no more mail, except about running matches."""
-    place: dict[str, str] = field(default_factory=dict)
+    place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
 
 
@@ -212,12 +211,12 @@ def _read_fields(words: Words, spec: CommandSpec, given: Arguments, wrong: list[
             continue
         if name not in FIELDS and not (spec.sentence and name in NUMBERED):
             return fields
-        words.take()
+        words.at += 1
         value = words.word() if name == "fingerprint" else words.low()
         if not value or value in FIELDS or value.lower() == "end":
             wrong.append((name, Phrase("`{name}` has no value.", name=name)))
             continue
-        words.take()
+        words.at += 1
         if name in fields:
             wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
         elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):

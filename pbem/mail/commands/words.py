@@ -31,7 +31,7 @@ class Words:
     def __init__(self, numbered: list[tuple[int, str]]) -> None:
         self.text = "\n".join(line for _, line in numbered)
         self._numbers = [number for number, _ in numbered]
-        self._line_starts = list(accumulate((len(line) + 1 for _, line in numbered), initial=0))
+        self._line_starts = list(accumulate([len(line) + 1 for _, line in numbered], initial=0))
         found = list(_WORD.finditer(self.text))
         self._words = [word[0] for word in found]
         self._starts = [word.start() for word in found]
@@ -39,8 +39,10 @@ class Words:
 
     def word(self, ahead: int = 0) -> str:
         """The word at the cursor as written, "" after the last."""
-        at = self.at + ahead
-        return self._words[at] if at < len(self._words) else ""
+        try:
+            return self._words[self.at + ahead]
+        except IndexError:
+            return ""
 
     def low(self, ahead: int = 0) -> str:
         """The word in lower case."""

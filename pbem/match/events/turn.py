@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.match import advance_orders, stored_orders, traces
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
@@ -21,7 +23,7 @@ from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
 from pbem.match.step import Document, Notice
 from pbem.match.submissions import order
-from pbem.match.transcript import canonical, sha256_hex, utc
+from pbem.match.transcript import canonical, dumped, sha256_hex, utc
 from pbem.match.turns import Played, Reports
 
 if TYPE_CHECKING:
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
+class Ordered(msgspec.Struct, frozen=True):
     """The orders of one seat in a turn, as their receipt has them, which was compared with the letter."""
 
     seat: int
@@ -65,8 +66,10 @@ def resolve(step: Step) -> None:
         step.papers.append(Document(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
         step.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
     told = Reports(reports)
-    files = {seat: _report_file(step, seat, match.show(seat, told)) for seat in match.seats}
-    everything = _report_file(step, None, reports)
+    shown = {seat: _report_file(step, seat, match.show(seat, told)) for seat in match.seats}
+    everything = canonical(_report_file(step, None, reports))
+    # What a seat is shown was cut out of reports that hold nothing but the allowed kinds.
+    files = {seat: dumped(file) for seat, file in shown.items()}
     for seat, content in files.items():
         step.papers.append(Document(f"reports/{name}-seat-{seat}.json", content, match.game, seat))
     step.papers.append(Document(f"reports/{name}.json", everything, match.game))
@@ -110,7 +113,9 @@ def resolve(step: Step) -> None:
 
 def play_on(step: Step) -> None:
     """Play on while turns ask nobody, and end the game when the rules ended it."""
-    while (position := step.match.position) is not None:
+    while True:
+        position = step.match.position
+        assert position is not None
         if position.result is not None:
             end_game(step, position.result, goes_on=True)
             return
@@ -133,22 +138,20 @@ def _stand_ins(step: Step) -> dict[int, Submission]:
     return found
 
 
-def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> bytes:
-    """The reports of the turn as mailed to a seat (None: all of them): the file that the transcript hashes."""
+def _report_file(step: Step, seat: int | None, reports: Sequence[Report]) -> dict[str, object]:
+    """The reports of the turn as mailed to a seat (None: all of them), for the file that the transcript hashes."""
     match = step.match
     name = f"game-{match.game}-turn-{match.turn}"
-    return canonical(
-        {
-            "pbem": "reports 1",
-            "server": match.server,
-            "match": match.id,
-            "game": match.game,
-            "turn": match.turn,
-            "seat": seat,
-            "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
-            "reports": reports,
-        }
-    )
+    return {
+        "pbem": "reports 1",
+        "server": match.server,
+        "match": match.id,
+        "game": match.game,
+        "turn": match.turn,
+        "seat": seat,
+        "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
+        "reports": reports,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,192 @@
+"""A server with its key that writes what no letter bears out: traces, places, times, bare entries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
+from make_vectors import SETUPS, SMALL, VECTORS
+from referee import Referee, body, form_in
+
+from pbem.match import record, submissions
+from pbem.match.documents import Withdrawal
+from pbem.match.events import TYPES, agreed
+from pbem.match.traces import Trace
+from pbem.match.transcript import Entry, sha256_hex
+from pbem.proof import bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.match.signed import Signed, SignedForm
+    from pbem.match.state import Submission
+    from pbem.match.step import Step
+    from pbem.proof.bundle import Bundle
+
+
+def good(name: str) -> Bundle:
+    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    holds(found)
+    return found
+
+
+GAMES = Path(__file__).parents[1] / "games"
+TURN = "game-1-turn-3"
+WITHDRAWN = f"withdrawals/{TURN}-withdrawn-seat-1-rev-2.txt"
+"""Ann sent orders, withdrew them (revision 2) and sent others (revision 3)."""
+
+
+def traced(found: Bundle, papers: dict[str, bytes]) -> Bundle:
+    """The bundle with these papers in the trace of its third turn, and no others."""
+    path = f"traces/{TURN}.txt"
+    trace = Trace.read(found.papers[path].decode())
+    told = replace(trace, named={name: sha256_hex(paper) for name, paper in papers.items()}).text().encode()
+    left = {name: paper for name, paper in found.papers.items() if name not in trace.named}
+    at = index(found, "turn", 1, 3)
+    forged = with_papers(replace(found, papers=left), {**papers, path: told})
+    return signed_again(with_entry(forged, at, lambda entry: entry.update(trace=sha256_hex(told))), at)
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Referee:
+    return Referee(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def found() -> Bundle:
+    return good("withdrawal")
+
+
+@pytest.fixture(scope="module")
+def paper(found: Bundle) -> Withdrawal:
+    return Withdrawal.read(found.papers[WITHDRAWN].decode())
+
+
+class TestTraces:
+    def test_another_paper_than_the_trace_names(self, found: Bundle, paper: Withdrawal) -> None:
+        holds(traced(found, {WITHDRAWN: paper.text().encode()}))
+        other = replace(paper, salt="0" * 64).text().encode()
+        fails(with_papers(found, {WITHDRAWN: other}), f"{WITHDRAWN}: is not what the trace names")
+
+    @pytest.mark.parametrize("changes", [{"turn": 2}, {"game": 2}, {"match": "m2"}, {"server": "other.example"}])
+    def test_a_paper_of_another_place(self, found: Bundle, paper: Withdrawal, changes: dict[str, Any]) -> None:
+        other = replace(paper, **changes).text().encode()
+        fails(traced(found, {WITHDRAWN: other}), f"{WITHDRAWN}: does not belong here")
+
+    def test_a_paper_under_another_name(self, found: Bundle, paper: Withdrawal) -> None:
+        path = WITHDRAWN.replace("rev-2", "rev-1")
+        fails(traced(found, {path: paper.text().encode()}), f"{path}: does not belong here")
+
+    def test_a_letter_that_withdrew_something_else(self, found: Bundle, paper: Withdrawal) -> None:
+        """The setup: it was said before the game, at another head."""
+        before = "game-1-setup-withdrawn-seat-1-rev-2"
+        setup = Withdrawal.read(found.papers[f"withdrawals/{before}.txt"].decode())
+        letter = f"letters/{TURN}-withdrawn-seat-1-rev-2.eml"
+        forged = with_papers(found, {letter: found.papers[f"letters/{before}.eml"]})
+        other = replace(paper, mail=setup.mail).text().encode()
+        fails(traced(forged, {WITHDRAWN: other}), letter, "not said here", "the form does not say `turn 3`")
+
+    def test_orders_that_were_withdrawn_are_not_played(
+        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        honest = submissions.clear
+
+        def lying(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
+            stood = step.match.orders[seat]
+            gone = honest(step, seat, form, signed)
+            still = replace(stood, aside=step.match.orders[seat].aside)
+            step.match = replace(step.match, orders={**step.match.orders, seat: still})
+            return gone
+
+        monkeypatch.setattr(submissions, "clear", lying)
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.send(ann, "clear m1\n")
+        referee.turn((bob, ""))
+        assert referee.match().turn == 2, "the server played what was withdrawn"
+        referee.send(bob, "resign m1 match\n")
+        word = "was withdrawn, or not used, before: revision 2 was set aside"
+        fails(proof(referee, bob), "letters/game-1-turn-1-seat-1.eml", word)
+
+
+def later(entry: dict[str, Any]) -> None:
+    entry["received"] = "2026-12-24T12:00:00Z"
+
+
+def another_seat(entry: dict[str, Any]) -> None:
+    entry["seat"] = 7
+
+
+def for_another_seat(entry: dict[str, Any]) -> None:
+    entry["for"] = 7
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "lie", "word"),
+    [
+        ("resignation", "resigned", later, "was received after its effect"),
+        ("resignation", "resigned", another_seat, "names a seat that there is not"),
+        ("substitute", "substitute", for_another_seat, "names a seat that there is not"),
+        ("version-1", "draw", another_seat, "no seat of this match"),
+    ],
+)
+def test_sentences(name: str, kind: str, lie: Callable[[dict[str, Any]], None], word: str) -> None:
+    found = good(name)
+    at = next(at for at, entry in enumerate(found.entries) if entry.type == kind)
+    fails(signed_again(with_entry(found, at, lie), at), word)
+
+
+def test_no_clock_stands_when_all_is_over() -> None:
+    found = good("resignation")
+    halted = replace(found.entries[-1], type="halted", body={"seat": 1, "reason": "unreachable"})
+    at = len(found.entries)
+    fails(signed_again(replace(found, entries=(*found.entries, halted)), at), "`halted` does not follow here")
+
+
+def test_what_may_stand_between_turns_names_no_papers_but_for_keys() -> None:
+    """Or its papers would be looked for where a game is not revealed yet."""
+    for name, kind in TYPES.items():
+        if name not in {"commitments", "turn", "keys"}:
+            assert not list(kind.papers(Entry(1, "0" * 64, "2026-03-01T12:00:00Z", name, {}))), name
+
+
+def test_a_report_of_a_turn_that_asked_nobody_is_there(referee: Referee) -> None:
+    """In Dueling Masters who has no move passes: the turn follows by itself, with a report of its own."""
+    case = record.read((GAMES / "dueling_masters" / "cases" / "25-pass.pbem.toml").read_text(encoding="utf-8"))
+    setups = {name.lower(): setup for name, setup in case.seats}
+    people = referee.table("dueling-masters", "settle: 0", setups)
+    for turn, orders in enumerate(case.turns):
+        if orders.orders[turn % 2 + 1]:
+            referee.turn((people[turn % 2], orders.orders[turn % 2 + 1]))
+    assert referee.match().turn == 9, "Bob passes in turns 6 and 8"
+    referee.send(people[0], "resign m1 match\n")
+    found = proof(referee, people[0])
+    holds(found)
+    path = "reports/game-1-turn-6.json"
+    left = {name: paper for name, paper in found.papers.items() if name != path}
+    fails(replace(found, papers=left), f"{path}: is missing")
+
+
+class TestBundle1:
+    def test_a_seat_changes_hands_before_the_game(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A proposal that was made before letters of agreement were kept."""
+        honest = agreed.agree
+        monkeypatch.setattr(agreed, "agree", lambda step, players, _consents=(): honest(step, players))
+        ann, _ = referee.agreed(SMALL)
+        referee.registered("carl")
+        bob, carl = referee.person("bob"), referee.person("carl")
+        for player in (bob, ann):
+            referee.send(player, "substitute m1 carl for bob\n")
+        referee.send(carl, form_in(body(carl.find("will you")), "substitute"))
+        assert referee.match().names == ("ann", "carl")
+        referee.send(ann, "resign m1 match\n")
+        found = proof(referee, ann)
+        assert "bundle" not in found.entries[0].body
+        holds(found)
+        types = [entry.type for entry in found.entries]
+        assert "substituted" in types
+        at = types.index("substitute")
+        fails(signed_again(with_entry(found, at, for_another_seat), at), "no seat of this match")
