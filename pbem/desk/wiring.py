@@ -54,6 +54,11 @@ if TYPE_CHECKING:
 __all__ = ["Desk"]
 
 
+@cache  # to look it up is to search the folders of all that is installed
+def _software() -> str:
+    return f"pbem {version('pbem')}"
+
+
 @dataclass(eq=False, repr=False)
 class Desk:
     """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
@@ -103,10 +108,10 @@ class Desk:
         """The server's public key, in hexadecimal digits."""
         return self.signing_key.public_key().public_bytes_raw().hex()
 
-    @cached_property
+    @property
     def software(self) -> str:
         """What runs here, as transcripts name it."""
-        return f"pbem {version('pbem')}"
+        return _software()
 
     # Rows of the store.
 
