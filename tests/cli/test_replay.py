@@ -133,7 +133,7 @@ def imported_by(*arguments):
 # What takes longer to import than a game to replay.
 HEAVY = {
     *("aiosmtpd", "aiosmtplib", "asyncio", "babel", "cryptography", "dkim", "dns", "email", "html", "http"),
-    *("importlib.metadata", "jinja2", "logging", "markupsafe", "msgspec", "openskill", "PIL"),
+    *("icalendar", "importlib.metadata", "jinja2", "logging", "markupsafe", "msgspec", "openskill", "PIL"),
     *("pysequoia", "smtplib", "socket", "sqlite3", "sqlite_utils", "ssl", "structlog", "subprocess", "tomli_w"),
     "dataclasses",  # half a millisecond for each class of the game's
     "zoneinfo",
