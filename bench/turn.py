@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def measure(rounds: int) -> list[Part]:
     with servers.folder() as folder:
         bench = _Bench(Path(folder))
         contestants: dict[str, Callable[[], float]] = {WHOLE: bench.whole}
-        contestants |= {name: lambda call=call: _milliseconds(call) for name, call in bench.parts().items()}
+        contestants |= {name: partial(_milliseconds, call) for name, call in bench.parts().items()}
         part.figures = alternate(contestants, rounds)
     floor = [sum(round_) for round_ in zip(*(part.figures[name] for name in bench.parts()), strict=True)]
     part.figures["the parts together"] = floor
@@ -80,11 +81,11 @@ class _Bench:
             self.composer = composer
             return compose(composer, *arguments, **more)
 
-        Templates.render, Composer.compose = noted_render, noted_compose  # type: ignore[method-assign]
+        Templates.render, Composer.compose = noted_render, noted_compose  # type: ignore[method-assign, assignment]  # for a while
 
     def deaf(self) -> None:
         """Note no more."""
-        Templates.render, Composer.compose = self.original  # type: ignore[method-assign]
+        Templates.render, Composer.compose = self.original  # type: ignore[method-assign]  # as they were
 
     def whole(self) -> float:
         """The milliseconds of a turn, both letters signed beforehand."""

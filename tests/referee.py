@@ -136,7 +136,8 @@ class Mailbox:
 
     @property
     def last(self) -> EmailMessage:
-        return self.letters[-1]
+        letter: EmailMessage = self.letters[-1]
+        return letter
 
     @property
     def text(self) -> str:

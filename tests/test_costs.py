@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pbem.games import Report, Rules
+
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
@@ -152,14 +154,18 @@ def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monk
     assert loaded is not None
     match, _ = loaded
     rules = match.rules
+    assert match.position is not None
     for seat in (1, 2, None):
         anew = rules.view(match.position, seat, [list(reports) for reports in match.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
     show = type(rules).show
-    monkeypatch.setattr(
-        type(rules), "show", lambda self, report, seat: cut.append(report) or show(self, report, seat)
-    )
+
+    def noted(self: Rules, report: Report, seat: int | None) -> Report | None:
+        cut.append(report)
+        return show(self, report, seat)
+
+    monkeypatch.setattr(type(rules), "show", noted)
     referee.turn(*((person, ORDERS) for person in referee.people.values()))
     assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
 

@@ -152,7 +152,7 @@ def drawn(text: str) -> list[dict[str, str]]:
             continue
         columns = [(at, letter) for at, letter in enumerate(line) if letter != " "]
         width = columns[1][0] - columns[0][0] if len(columns) > 1 else 3
-        board = {}
+        board: dict[str, str] = {}
         for row in lines[number + 1 :]:
             found = re.match(r"  ([ 1-9][0-9]) ", row)
             if not found:
