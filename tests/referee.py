@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 SERVER = "play.example"
+SOFTWARE = "pbem 0.1.0"
+"""What transcripts say of who wrote them: vectors and golden letters stay as they are in later versions."""
 MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
@@ -274,6 +276,7 @@ class Referee:
             self.die,
             InProcess(self.config.limits),
         )
+        self.desk.software = SOFTWARE
 
     def read_three_ways(self, number: int = 1) -> Match:
         """A match as the desk has it, from its snapshot, and retraced by one who believes none: it is the same.
