@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 SERVER = "play.example"
+SOFTWARE = "pbem 0.1.0"
+"""What transcripts say of who wrote them: vectors and golden letters stay as they are in later versions."""
 MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
@@ -146,7 +148,8 @@ class Mailbox:
 
     @property
     def last(self) -> EmailMessage:
-        return self.letters[-1]
+        letter: EmailMessage = self.letters[-1]
+        return letter
 
     @property
     def text(self) -> str:
@@ -282,6 +285,7 @@ class Referee:
             composer,
             self.die,
             InProcess(self.config.limits),
+            software=SOFTWARE,
         )
 
     def read_three_ways(self, number: int = 1) -> Match:

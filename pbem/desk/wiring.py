@@ -71,6 +71,8 @@ class Desk:
     random: Callable[[int], bytes]
     reader: Reader
     points: Failpoints = passing
+    software: str = field(default_factory=_software)
+    """What runs here, as transcripts name it."""
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
@@ -107,11 +109,6 @@ class Desk:
     def server_key(self) -> str:
         """The server's public key, in hexadecimal digits."""
         return self.signing_key.public_key().public_bytes_raw().hex()
-
-    @property
-    def software(self) -> str:
-        """What runs here, as transcripts name it."""
-        return _software()
 
     # Rows of the store.
 

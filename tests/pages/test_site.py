@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -298,7 +299,7 @@ def test_readers_never_meet_half_a_page(tmp_path: Path, monkeypatch: pytest.Monk
     def full(_descriptor: int) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(site.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
         site.publish(folder, [("index.html", "new")])
     assert (folder / "index.html").read_text() == "old"
