@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import random_players
 
@@ -41,7 +42,7 @@ PBEM = str(Path(sys.executable).with_name("pbem"))
 CHESS = "python-chess, plies of random play"
 SPACESHIPS = "Spaceships, eight orders or more a side"
 
-Turns = list[tuple]
+Turns = list[tuple[Any, dict[int, str]]]
 
 
 def measure(rounds: int) -> list[Part]:
@@ -55,7 +56,7 @@ def measure(rounds: int) -> list[Part]:
         },
     }
     contestants: dict[str, Callable[[], float]] = {
-        name: lambda name=game, turns=turns: _turns_a_second(name, turns) for name, (game, turns) in samples.items()
+        name: partial(_turns_a_second, game, turns) for name, (game, turns) in samples.items()
     }
     part = Part("Turns, from the orders' text to the reports", "turns a second")
     if find_spec("chess"):
@@ -95,12 +96,12 @@ def _replays(rounds: int) -> Part:
 def _busy(random: Random, games: int) -> Turns:
     """Positions with both sides' orders as text, eight or more a side."""
     judge = rules("spaceships")
-    turns = []
+    turns: Turns = []
     for number in range(games):
-        raw = ({}, {"fleet": "cost:24"}, {"additional": [8, 8]})[number % 3]
+        raw: dict[str, Any] = ({}, {"fleet": "cost:24"}, {"additional": [8, 8]})[number % 3]
         game = random_players.play("spaceships", random, raw, 2)
         for state, texts in zip(game.states, game.orders, strict=False):
-            orders = [judge.order(state, seat, text) for seat, text in texts.items()]
+            orders: list[Any] = [judge.order(state, seat, text) for seat, text in texts.items()]
             if all(len(order.strikes) + len(order.scans) + len(order.beams) >= LEAST_ORDERS for order in orders):
                 turns.append((state, texts))
     return turns
@@ -108,9 +109,9 @@ def _busy(random: Random, games: int) -> Turns:
 
 def _crowded(random: Random, games: int, seats: int) -> Turns:
     """Positions of Shoot 'em up Spaceships with most ships left, and all sides' orders as text."""
-    turns = []
+    turns: Turns = []
     for number in range(games):
-        raw = ({}, {"board": "5x5"}, {"board": "7x6"})[number % 3]
+        raw: dict[str, Any] = ({}, {"board": "5x5"}, {"board": "7x6"})[number % 3]
         game = random_players.play("shoot-em-up", random, raw, seats, most=20)
         turns += [
             (state, texts)
@@ -122,7 +123,7 @@ def _crowded(random: Random, games: int, seats: int) -> Turns:
 
 def _all(name: str, random: Random, games: int) -> Turns:
     """Every position of some games with the orders given in it as text."""
-    turns = []
+    turns: Turns = []
     for number in range(games):
         choices = random_players.PLAYERS[name].options
         game = random_players.play(name, random, *choices[number % len(choices)])

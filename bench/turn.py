@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from base64 import encodebytes
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def measure(rounds: int) -> list[Part]:
     with servers.folder() as folder:
         bench = _Bench(Path(folder))
         contestants: dict[str, Callable[[], float]] = {WHOLE: bench.whole}
-        contestants |= {name: lambda call=call: _milliseconds(call) for name, call in bench.parts().items()}
+        contestants |= {name: partial(_milliseconds, call) for name, call in bench.parts().items()}
         part.figures = alternate(contestants, rounds)
     floor = [sum(round_) for round_ in zip(*(part.figures[name] for name in bench.parts()), strict=True)]
     part.figures["the lean parts together"] = floor
@@ -77,11 +78,11 @@ class _Bench:
             self.composed.append((arguments, more))
             return compose(composer, *arguments, **more)
 
-        Composer.compose = noted  # type: ignore[method-assign]
+        Composer.compose = noted  # type: ignore[method-assign, assignment]  # for a while
 
     def deaf(self) -> None:
         """Note no more."""
-        Composer.compose = self.original  # type: ignore[method-assign]
+        Composer.compose = self.original  # type: ignore[method-assign]  # as it was
 
     def drawn(self) -> list[Board]:
         """The boards that both readers see."""

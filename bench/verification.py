@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,8 @@ from bench import servers
 from bench.measure import Goal, Part, alternate, ratio_goal
 from bench.table import ORDERS, Table, bundle
 from pbem.games import rules
-from pbem.identity import judge, parse_key, ssh
-from pbem.mail.message import read
+from pbem.identity import Key, judge, parse_key, ssh
+from pbem.mail.message import Letter, read
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import VOCABULARY, Letters
 from pbem.proof.verify import verify
@@ -99,11 +100,11 @@ def _letters(rounds: int) -> Part:
         letters = [read(raw) for raw in raws]
         assert all(judge(one, keys, SERVER, words=VOCABULARY).kind == "valid" for one in letters)
 
-        def judged(letters: list = letters, keys: list = keys) -> None:
+        def judged(letters: list[Letter] = letters, keys: list[Key] = keys) -> None:
             for one in letters:
                 judge(one, keys, SERVER, words=VOCABULARY)
 
-        contestants[name] = lambda judged=judged: _a_second(judged)
+        contestants[name] = partial(_a_second, judged)
     part = Part("Signed letters verified", "letters a second")
     part.figures = alternate(contestants, rounds)
     part.goals = [

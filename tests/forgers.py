@@ -128,6 +128,11 @@ def with_entry(found: Bundle, at: int, change: Callable[[dict[str, Any]], object
     return replace(found, entries=tuple(entries))
 
 
+def saying(**values: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of a body, for `with_entry`: it says this."""
+    return lambda body: body.update(values)
+
+
 def with_papers(found: Bundle, papers: dict[str, bytes]) -> Bundle:
     return replace(found, papers={**found.papers, **papers})
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from forgers import SERVER_KEY, index, signed_again, with_entry
+from forgers import SERVER_KEY, index, saying, signed_again, with_entry
 
 from pbem.match.transcript import sha256_hex, statement, voucher
 from pbem.proof import bundle
@@ -33,8 +33,8 @@ def bundles(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
     for name, made in (*_transcripts(match, size), *_papers(match, size)):
         yield name, bundle.write(made)
     for name, key in keys(size):
-        player = {**match.entries[0].body["players"]["1"], "keys": [key]}
-        made = with_entry(match, 0, lambda body, player=player: body["players"].update({"1": player}))
+        players = match.entries[0].body["players"]
+        made = with_entry(match, 0, saying(players={**players, "1": {**players["1"], "keys": [key]}}))
         yield name, bundle.write(signed_again(made))
     yield "headers of nothing", struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0x21, 0, 0, 0, 0, 0) * (size // 30)
     yield "one long name", b"PK\3\4" + bytes(22) + b"\xff\xff\0\0" + b"a" * size

@@ -177,7 +177,7 @@ def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> Non
             reader=Worker if worker else InProcess,
             ready=lambda places: write_ready(folder / "ready.json", places),
             points=Countdown(end, os.getpid()) if end else passing,
-            place=lambda *given: OwnProcess(*given, start=forked.pop()),
+            place=lambda supplies, told: OwnProcess(supplies, told, start=forked.pop()),
         )
         asyncio.run(daemon.run())
 

@@ -20,7 +20,25 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
 
 Dice = random.Random
-OTHERS = (None, True, 0, 1, 2, 3, 999, "", "x", "none", "accept", [], {}, [1], [2], {"1": 1}, "2026-03-01T12:00:00Z")
+OTHERS: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    1,
+    2,
+    3,
+    999,
+    "",
+    "x",
+    "none",
+    "accept",
+    [],
+    {},
+    [1],
+    [2],
+    {"1": 1},
+    "2026-03-01T12:00:00Z",
+)
 
 
 def mutated(found: Bundle, dice: Dice) -> bytes:
@@ -69,7 +87,7 @@ def body_changed(found: Bundle, dice: Dice) -> Bundle:
     return with_body(found, at, body)
 
 
-def with_body(found: Bundle, at: int, body: dict[str, Any], **more: str) -> Bundle:
+def with_body(found: Bundle, at: int, body: dict[str, Any], **more: Any) -> Bundle:
     entries = list(found.entries)
     entries[at] = replace(entries[at], body=body, **more)
     return signed_again(replace(found, entries=tuple(entries)))

@@ -87,7 +87,7 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
             if game != "dueling-masters":
                 assert materiel == list(played.states[turn].scores)
             if turn:
-                said = " ".join(str(events.events(played.reports[turn - 1], None, names)).split())  # type: ignore[attr-defined]
+                said = " ".join(str(events.events(played.reports[turn - 1], None, names)).split())  # type: ignore[attr-defined]  # a macro
                 words = [" ".join(line.split()) for line in told]
                 if game == "shoot-em-up":  # the letter has small boards between its words
                     assert all(line in said for line in words), (words, said)

@@ -94,7 +94,7 @@ def orders(game: str, count: int) -> list[tuple[dict[str, Any], str, Verdict]]:
                 shown = [
                     [s for report in reports if (s := judge.show(report, seat))] for reports in one.reports[:turn]
                 ]
-                view = judge.view(state, seat, shown)
+                view: Any = judge.view(state, seat, shown)
                 for _ in range(4):
                     text = mangled(random, player.orders(random, view) if view["entitled"] else "", game)
                     verdict = judged(lambda: judge.order(state, seat, text))  # noqa: B023 - called at once

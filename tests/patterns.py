@@ -217,10 +217,10 @@ def _sampled(kind: Any, value: Any, pick: int) -> str:
     if kind in {op.NOT_LITERAL, op.ANY, op.IN}:
         items = [(op.NEGATE, None), (op.LITERAL, value)] if kind is op.NOT_LITERAL else value
         takes = [char for char in _ALPHABET if kind is op.ANY or _takes(items, char)] or ["a"]
-        return takes[pick % len(takes)] if pick < _PICKS - 1 else takes[-1]
+        return str(takes[pick % len(takes)] if pick < _PICKS - 1 else takes[-1])
     if kind in {op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT}:
         least, most, inner = value
-        return _sample(inner, pick) * max(least, min(1, most))
+        return _sample(inner, pick) * int(max(least, min(1, most)))
     if kind is op.BRANCH:
         return _sample(value[1][pick % len(value[1])], pick)
     if kind in {op.ASSERT, op.ASSERT_NOT, op.AT, op.GROUPREF}:
@@ -297,7 +297,7 @@ def _runner(pattern: re.Pattern[Any], method: str) -> Callable[[Any], object]:
         return pattern.findall
     if method in {"sub", "subn"}:
         return lambda text: pattern.sub(lambda found: found[0], text)
-    return getattr(pattern, method)  # type: ignore[no-any-return]
+    return getattr(pattern, method)  # type: ignore[no-any-return]  # by its name
 
 
 def _seconds(run: Callable[[Any], object], data: Any, times: int) -> float:

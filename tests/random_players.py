@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
-    from pbem.games import Options, Report, State
+    from pbem.games import Report
 
 
 @dataclass(frozen=True)
@@ -278,11 +278,12 @@ class Game:
     """A game that was played to its end, or until a number of turns."""
 
     game: str
-    options: Options
+    options: Any
+    """The game's own, as its states are."""
     setups: list[str]
     orders: list[dict[int, str]]
     reports: list[list[Report]]
-    states: list[State]
+    states: list[Any]
 
 
 def play(game: str, random: Random, raw: Mapping[str, Any], seats: int, most: int = 1000, **other: Any) -> Game:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 SERVER = "play.example"
+SOFTWARE = "pbem 0.1.0"
+"""What transcripts say of who wrote them: vectors and golden letters stay as they are in later versions."""
 MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
@@ -113,6 +115,11 @@ class Letters(MutableSequence["EmailMessage"]):
             letter = self._all[at] = email.message_from_bytes(letter, policy=POLICY)
         return letter
 
+    def text(self, at: int) -> str:
+        """What a letter says: taken out of the same bytes once, whoever gets them, as long as nobody touched it."""
+        letter = self._all[at]
+        return _text_of(letter) if isinstance(letter, bytes) else body(letter)
+
     def __setitem__(self, at: Any, letter: Any) -> None:
         self._all[at] = letter
         self.numbers[at] = [None] * len(letter) if isinstance(at, slice) else None
@@ -123,6 +130,11 @@ class Letters(MutableSequence["EmailMessage"]):
     def insert(self, at: int, letter: EmailMessage) -> None:
         self._all.insert(at, letter)
         self.numbers.insert(at, None)
+
+
+@functools.lru_cache(256)
+def _text_of(raw: bytes) -> str:
+    return body(email.message_from_bytes(raw, policy=POLICY))
 
 
 @dataclass
@@ -136,11 +148,12 @@ class Mailbox:
 
     @property
     def last(self) -> EmailMessage:
-        return self.letters[-1]
+        letter: EmailMessage = self.letters[-1]
+        return letter
 
     @property
     def text(self) -> str:
-        return body(self.last)
+        return self.letters.text(-1)
 
     def find(self, subject: str) -> EmailMessage:
         """The latest letter whose subject holds these words."""
@@ -148,8 +161,8 @@ class Mailbox:
 
     def form(self, kind: str) -> str:
         """The latest form of this kind that a letter brought."""
-        for letter in reversed(self.letters):
-            lines = body(letter).split("\n")
+        for number in reversed(range(len(self.letters))):
+            lines = self.letters.text(number).split("\n")
             for at, line in enumerate(lines):
                 if line.startswith(f"{kind} m"):
                     return "\n".join(lines[at : lines.index("end", at) + 1]) + "\n"
@@ -272,6 +285,7 @@ class Referee:
             composer,
             self.die,
             InProcess(self.config.limits),
+            software=SOFTWARE,
         )
 
     def read_three_ways(self, number: int = 1) -> Match:

@@ -478,7 +478,11 @@ def form_of(public: str) -> str:
 
 
 SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
-CURVES = {"nistp256": hashes.SHA256, "nistp384": hashes.SHA384, "nistp521": hashes.SHA512}
+CURVES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
+    "nistp256": hashes.SHA256,
+    "nistp384": hashes.SHA384,
+    "nistp521": hashes.SHA512,
+}
 
 
 def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
@@ -567,14 +571,14 @@ def signatures(message: Message) -> list[Signed]:
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
     found: list[Signed] = []
     parts = list(parts_of(message))
-    for part in parts:
-        partner = ENDINGS.sub("", part.name)
-        if partner != part.name:
+    for one in parts:
+        partner = ENDINGS.sub("", one.name)
+        if partner != one.name:
             signed = [other for other in parts if other.name == partner]
             must(len(signed) == 1, "not one file of this signature")
-            found.append(attached(part, signed[0]))
-        elif part.kind == "text/plain" or part.name:
-            found += pasted(part.text)
+            found.append(attached(one, signed[0]))
+        elif one.kind == "text/plain" or one.name:
+            found += pasted(one.text)
     return found
 
 
@@ -2242,7 +2246,7 @@ def substituted(match: Match, entry: Entry) -> None:
     sentence(match, entry, "substituted", player, **said)
     match.players[seat] = player
     for kept in (match.missed, match.unreachable, match.nominated, match.silent):
-        kept.pop(seat, None)  # type: ignore[attr-defined]
+        kept.pop(seat, None)
     match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}
     match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
     if seat in match.clocks:
@@ -2268,7 +2272,7 @@ def operator(match: Match, entry: Entry) -> None:
 def resigned(match: Match, entry: Entry) -> None:
     seat, whole = entry.body["seat"], entry.body["match"]
     if whole:
-        found = sentence(match, entry, "resign", **{"*game": "match"})
+        found = sentence(match, entry, "resign", None, **{"*game": "match"})
     else:
         must(match.phase == "playing", "no game is played")
         found = sentence(match, entry, "resign")

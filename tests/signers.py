@@ -73,7 +73,7 @@ def by_smime(person: Mailbox, text: str, name: str = "p256") -> bytes:
     letter = (
         pkcs7.PKCS7SignatureBuilder()
         .set_data(f"Content-Type: text/plain\n\n{text}".encode())
-        .add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]
+        .add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]  # RSA and EC alone
         .sign(Encoding.SMIME, [pkcs7.PKCS7Options.DetachedSignature])
     )
     return head(person).replace("MIME-Version: 1.0\r\n", "").encode() + letter.replace(b"\r", b"").replace(

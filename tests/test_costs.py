@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from pbem.games import Report, Rules
     from pbem.games.squares import Board
 
 T = TypeVar("T")
@@ -96,11 +97,11 @@ def test_a_turn_is_looked_at_and_drawn_once_for_each_reader(
     drawn: list[int] = []
     view, boards = Match.view, spaceships.boards
 
-    def looked_at(match: Match, seat: int | None) -> dict[str, Any] | None:
+    def looked_at(match: Match, seat: int | None) -> Mapping[str, object] | None:
         seen.append(seat)
         return view(match, seat)
 
-    def noted(view: Mapping[str, Any]) -> list[Board]:
+    def noted(view: Any) -> list[Board]:
         found = boards(view)
         drawn.append(found[0].seat)
         return found
@@ -184,14 +185,18 @@ def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monk
     assert loaded is not None
     match, _ = loaded
     rules = match.rules
+    assert match.position is not None
     for seat in (1, 2, None):
         anew = rules.view(match.position, seat, [list(reports) for reports in match.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
     show = type(rules).show
-    monkeypatch.setattr(
-        type(rules), "show", lambda self, report, seat: cut.append(report) or show(self, report, seat)
-    )
+
+    def noted(self: Rules, report: Report, seat: int | None) -> Report | None:
+        cut.append(report)
+        return show(self, report, seat)
+
+    monkeypatch.setattr(type(rules), "show", noted)
     referee.turn(*((person, ORDERS) for person in referee.people.values()))
     assert len(cut) <= 3 * 2 * 7  # for each seat and the public, the strikes of one turn
 

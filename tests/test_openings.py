@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -48,7 +48,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[Referee]:
     who: list[Referee] = []
     begin_by_mail = Referee._begin
 
-    def noted(referee: Referee, *arguments: str) -> object:
+    def noted(referee: Referee, *arguments: Any) -> object:
         who.append(referee)
         return begin_by_mail(referee, *arguments)
 

@@ -31,31 +31,31 @@ class Known(NullTranslations):
 KNOWN = Known()
 
 
-def test_a_phrase_is_its_english_text():
+def test_a_phrase_is_its_english_text() -> None:
     phrase = Phrase("no player is called {name}", name="zoe")
     assert phrase == "no player is called zoe"
     assert (phrase.template, phrase.facts) == ("no player is called {name}", {"name": "zoe"})
 
 
-def test_facts_are_never_read_as_templates():
+def test_facts_are_never_read_as_templates() -> None:
     phrase = Phrase("no player is called {name}", name="{name} {name.__class__} {0}")
     assert phrase == "no player is called {name} {name.__class__} {0}"
     assert say(phrase, KNOWN) == "niemand heißt {name} {name.__class__} {0}"
 
 
-def test_a_catalogue_says_it_and_the_phrases_in_it():
+def test_a_catalogue_says_it_and_the_phrases_in_it() -> None:
     assert say(Phrase("this match is {phase}", phase=Phrase("open")), KNOWN) == "diese Partie ist offen"
     assert say(either([2, 3, 4]), KNOWN) == "2 oder 3 oder 4"
     assert either([2]) == "2"
 
 
-def test_what_a_catalogue_lacks_is_said_in_english_and_what_is_no_phrase_as_it_is():
+def test_what_a_catalogue_lacks_is_said_in_english_and_what_is_no_phrase_as_it_is() -> None:
     assert say(Phrase("{name} joins", name=Phrase("open")), KNOWN) == "offen joins"
     assert say("open", KNOWN) == "open"
     assert say(None, KNOWN) is None
 
 
-def test_it_goes_from_process_to_process_whole():
+def test_it_goes_from_process_to_process_whole() -> None:
     phrase = Phrase("{first} or {last}", first=Phrase("open"), last=3)
     assert say(Phrase.read(phrase.document), KNOWN) == "offen oder 3"
     assert say(pickle.loads(pickle.dumps(phrase)), KNOWN) == "offen oder 3"
@@ -66,7 +66,7 @@ def test_it_goes_from_process_to_process_whole():
 MOMENT = Moment(datetime(2026, 3, 8, 13, 5, tzinfo=UTC))
 
 
-def test_times_and_lengths_of_time_are_said_as_a_language_has_them():
+def test_times_and_lengths_of_time_are_said_as_a_language_has_them() -> None:
     german = catalogue((template_folder(),), "de")
     said = Phrase("{moment} {place}", moment=MOMENT, place="UTC")
     assert said == "Sunday 8 March 2026, 13:05 UTC"
@@ -79,7 +79,7 @@ def test_times_and_lengths_of_time_are_said_as_a_language_has_them():
         assert (Span(seconds), say(Span(seconds), german)) == (english, own)
 
 
-def test_times_and_lengths_of_time_go_from_process_to_process():
+def test_times_and_lengths_of_time_go_from_process_to_process() -> None:
     german = catalogue((template_folder(),), "de")
     for phrase in (MOMENT, Span(90000)):
         whole = Phrase("{first} or {last}", first=phrase, last=phrase.given())
@@ -103,5 +103,5 @@ def test_times_and_lengths_of_time_go_from_process_to_process():
         ("X-Other: de", None),
     ],
 )
-def test_the_language_that_a_letter_asks_for(headers: str, language: str | None):
+def test_the_language_that_a_letter_asks_for(headers: str, language: str | None) -> None:
     assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language

@@ -166,7 +166,7 @@ class Town:
 
     def person(self, name: str) -> Mailbox:
         letters = self.provider.letters.setdefault(f"{name}@mail.example", [])
-        return Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.generate(), letters)
+        return Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.generate(), letters)  # type: ignore[arg-type]  # a list does
 
     def send(self, person: Mailbox, text: str, to: str = "pbem@play.example", *, sign: bool = True) -> None:
         """Hand a letter to Postfix, as a provider does, and wait until something was answered."""

@@ -158,9 +158,9 @@ def test_forged_letters_in_each_others_name_bring_each_three_a_day(post: Post) -
 def test_a_server_that_plays_at_another_says_nothing(post: Post) -> None:
     """Each is a player at the other, is invited, proposed to, made observer, written to, and misses its turns."""
     one, two = post.servers.values()
-    for server, other in ((one, TWO), (two, ONE)):
-        server.add("rival", f"pbem@{other}")
-        server.add("ann", "ann@mail.example")
+    for here, other in ((one, TWO), (two, ONE)):
+        here.add("rival", f"pbem@{other}")
+        here.add("ann", "ann@mail.example")
     for server in post.servers:
         place = f"server {server}\nplayer ann\n"
 

@@ -99,7 +99,7 @@ def absent() -> list[str]:
 def running(command: list[str], port: int, **more: object) -> Iterator[int]:
     """A server that listens at this port, while the block lasts; gives its process's number."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **(quiet | more)) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(command, **(quiet | more)) as process:  # type: ignore[call-overload]  # options by name
         try:
             _wait(port, process)
             yield process.pid

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 from pbem.config import Config, Limits, Listen, Listener, Log
 from pbem.desk.reading import InProcess
@@ -41,7 +42,8 @@ def main() -> None:
         limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),
     )
     configure_logs(Log())
-    asyncio.run(Daemon(config, desk=lambda *_: Idle(), place=OwnThread, reader=InProcess).run())
+    place: Any = OwnThread  # which names otherwise what it leaves aside
+    asyncio.run(Daemon(config, desk=lambda *_: Idle(), place=place, reader=InProcess).run())
 
 
 if __name__ == "__main__":

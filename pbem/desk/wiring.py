@@ -55,6 +55,11 @@ if TYPE_CHECKING:
 __all__ = ["Desk"]
 
 
+@cache  # to look it up is to search the folders of all that is installed
+def _software() -> str:
+    return f"pbem {version('pbem')}"
+
+
 @dataclass(eq=False, repr=False)
 class Desk:
     """The desk of a server, on its own connection to the store; keys and randomness are handed in."""
@@ -69,6 +74,8 @@ class Desk:
     points: Failpoints = passing
     owner: str = field(default_factory=lambda: str(os.getpid()))
     """By what the letters that it has in hand are known from those that others have."""
+    software: str = field(default_factory=_software)
+    """What runs here, as transcripts name it."""
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
@@ -105,11 +112,6 @@ class Desk:
     def server_key(self) -> str:
         """The server's public key, in hexadecimal digits."""
         return self.signing_key.public_key().public_bytes_raw().hex()
-
-    @cached_property
-    def software(self) -> str:
-        """What runs here, as transcripts name it."""
-        return f"pbem {version('pbem')}"
 
     # Rows of the store.
 

@@ -8,12 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from referee import ANN, BOB, SERVER, attachment, body, form_in
+from browser.waiting import until
+from referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
 from pbem.games import GAMES
 from pbem.pages import Home, composer, fragment
-from tests.browser.waiting import until
-from tests.referee import Referee
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,7 +197,7 @@ def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Refere
         page.locator("#other").fill(text)
         page.locator("#sign-other").click()
         until(page, "document.getElementById('other').value.includes('END SSH SIGNATURE')")
-        return page.locator("#other").input_value()
+        return str(page.locator("#other").input_value())
 
     cat, bob = referee.person("cat"), referee.registered("bob")
     referee.send(cat, f"register cat\n{public}\n", sign=False)
@@ -248,7 +247,7 @@ def test_line_ends_lost_on_the_way_change_nothing(referee: Referee, opened: Open
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, referee: Referee) -> None:
-    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    tab.emulate_media(color_scheme=scheme)
     setups = {"spaceships": ("", ANN, BOB), "dueling-masters": ("", MASTERS, MASTERS_BOB),
               "shoot-em-up": ("", "A b1 N\nB c1 N\nC d1 N", "D b9 S\nE c9 S\nF d9 S")}  # fmt: skip
     _, one, other = setups[game]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from letters.test_html import letters, played, render
 from PIL import Image, ImageChops, ImageFilter, ImageStat
 
 from pbem.games import GAMES
-from tests.letters.test_html import letters, played, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def test_letters_fit_and_can_be_read(
 ) -> None:
     width = WIDTHS[device]
     tab.set_viewport_size({"width": width, "height": 800})
-    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    tab.emulate_media(color_scheme=scheme)
     some = {kind: (kind, facts) for kind, facts in letters(played(game)) if kind != "begin"}
     for kind, facts in some.values():
         page = opened(render(kind, {**facts, "picture": None}), f"{kind}.html")
@@ -87,7 +87,7 @@ def difference(one: Image.Image, other: Image.Image) -> float:
 def test_letters_look_as_they_did(
     game: str, scheme: str, device: str, tab: Page, opened: Callable[..., Page]
 ) -> None:
-    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    tab.emulate_media(color_scheme=scheme)
     kind, facts = letters(played(game))[3]
     assert kind == "turn"
     found = photographed(render(kind, {**facts, "picture": None}), device, tab, opened)

@@ -74,7 +74,8 @@ class Keyboard:
 
     def mail(self) -> str | None:
         self.tab("mail")
-        return self.page.locator("#mail").get_attribute("href")
+        href: str | None = self.page.locator("#mail").get_attribute("href")
+        return href
 
 
 class Mouse:
@@ -96,7 +97,8 @@ class Mouse:
         self.page.locator("#final").check()
 
     def mail(self) -> str | None:
-        return self.page.locator("#mail").get_attribute("href")
+        href: str | None = self.page.locator("#mail").get_attribute("href")
+        return href
 
 
 Hand = Keyboard | Mouse

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import tampered
 from make_vectors import VECTORS
 from random_players import PLAYERS, sensible_orders
-from referee import ANN, BOB, attachment, form_in
+from referee import ANN, BOB, Referee, attachment, form_in
 
 from pbem.desk.public import Public
 from pbem.match.transcript import BEFORE, Entry, canonical, sha256_hex, statement
@@ -27,7 +27,6 @@ from pbem.pages import replay as pages
 from pbem.pages.replay import replay
 from pbem.pages.site import pages as pages_of
 from pbem.proof import bundle
-from tests.referee import Referee
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +74,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def verified(page: Page) -> list[str]:
     page.locator("#verify").click()
     page.wait_for_selector("#proof > p")
-    return page.locator("#proof li, #proof > p").all_inner_texts()
+    return list(page.locator("#proof li, #proof > p").all_inner_texts())
 
 
 @pytest.mark.parametrize("game", SETUPS)
@@ -402,7 +401,7 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
         (tmp_path / name).write_text(text, encoding="utf-8")
     tab.goto(f"file://{tmp_path}/index.html")
     for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        tab.emulate_media(color_scheme=scheme)
         assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     tab.set_viewport_size({"width": 390, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
@@ -418,7 +417,7 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
 def test_axe_finds_nothing_on_it(
     game: str, scheme: str, bundles: dict[str, bytes], tab: Page, opened: Callable[..., Page]
 ) -> None:
-    tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    tab.emulate_media(color_scheme=scheme)
     page = opened(replay(bundle.read(bundles[game])))
     for state in ("start", "turns", "all open"):
         if state == "turns":

@@ -39,9 +39,10 @@ from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pbem.config import Config
+    from pbem.server.doctor import Finding
 
 COMMANDS = (
     ["status"],
@@ -380,7 +381,7 @@ def sentences(folder: Path, command: list[str]) -> str:
     return done.output
 
 
-FILES = {
+FILES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda whole: whole[:5000],
     "half": lambda whole: whole[: len(whole) // 2],
     "text": lambda _: b"what is this?\n" * 100,
@@ -446,7 +447,7 @@ def faults(config: Config) -> list[str]:
     try:
         with Database(config.store, migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-            looks = (
+            looks: tuple[Callable[[], Iterable[Finding]], ...] = (
                 lambda: doctor.store(database, keys.vault),
                 lambda: doctor.keys(database, keys),
                 lambda: doctor.transcripts(database, keys.vault, config, keys.public),

@@ -27,7 +27,7 @@ from office import HELLO, TEXT, Office, serve
 from pbem.config import Duration, Limits, Listen, Listener
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.server.daemon import open_desk
+from pbem.server.desk_process import open_desk
 from pbem.server.sandbox import Worker
 from pbem.smtp.server import Refusal
 from pbem.store.database import BusyError, Database, FullError, to_db

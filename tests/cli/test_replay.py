@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from material import EXAMPLES
 
 from pbem.cli import COMMANDS, main
@@ -16,14 +16,14 @@ from pbem.cli import COMMANDS, main
 GAMES = ("shoot-em-up", "spaceships")
 
 
-def run(*arguments):
+def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["replay", *map(str, arguments)])
 
 
 SPACESHIPS = EXAMPLES / "spaceships"
 
 
-def test_example(example):
+def test_example(example: Path) -> None:
     expected = json.loads(example.with_name(example.name.replace(".pbem.toml", ".json")).read_text(encoding="utf-8"))
     done = run(example, "--json")
     (line,) = done.stdout.splitlines()
@@ -41,7 +41,7 @@ def test_example(example):
         ]
 
 
-def test_one_object_a_file_in_the_order_of_the_files(tmp_path):
+def test_one_object_a_file_in_the_order_of_the_files(tmp_path: Path) -> None:
     files = ["kamikaze", "bad-cell-twice", "bad-no-record", "flashcube"]
     done = run("--json", *(SPACESHIPS / f"{file}.pbem.toml" for file in files), tmp_path / "missing", tmp_path)
     found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -50,7 +50,7 @@ def test_one_object_a_file_in_the_order_of_the_files(tmp_path):
     assert done.exit_code == 2
 
 
-def test_status():
+def test_status() -> None:
     legal, bad = SPACESHIPS / "kamikaze.pbem.toml", SPACESHIPS / "bad-cell-twice.pbem.toml"
     assert run(legal, legal).exit_code == 0
     assert run(legal, bad, legal).exit_code == 1
@@ -59,7 +59,7 @@ def test_status():
     assert run("--colour", legal).exit_code == 2
 
 
-def test_the_account_for_people():
+def test_the_account_for_people() -> None:
     done = run(SPACESHIPS / "both-destroyed.pbem.toml")
     assert done.stdout.splitlines()[1:] == [
         "Turn 1",
@@ -73,7 +73,7 @@ def test_the_account_for_people():
     assert "refused, turn 2, seat 2, `m4 Rz2`" in refused.stdout
 
 
-def test_the_account_names_ships_and_pieces():
+def test_the_account_names_ships_and_pieces() -> None:
     done = run(EXAMPLES / "shoot-em-up" / "draw.pbem.toml")
     assert "    state action: 1 ships: A b2 N 0, B c2 N 0, C d2 N 0, D b4 S 0, E c4 S 0, F d4 S 0" in done.stdout
     assert "    state action: 2 ships: nothing\n" in done.stdout
@@ -82,7 +82,7 @@ def test_the_account_names_ships_and_pieces():
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"\0", b"record = 1 \xc3(", b"[" * 100_000, b""])
-def test_hostile_files(tmp_path, data):
+def test_hostile_files(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "x.pbem.toml"
     file.write_bytes(data)
     done = run("--json", file)
@@ -91,14 +91,14 @@ def test_hostile_files(tmp_path, data):
     assert run(file).exit_code == 2
 
 
-def test_huge_files_are_not_read(tmp_path):
+def test_huge_files_are_not_read(tmp_path: Path) -> None:
     file = tmp_path / "huge"
     with file.open("wb") as hole:
         hole.truncate(1 << 34)
     assert run(file, "--json").exit_code == 2
 
 
-def test_names_cannot_steer_the_terminal(tmp_path):
+def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
     text = (SPACESHIPS / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
     file = tmp_path / "x.pbem.toml"
     file.write_text(text.replace('"Ann"', '"\\u001b[31mAnn\\nBob"'), encoding="utf-8")
@@ -108,7 +108,7 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     assert len(done.stdout.splitlines()) == 7
 
 
-def test_a_narrow_terminal_is_no_failure(tmp_path):
+def test_a_narrow_terminal_is_no_failure(tmp_path: Path) -> None:
     text = (SPACESHIPS / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
     file = tmp_path / "x.pbem.toml"
     file.write_text(text.replace('"Ann"', '"Ænne 船"'), encoding="utf-8")
@@ -119,7 +119,7 @@ def test_a_narrow_terminal_is_no_failure(tmp_path):
     assert b"\xc6nne \\u8239 against Bob" in done.stdout
 
 
-def imported_by(*arguments):
+def imported_by(*arguments: object) -> tuple[str, set[str]]:
     """The modules that are there once a command has run."""
     code = (
         "import sys; from pbem.cli import main\n"
@@ -133,14 +133,14 @@ def imported_by(*arguments):
 # What takes longer to import than a game to replay.
 HEAVY = {
     *("aiosmtpd", "aiosmtplib", "asyncio", "babel", "cryptography", "dkim", "dns", "email", "html", "http"),
-    *("importlib.metadata", "jinja2", "logging", "markupsafe", "msgspec", "openskill", "PIL"),
+    *("icalendar", "importlib.metadata", "jinja2", "logging", "markupsafe", "msgspec", "openskill", "PIL"),
     *("pysequoia", "smtplib", "socket", "sqlite3", "sqlite_utils", "ssl", "structlog", "subprocess", "tomli_w"),
     "dataclasses",  # half a millisecond for each class of the game's
     "zoneinfo",
 }
 
 
-def test_replay_imports_the_record_and_the_rules_of_its_game_alone():
+def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
     _, imported = imported_by("replay", SPACESHIPS / "kamikaze.pbem.toml")
     assert not imported & HEAVY
     ours = {name for name in imported if name.partition(".")[0] == "pbem"}
@@ -152,7 +152,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone():
     }
 
 
-def test_help_names_every_command_and_imports_none():
+def test_help_names_every_command_and_imports_none() -> None:
     said, imported = imported_by("--help")
     assert not imported & HEAVY
     assert {name for name in imported if name.partition(".")[0] == "pbem"} == {"pbem", "pbem.cli"}

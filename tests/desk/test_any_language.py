@@ -43,7 +43,7 @@ NAMES = {
 
 @pytest.fixture
 def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
-    monkeypatch.setitem(GAMES, "marbles", "marbles")  # type: ignore[arg-type]  # a dictionary to those who register
+    monkeypatch.setitem(GAMES, "marbles", "marbles")  # a dictionary to those who register
     monkeypatch.syspath_prepend(TOY)
     monkeypatch.setattr("referee.WHOLE", (pseudo("and send them:").removeprefix("⟦") + "\n\n",))
     pseudo_language(tmp_path / "templates", TAG, TOY)

@@ -12,6 +12,7 @@ from referee import attachment, body, form_in
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store.database import to_db
+from pbem.store.inbox import Envelope
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
@@ -115,9 +116,7 @@ def test_a_letter_that_was_refused_cuts_off_as_well(
     assert referee.outbox.failures() == []
 
 
-def letter_of(referee: Referee, person: Mailbox, text: str) -> tuple[object, bytes]:
-    from pbem.store.inbox import Envelope  # noqa: PLC0415 - of this helper alone
-
+def letter_of(referee: Referee, person: Mailbox, text: str) -> tuple[Envelope, bytes]:
     return Envelope(person.address, ("pbem@play.example",)), referee.raw(person, referee.signed(person, text))
 
 

@@ -493,7 +493,8 @@ class TestSecrets:
     def test_no_letter_tells_whether_the_other_has_sent_orders(self, tmp_path: Path) -> None:
         """Bob's letters, their bytes and moments, are the same whether Ann is early, late or changes her mind."""
         told = []
-        for number, plan in enumerate((["Rv5"], [None, "Rv5"], ["Rv5", "Rv4", "clear", "Rv3"], [])):
+        plans: list[list[str | None]] = [["Rv5"], [None, "Rv5"], ["Rv5", "Rv4", "clear", "Rv3"], []]
+        for number, plan in enumerate(plans):
             folder = tmp_path / str(number)
             folder.mkdir()
             referee = Referee(folder)

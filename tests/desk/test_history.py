@@ -32,7 +32,8 @@ class TestStatus:
         referee.send(ann, form_in(body(ann.find("proposes a match")), "accept", lines=1))
         referee.send(ann, "resign m1 game 1\n")
         referee.send(bob, f"vacation {(referee.now + 20 * DAY).date()} to {(referee.now + 22 * DAY).date()}\n")
-        referee.send(ann, ann.find("game 2, your setup") and "status\n", sign=False)
+        assert ann.find("game 2, your setup")
+        referee.send(ann, "status\n", sign=False)
         assert "bob is away from 2026-03-21 to 2026-03-23" in ann.text
         referee.send(bob, "status\n", sign=False)
         reads_like(bob.last, "history/status-of-all")

@@ -83,7 +83,7 @@ def entries(bundle: bytes) -> list[dict[str, object]]:
 
 
 def changes(bundle: bytes) -> list[dict[str, object]]:
-    return [entry["body"] for entry in entries(bundle) if entry["type"] == "keys"]  # type: ignore[misc]
+    return [entry["body"] for entry in entries(bundle) if entry["type"] == "keys"]  # type: ignore[misc]  # JSON
 
 
 def holds(bundle: bytes) -> list[str]:
@@ -119,7 +119,7 @@ class TestAdding:
         assert any(f"key added (signed): {fingerprint(new)}; the old and the new key signed" in one for one in found)
         (change,) = changes(bundle)
         assert change["seat"] == 1
-        assert [key["fingerprint"] for key in change["added"]] == [fingerprint(new)]  # type: ignore[attr-defined]
+        assert [key["fingerprint"] for key in change["added"]] == [fingerprint(new)]  # type: ignore[attr-defined]  # JSON
 
     def test_the_new_key_counts_only_once_it_signed(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
@@ -514,7 +514,7 @@ class TestEverywhere:
             holds(bundle)
             assert len(changes(bundle)) == (number != 4)
         (first, *_) = entries(bundle)
-        assert len(first["body"]["players"]["1"]["keys"]) == 2  # type: ignore[index]
+        assert len(first["body"]["players"]["1"]["keys"]) == 2  # type: ignore[index]  # JSON
 
     def test_a_running_game_with_changes_is_checked_as_far_as_it_goes(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)

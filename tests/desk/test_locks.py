@@ -43,7 +43,7 @@ def test_others_write_while_letters_are_put_into_words(referee: Referee, monkeyp
     """Whoever hands a letter in is not asked to come again."""
     ann, _ = referee.begun()
     envelope = Envelope("carl@mail.example", (f"pbem@{SERVER}",))
-    kept = []
+    kept: list[object] = []
     compose = Composer.compose
 
     with Database(referee.database.path) as beside:
@@ -67,15 +67,15 @@ def test_a_letter_received_while_a_miss_is_put_into_words_is_heard(
     referee.turn((ann, ORDERS))
     raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", f"final\n{ORDERS}")))
     compose = Composer.compose
-    kept = []
+    kept: list[object] = []
+    patience = referee.match().clocks[2].patience
+    assert patience is not None
 
     def composed(*given: Any, **named: Any) -> bytes:
         if not kept:
             kept.append(referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, patience))
         return compose(*given, **named)
 
-    patience = referee.match().clocks[2].patience
-    assert patience is not None
     referee.now = patience + timedelta(seconds=1)
     referee.alive()
     monkeypatch.setattr(Composer, "compose", composed)

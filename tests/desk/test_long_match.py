@@ -6,7 +6,7 @@ import json
 import re
 from datetime import timedelta
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from golden import reads_like
@@ -66,7 +66,8 @@ class Years:
 
     def setups(self) -> None:
         for seat, person in enumerate((self.ann, self.bob)):
-            additional = dict(self.match.options.changed).get("additional", (0, 0)) if self.match.options else (0, 0)
+            changed: dict[str, Any] = dict(self.match.options.changed) if self.match.options else {}
+            additional = changed.get("additional", (0, 0))
             cost = BASE + additional[seat]
             self.referee.send(person, person.filled("setup", fleet(cost)))
             self.referee.wait(5 * DAY)

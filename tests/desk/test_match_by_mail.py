@@ -23,6 +23,7 @@ from pbem.store.database import FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
+    from email.message import EmailMessage
     from pathlib import Path
 
     from referee import Mailbox
@@ -66,7 +67,7 @@ def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> No
     assert (folder / "openings/game-1-seat-2.txt").read_bytes() == opening
 
 
-def _answer(person: Mailbox) -> object:
+def _answer(person: Mailbox) -> EmailMessage:
     return next(letter for letter in person.letters if "Your setup stands" in body(letter))
 
 

@@ -7,10 +7,10 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from material import IN_FORCE
+from material import IN_FORCE, KEYS
 from openpgp_maker import Signer
 from referee import Referee, body, confirming, form_in, new, placed, whole_sentence
-from signers import KEYS, WAYS, head, pasted
+from signers import WAYS, head, pasted
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import words

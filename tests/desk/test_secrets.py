@@ -20,16 +20,20 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import random_players
 import unlearned
-from referee import START, Referee, form_in
+from referee import START, Mailbox, Referee, form_in
 
 from pbem.games import rules
 from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters.knowledge import SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 NAMES = ("ann", "bob", "cem", "dan")
 HOUR = timedelta(hours=1)
@@ -56,36 +60,36 @@ SECRET_NO_MORE = re.compile("the end, and what was secret|the match is closed")
 class Watched(Referee):
     """A referee who notes when each letter left, and with which bytes."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        self.noted = []
-        self.counts = defaultdict(itertools.count)
+        self.noted: list[tuple[str, timedelta, bytes]] = []
+        self.counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
         super().__init__(folder)
 
-    def raw(self, person, text, **given):
+    def raw(self, person: Mailbox, text: str, **given: Any) -> bytes:
         self.sent = self.counts[person.name]
         return super().raw(person, text, **given)
 
-    def collect(self):
+    def collect(self) -> None:
         while row := self.outbox.lease(self.now):
             self.noted.append((row.recipient, self.now - START, row.raw))
             self.people[row.recipient].letters.bring(row.raw)
             with self.database.transaction():
                 self.outbox.delivered(row.id, "250 ok", self.now)
 
-    def until(self, time):
+    def until(self, time: datetime) -> None:
         """Let time pass, the clock ticking on the way."""
         while self.now < time:
             self.wait(min(2 * HOUR, time - self.now))
 
 
-def blotted(content):
+def blotted(content: bytes) -> bytes:
     """The content with the digits of hashes and of chance blotted out, their number kept."""
     content = DIGITS.sub(lambda found: b"<%d>" % len(found[0]), content)
     return ARMOR.sub(lambda found: b"<%d>" % len(found[0]), content)
 
 
-def contents(raw):
+def contents(raw: bytes) -> Iterator[bytes | tuple[str, int, bytes]]:
     """A letter's headers and the contents of its parts, those of a bundle one by one."""
     message = email.message_from_bytes(raw)
     for part in message.walk():
@@ -93,6 +97,7 @@ def contents(raw):
         if part.is_multipart():
             continue
         content = part.get_payload(decode=True)
+        assert isinstance(content, bytes)
         if part.get_content_type() == "application/zip":
             with zipfile.ZipFile(io.BytesIO(content)) as bundle:
                 yield from ((info.filename, info.file_size, blotted(bundle.read(info))) for info in bundle.infolist())
@@ -108,17 +113,17 @@ class Stage:
     texts: dict[int, str]
     start: datetime
     turn: int = 0
-    views: dict[int, dict] = field(default_factory=dict)
-    revs: Counter = field(default_factory=Counter)
+    views: dict[int, dict[str, Any]] = field(default_factory=dict)
+    revs: Counter[int] = field(default_factory=Counter)
 
 
 class Play:
     """One of the two matches."""
 
-    def __init__(self, referee, told, watched, noise):
+    def __init__(self, referee: Watched, told: unlearned.Told, watched: int, noise: Random) -> None:
         self.referee, self.told, self.watched, self.noise = referee, told, watched, noise
-        self.made = Counter()
-        self.early = Counter()
+        self.made: Counter[object] = Counter()
+        self.early: Counter[tuple[int, int]] = Counter()
         """The revisions of what was sent before its turn, by seat and turn; 0 is that of default orders."""
         seats = len(told.setups)
         self.people = [referee.registered(name) for name in NAMES[:seats]]
@@ -129,19 +134,19 @@ class Play:
         for other in others:
             referee.send(other, form_in(other.text, "accept", lines=1))
 
-    def person(self, seat):
+    def person(self, seat: int) -> Mailbox:
         return self.people[seat - 1]
 
-    def go(self):
+    def go(self) -> list[tuple[timedelta, bytes]]:
         """Setups and all turns; what the watched one got."""
         self.play_stage(Stage("setup", dict(enumerate(self.told.setups, start=1)), START))
         judge = rules(self.told.game)
-        shown = {seat: [] for seat in range(1, len(self.people) + 1)}
+        shown: dict[int, list[Any]] = {seat: [] for seat in range(1, len(self.people) + 1)}
         positions = list(self.told.positions())
         for number, texts in enumerate(self.told.orders, start=1):
             state = positions[number - 1][0]
             asked = {seat: texts[seat] for seat, forced in state.due.items() if forced is None}
-            views = {seat: judge.view(state, seat, reports) for seat, reports in shown.items()}
+            views: dict[int, Any] = {seat: judge.view(state, seat, reports) for seat, reports in shown.items()}
             revs = Counter({seat: self.early[seat, number] for seat in asked})
             self.play_stage(Stage("orders", asked, START + number * 24 * HOUR, number, views, revs))
             for seat, reports in shown.items():
@@ -149,7 +154,7 @@ class Play:
         address = self.person(self.watched).address
         return [(time, raw) for to, time, raw in self.referee.noted if to == address]
 
-    def play_stage(self, stage):
+    def play_stage(self, stage: Stage) -> None:
         """The watched one acts at fixed times; the others whenever they like, but for what counts."""
         plan = [(stage.start + (2 + number / 4) * HOUR, act) for number, act in enumerate(self.watch(stage))]
         others = [seat for seat in range(1, len(self.people) + 1) if seat != self.watched]
@@ -164,7 +169,7 @@ class Play:
             self.referee.until(when)
             act()
 
-    def watch(self, stage):
+    def watch(self, stage: Stage) -> Iterator[Callable[[], object]]:
         """What the watched one does, the same in both matches."""
         me, text, kind = self.person(self.watched), stage.texts.get(self.watched), stage.kind
         send = self.referee.send
@@ -177,13 +182,13 @@ class Play:
             yield lambda: send(me, me.filled(kind, f"final\n{text}" if kind == "orders" else text, 2))
         yield lambda: send(me, "status m1\nlist mine\nreport m1\ntranscript m1\nreport m1 all\n", sign=False)
 
-    def act(self, seat, what, stage):
+    def act(self, seat: int, what: str, stage: Stage) -> Callable[[], None]:
         """Something of no consequence that another seat does, unseen by the watched one."""
         person, send, kind = self.person(seat), self.referee.send, stage.kind
         asked = seat in stage.texts
         text = self.other_text(seat, stage) if asked else "nothing"
 
-        def do():
+        def do() -> None:
             self.made[what] += 1
             if what in ("orders", "refused") and asked:
                 stage.revs[seat] += what == "orders"
@@ -201,7 +206,7 @@ class Play:
 
         return do
 
-    def clear(self, person, seat, stage):
+    def clear(self, person: Mailbox, seat: int, stage: Stage) -> None:
         """What is withdrawn uses up a revision, of the turn that it says: perhaps the next one has begun."""
         self.referee.send(person, "clear m1\n")
         if "Withdrawn" not in person.text:
@@ -212,7 +217,7 @@ class Play:
         else:
             self.early[seat, int(said[1])] += 1
 
-    def send_early(self, seat, what, text, stage):
+    def send_early(self, seat: int, what: str, text: str, stage: Stage) -> None:
         """Orders for the next turn that asks this seat, or default orders; what counts replaces them then."""
         alternating = self.told.game == "dueling-masters"
         turn = 0 if what == "default" else stage.turn + 1 + alternating
@@ -222,14 +227,14 @@ class Play:
         self.referee.send(self.person(seat), form.replace(f"turn {stage.turn}", place, 1))
         self.made[what, "Stored, revision" in self.person(seat).text] += 1
 
-    def other_text(self, seat, stage):
+    def other_text(self, seat: int, stage: Stage) -> str:
         player = random_players.PLAYERS[self.told.game]
         if stage.kind == "setup":
             return player.setup(self.noise, self.told.options, seat)
         return player.orders(self.noise, stage.views[seat])
 
-    def finish(self, seat, stage):
-        def do():
+    def finish(self, seat: int, stage: Stage) -> Callable[[], None]:
+        def do() -> None:
             person, text = self.person(seat), stage.texts[seat]
             stage.revs[seat] += 1
             if stage.kind == "orders":
@@ -239,17 +244,21 @@ class Play:
         return do
 
 
-def turn_of(person):
-    return int(re.search(r"turn (\d+)", person.form("orders"))[1])
+def turn_of(person: Mailbox) -> int:
+    found = re.search(r"turn (\d+)", person.form("orders"))
+    assert found is not None
+    return int(found[1])
 
 
-def option(value):
+def option(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key} = {inner}" for key, inner in value.items()) + "}"
     return str(value).lower()
 
 
-def letters(folder, told, watched, seed):
+def letters(
+    folder: Path, told: unlearned.Told, watched: int, seed: str
+) -> tuple[list[tuple[timedelta, bytes]], Counter[object]]:
     """What the watched one got up to the end of the game, when secrets are told."""
     referee = Watched(folder)
     play = Play(referee, told, watched, Random(seed))
@@ -261,12 +270,12 @@ def letters(folder, told, watched, seed):
     return got[:end], play.made
 
 
-def difference(one, other):
+def difference(one: str, other: str) -> tuple[str, str]:
     at = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), 0)
     return one[max(at - 200, 0) : at + 40], other[max(at - 200, 0) : at + 40]
 
 
-def same_letters(folder, told, varied, watched):
+def same_letters(folder: Path, told: unlearned.Told, varied: unlearned.Told, watched: int) -> Counter[object]:
     one, noise = letters(folder / "one", told, watched, "one")
     other, other_noise = letters(folder / "other", varied, watched, "other")
     assert noise != other_noise
@@ -288,7 +297,7 @@ class Bout(NamedTuple):
     watched: int
     seed: int
 
-    def pair(self):
+    def pair(self) -> tuple[unlearned.Told, unlearned.Told]:
         random = Random(f"{self.game} {self.seed}")
         told = unlearned.play(self.game, random, self.case, self.turns)
         varied = unlearned.vary(random, told, self.watched, tries=200)
@@ -296,7 +305,7 @@ class Bout(NamedTuple):
         return told, varied
 
 
-def bouts(seed):
+def bouts(seed: int) -> list[Bout]:
     return [
         Bout("spaceships", 1, 5, 1, seed),
         Bout("spaceships", 2, 5, 2, seed),
@@ -307,23 +316,23 @@ def bouts(seed):
     ]
 
 
-def name(bout):
+def name(bout: Bout) -> str:
     return f"{bout.game}-{bout.case}-{bout.seed}"
 
 
 @pytest.mark.parametrize("bout", bouts(1)[::2], ids=name)
-def test_letters_are_the_same(bout, tmp_path):
+def test_letters_are_the_same(bout: Bout, tmp_path: Path) -> None:
     made = same_letters(tmp_path, *bout.pair(), bout.watched)
     assert made["ahead", True]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("bout", [bout for seed in range(2, 10) for bout in bouts(seed)], ids=name)
-def test_letters_are_the_same_at_length(bout, tmp_path):
+def test_letters_are_the_same_at_length(bout: Bout, tmp_path: Path) -> None:
     same_letters(tmp_path, *bout.pair(), bout.watched)
 
 
-def test_a_leak_that_was_planted_is_seen(tmp_path, monkeypatch):
+def test_a_leak_that_was_planted_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A destination that is shown to the opponent: the letters differ just when it is."""
     told, varied = unlearned.two_destinations()
     same_letters(tmp_path / "sound", told, varied, 2)

@@ -28,7 +28,7 @@ def forged(referee: Referee, victim: Mailbox, text: str, sender: str = "eve@else
 
 
 def plain(letter: EmailMessage) -> str:
-    return " ".join(str(letter.get_body(("plain",)).get_content()).split())  # type: ignore[union-attr]
+    return " ".join(str(letter.get_body(("plain",)).get_content()).split())  # type: ignore[union-attr]  # each has a text
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture
 def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
-    monkeypatch.setitem(GAMES, "marbles", "marbles")  # type: ignore[arg-type]  # a dictionary to those who register
+    monkeypatch.setitem(GAMES, "marbles", "marbles")  # a dictionary to those who register
     monkeypatch.syspath_prepend(TESTS / "toy")
     referee = Referee(tmp_path, templates=Templates(template_folder(), TESTS / "toy" / "templates"))
     yield referee

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from referee import SERVER
 
 import pbem
 from pbem.desk import answer_letter, authenticate, commands, dispatch, inbox, places, sorting, strangers
@@ -17,16 +18,16 @@ from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
 from pbem.mail.message import Letter
 from pbem.match.step import Step
-from tests.referee import SERVER
 
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
+
+    from referee import Referee
 
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Outcome
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
-    from tests.referee import Referee
 
 ROOT = Path(pbem.__file__).parent
 
@@ -80,7 +81,7 @@ def test_only_what_was_done_is_not_done_again(
         calls.append(command.name)
         return Reply("unobserve", {"name": "m1"}, outcome=outcome)
 
-    monkeypatch.setitem(HANDLERS, "set", handler)  # type: ignore[arg-type]
+    monkeypatch.setitem(HANDLERS, "set", handler)
     for _ in range(2):
         referee.send(ann, f"set mail digest\nserver {SERVER}\nplayer ann\nrev 1\n")
     assert len(calls) == obeyed

@@ -11,7 +11,7 @@ from pbem.store.inbox import LOT, Envelope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.referee import Mailbox, Referee
+    from referee import Mailbox, Referee
 
 LARGE = plain("> something quoted, and long\r\n" * (LINES - 100))
 ANN = b"ann@mail.example"

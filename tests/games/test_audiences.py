@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from importlib import import_module
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
 
-from pbem.games import GAMES, rules
-from pbem.games.audience import ANY, EVERYBODY, Audience, cut
+from pbem.games import GAMES, Report, rules
+from pbem.games.audience import ANY, EVERYBODY, Audience, Shown, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC = Audience
 COLUMNS = (OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC)
@@ -123,7 +127,7 @@ LISTS = {"flashcube", "explosions", "cells", "by"}
 OWN_SHIPS = {1: "A", 2: "D", 3: "G", 4: "J"}
 
 
-def rows(game):
+def rows(game: str) -> Iterator[tuple[str, str, frozenset[Audience]]]:
     """Kind, field and who may read it."""
     for line in TABLES[game].strip().splitlines():
         *name, field, a, b, c, d, e = line.split()
@@ -132,7 +136,7 @@ def rows(game):
         yield " ".join(name), field, frozenset(c for c, word in zip(COLUMNS, words, strict=True) if word == "yes")
 
 
-def flat(fields, prefix=""):
+def flat(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, frozenset[Audience]]]:
     """Each field of a table of the games with its readers, the inner ones as `outer.inner`."""
     for name, allowed in fields.items():
         if isinstance(allowed, frozenset):
@@ -141,14 +145,16 @@ def flat(fields, prefix=""):
             yield from flat(allowed, f"{prefix}{name}.")
 
 
-def full(game, kind, owner):
+def full(game: str, kind: str, owner: int) -> dict[str, Any]:
     """A report of this kind with every field that the table names, the secret ones too."""
-    report = {}
+    report: dict[str, Any] = {}
     for found, field, _ in rows(game):
         if found != kind:
             continue
         outer, _, inner = field.partition(".")
-        value = {"kind": kind, "seat": owner, "ship": OWN_SHIPS[owner] if game == "shoot-em-up" else "DS"}.get(field)
+        value: Any = {"kind": kind, "seat": owner, "ship": OWN_SHIPS[owner] if game == "shoot-em-up" else "DS"}.get(
+            field
+        )
         if inner:
             report.setdefault(outer, {})[inner if inner != ANY else "A"] = "said"
         else:
@@ -156,7 +162,7 @@ def full(game, kind, owner):
     return {name: [value] if name == "flashcube" else value for name, value in report.items()}
 
 
-def said(value):
+def said(value: Mapping[str, Any]) -> Iterator[str]:
     """The fields of what was shown, the inner ones as `outer.inner`."""
     for name, inner in value.items():
         for each in inner if isinstance(inner, list) else [inner]:
@@ -166,7 +172,7 @@ def said(value):
                 yield name
 
 
-def check(game):
+def check(game: str) -> None:
     """The game's table and what it really shows are as written above; raises AssertionError."""
     judge = rules(game)
     shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
@@ -184,7 +190,7 @@ def check(game):
             assert judge.show(report, 9) is None
 
 
-def granted(fields, path, reader):
+def granted(fields: Mapping[str, Any], path: str, reader: Audience) -> dict[str, Any]:
     """The same fields, and one more that this reader may have."""
     name, _, inner = path.partition(".")
     if inner:
@@ -193,7 +199,7 @@ def granted(fields, path, reader):
     return {**fields, name: frozenset({*fields.get(name, ()), reader})}
 
 
-def denied(fields, path, reader):
+def denied(fields: Mapping[str, Any], path: str, reader: Audience) -> dict[str, Any]:
     """The same fields but for one that this reader may not have any more."""
     name, _, inner = path.partition(".")
     return {**fields, name: denied(fields[name], inner, reader) if inner else fields[name] - {reader}}
@@ -203,7 +209,7 @@ EVERY = [(game, *row) for game in TABLES for row in rows(game)]
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_every_game_shows_what_the_table_says(game):
+def test_every_game_shows_what_the_table_says(game: str) -> None:
     check(game)
 
 
@@ -212,7 +218,9 @@ def test_every_game_shows_what_the_table_says(game):
     [(game, kind, field, reader) for game, kind, field, to in EVERY for reader in COLUMNS if reader not in to],
     ids=lambda value: value.name.lower() if isinstance(value, Audience) else value,
 )
-def test_a_planted_leak_is_found(game, kind, field, reader, monkeypatch):
+def test_a_planted_leak_is_found(
+    game: str, kind: str, field: str, reader: Audience, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
     monkeypatch.setitem(shown, kind, granted(shown.get(kind, {}), field, reader))
     with pytest.raises(AssertionError):
@@ -222,7 +230,7 @@ def test_a_planted_leak_is_found(game, kind, field, reader, monkeypatch):
 @pytest.mark.parametrize(
     ("game", "kind", "field"), [(game, kind, field) for game, kind, field, to in EVERY if to == EVERYBODY]
 )
-def test_something_kept_back_is_found(game, kind, field, monkeypatch):
+def test_something_kept_back_is_found(game: str, kind: str, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = import_module(f"{GAMES[game]}.knowledge").SHOWN
     for reader in COLUMNS:
         monkeypatch.setitem(shown, kind, denied(shown[kind], field, reader))
@@ -231,10 +239,13 @@ def test_something_kept_back_is_found(game, kind, field, monkeypatch):
         monkeypatch.undo()
 
 
-def test_a_report_of_which_nothing_is_for_a_reader_is_not_there():
+def test_a_report_of_which_nothing_is_for_a_reader_is_not_there() -> None:
     """No report of our games is of that kind; one of another game may be."""
     mine = frozenset({OWNER})
-    shown = {"find": {"square": mine, "piece": {"name": mine}}, "shot": {"cell": EVERYBODY, "by": {"ship": mine}}}
+    shown: Shown = {
+        "find": {"square": mine, "piece": {"name": mine}},
+        "shot": {"cell": EVERYBODY, "by": {"ship": mine}},
+    }
     find = {"kind": "find", "square": "A1", "piece": {"name": "X2"}}
     assert cut(find, shown, OWNER) == {"square": "A1", "piece": {"name": "X2"}}
     assert cut(find, shown, OPPONENT) is None
@@ -244,20 +255,20 @@ def test_a_report_of_which_nothing_is_for_a_reader_is_not_there():
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_who_cannot_be_told_apart_is_told_the_same(game):
+def test_who_cannot_be_told_apart_is_told_the_same(game: str) -> None:
     for kind, field, readers in rows(game):
         assert (OPPONENT in readers) == (ELIMINATED in readers), (kind, field)
         assert (PUBLIC in readers) == (OBSERVER in readers), (kind, field)
 
 
-def reports_of_random_games(game, most=40):
+def reports_of_random_games(game: str, most: int = 40) -> Iterator[tuple[int, Report]]:
     for case, (raw, seats) in enumerate(random_players.PLAYERS[game].options):
         played = random_players.play(game, Random(case), raw, seats, most)
         yield from ((seats, report) for reports in played.reports for report in reports)
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_every_report_of_random_games_is_in_the_table(game):
+def test_every_report_of_random_games_is_in_the_table(game: str) -> None:
     named = {(kind, field) for kind, field, readers in rows(game) if readers}
     for _, report in reports_of_random_games(game):
         inner = {"ships.*" if field.startswith("ships.") else field for field in said(report)}
@@ -266,7 +277,7 @@ def test_every_report_of_random_games_is_in_the_table(game):
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("planted", ["planted", {"secret": "planted"}, [{"secret": "planted"}]])
-def test_whatever_a_resolver_adds_reaches_nobody(game, planted):
+def test_whatever_a_resolver_adds_reaches_nobody(game: str, planted: Any) -> None:
     """Fields beside the known ones, and objects where the table knows but plain values."""
     judge = rules(game)
     for seats, report in reports_of_random_games(game, most=10):

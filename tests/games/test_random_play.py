@@ -18,12 +18,12 @@ MOST_TURNS = 2000
 CASES = [(game, case) for game, player in random_players.PLAYERS.items() for case in range(len(player.options))]
 
 
-def play(game, case, seed):
+def play(game: str, case: int, seed: int) -> random_players.Game:
     raw, seats = random_players.PLAYERS[game].options[case]
     return random_players.play(game, Random(seed), raw, seats, MOST_TURNS)
 
 
-def record_of(game):
+def record_of(game: random_players.Game) -> Record:
     result = game.states[-1].result
     return Record(
         game=game.game,
@@ -34,12 +34,12 @@ def record_of(game):
     )
 
 
-def test_every_game_has_players():
+def test_every_game_has_players() -> None:
     assert set(random_players.PLAYERS) == set(GAMES)
 
 
 @pytest.mark.parametrize(("game", "case"), CASES)
-def test_options_say_how_many_sit_there_and_are_carried_over(game, case):
+def test_options_say_how_many_sit_there_and_are_carried_over(game: str, case: int) -> None:
     """In Spaceships what survives is the next fleet."""
     played = play(game, case, seed=0)
     raw, seats = random_players.PLAYERS[game].options[case]
@@ -50,7 +50,7 @@ def test_options_say_how_many_sit_there_and_are_carried_over(game, case):
 
 
 @pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
-def test_nothing_is_ordered_for_a_turn_after_the_last(game):
+def test_nothing_is_ordered_for_a_turn_after_the_last(game: str) -> None:
     played = play(game, 0, seed=0)
     judge, last = rules(game), played.options.max_turns
     seat = 2 - last % 2 if game == "dueling-masters" else 1
@@ -61,7 +61,7 @@ def test_nothing_is_ordered_for_a_turn_after_the_last(game):
 
 @pytest.mark.parametrize(("game", "case"), CASES)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_random_game_ends_and_replays_alike(game, case, seed):
+def test_a_random_game_ends_and_replays_alike(game: str, case: int, seed: int) -> None:
     played = play(game, case, seed)
     assert played.states[-1].result is not None, f"not over after {MOST_TURNS} turns"
     assert not played.states[-1].due
@@ -76,7 +76,7 @@ def test_a_random_game_ends_and_replays_alike(game, case, seed):
 
 
 @pytest.mark.parametrize(("game", "case"), CASES)
-def test_turns_count_and_canonical_orders_mean_the_same(game, case):
+def test_turns_count_and_canonical_orders_mean_the_same(game: str, case: int) -> None:
     judge = rules(game)
     played = play(game, case, seed=7)
     for number, state in enumerate(played.states[:-1], start=1):
@@ -90,7 +90,7 @@ def test_turns_count_and_canonical_orders_mean_the_same(game, case):
 
 
 @pytest.mark.parametrize(("game", "case"), CASES)
-def test_what_is_shown_and_viewed_is_json(game, case):
+def test_what_is_shown_and_viewed_is_json(game: str, case: int) -> None:
     judge = rules(game)
     seats = random_players.PLAYERS[game].options[case][1]
     played = play(game, case, seed=11)

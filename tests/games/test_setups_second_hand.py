@@ -9,17 +9,21 @@ from __future__ import annotations
 import random
 from collections import Counter
 from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from games.spaceships.test_second_hand import BOXES, CELLS, adjacent, cell_at, lie, point
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, Setup, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 COSTS = {"DS": 8, "KC": 6, "FS": 4, "PC": 4, "MD": 3, "HS": 3, "LS": 3, "AG": 2, "LG": 1}
 SIZES = {"DS": 8, "KC": 6, "FS": 4, "PC": 4, "MD": 3, "HS": 2, "LS": 1, "AG": 2, "LG": 1}
 
 
-def taken(game, options, seats, seat, text):
+def taken(game: str, options: dict[str, Any], seats: int, seat: int, text: str) -> Setup | None:
     judge = rules(game)
     try:
         return judge.setup(judge.options(options, seats), seat, text)
@@ -30,17 +34,18 @@ def taken(game, options, seats, seat, text):
 # Spaceships
 
 
-def all_boxes(sides):
+def all_boxes(sides: Sequence[int]) -> set[frozenset[str]]:
     """Every set of cells that fills a box with these sides, however it lies."""
     found = set()
     for lengths in {
         (sides[a], sides[b], sides[c]) for a, b, c in product(range(3), repeat=3) if {a, b, c} == {0, 1, 2}
     }:
         for corner in product(range(5), repeat=3):
-            cells = [
+            spots = [
                 cell_at([c + s for c, s in zip(corner, step, strict=True)]) for step in product(*map(range, lengths))
             ]
-            if None not in cells:
+            cells = [cell for cell in spots if cell]
+            if len(cells) == len(spots):
                 found.add(frozenset(cells))
     return found
 
@@ -50,7 +55,7 @@ CORES = all_boxes((2, 2, 2)) | all_boxes((3, 2, 1))
 SORTED_CORES = sorted(CORES, key=sorted)
 
 
-def has_shape(code, cells):
+def has_shape(code: str, cells: Collection[str]) -> bool:
     cells = frozenset(cells)
     if len(cells) != SIZES[code]:
         return False
@@ -60,11 +65,11 @@ def has_shape(code, cells):
     return min(beside) >= 2 and any(frozenset(some) in CORES for size in (6, 8) for some in combinations(cells, size))
 
 
-def within(counts, allowed):
+def within(counts: Mapping[str, int], allowed: Mapping[str, int] | None) -> bool:
     return allowed is None or all(number <= allowed.get(code, 0) for code, number in counts.items())
 
 
-def is_agreed(codes, options, seat):
+def is_agreed(codes: Sequence[str], options: dict[str, Any], seat: int) -> bool:
     """Whether some split into a base fleet and additional ships is as agreed; every split is tried."""
     ships = Counter(codes)
     extra = options.get("additional", [0, 0])[seat - 1]
@@ -84,7 +89,7 @@ def is_agreed(codes, options, seat):
     return False
 
 
-def is_legal_fleet(ships, options, seat):
+def is_legal_fleet(ships: Sequence[tuple[str, int | None, list[str]]], options: dict[str, Any], seat: int) -> bool:
     codes = [code for code, _, _ in ships]
     cells = [cell for _, _, cells in ships for cell in cells]
     for code in set(codes):
@@ -96,10 +101,10 @@ def is_legal_fleet(ships, options, seat):
     return is_agreed(codes, options, seat)
 
 
-def some_fleet(dice):
+def some_fleet(dice: random.Random) -> tuple[list[str], dict[str, Any]]:
     """Codes, and options under which they may be legal."""
     base = ["DS", "KC", dice.choice(("FS", "PC")), "MD", dice.choice(("LS", "HS"))]
-    options = {"fleet": "standard"}
+    options: dict[str, Any] = {"fleet": "standard"}
     if dice.random() < 0.6:
         base = [dice.choice(list(COSTS)) for _ in range(dice.randrange(1, 6))]
         options = {"fleet": f"cost:{sum(COSTS[code] for code in base)}"}
@@ -117,11 +122,12 @@ def some_fleet(dice):
     return codes, options
 
 
-def some_place(dice, code):
+def some_place(dice: random.Random, code: str) -> list[str]:
     """Cells for a ship of this type: a place of its shape, or nearly."""
     while True:
-        cells = lie(dice, code)
-        if None not in cells:
+        spots = lie(dice, code)
+        cells = [cell for cell in spots if cell]
+        if len(cells) == len(spots):
             break
     if dice.random() < 0.12:
         near = [other for other in CELLS if other not in cells and any(adjacent(other, cell) for cell in cells)]
@@ -135,7 +141,7 @@ def some_place(dice, code):
     return cells
 
 
-def written_fleet(dice, ships):
+def written_fleet(dice: random.Random, ships: Sequence[tuple[str, int | None, list[str]]]) -> str:
     if dice.random() < 0.25 and all(len(cells) == len(set(cells)) for _, _, cells in ships):
         at = {cell: f"{code}{number or ''}" for code, number, cells in ships for cell in cells}
         if sum(len(cells) for _, _, cells in ships) == len(at):
@@ -151,15 +157,16 @@ def written_fleet(dice, ships):
     return dice.choice(("\n", " ", ", ", " # mine\n")).join(lines)
 
 
-def numbered(dice, codes):
-    several, seen = Counter(codes), Counter()
+def numbered(dice: random.Random, codes: Sequence[str]) -> Iterator[int | None]:
+    several = Counter(codes)
+    seen: Counter[str] = Counter()
     for code in codes:
         seen[code] += 1
         number = seen[code] if several[code] > 1 or dice.random() < 0.1 else None
         yield number if dice.random() > 0.02 else dice.choice((None, 2, 1))
 
 
-def fleets_agree(seed):
+def fleets_agree(seed: int) -> bool:
     dice = random.Random(f"fleet {seed}")
     codes, options = some_fleet(dice)
     for _ in range(60):  # somewhere without overlap, if that is to be had at random
@@ -178,7 +185,7 @@ def fleets_agree(seed):
 # Dueling Masters
 
 
-def is_legal_half(pieces, seat, homes):
+def is_legal_half(pieces: list[tuple[str, tuple[str, int]]], seat: int, homes: int) -> bool:
     """Pieces as name and square, each as row and column."""
     wanted = Counter({"*": 7, "W": 1, "B": 1, "X1": 1, "X2": 1, "Y1": 1, "Y2": 1, "Z1": 1, "Z2": 1, "Z3": 1, "Z4": 1})
     wanted += Counter({"H": 1} if homes == 1 else {"H1": 1, "H2": 1, "H3": 1})
@@ -190,8 +197,8 @@ def is_legal_half(pieces, seat, homes):
     return all(stand[square] == 1 for name, square in pieces if name[0] in "*H")
 
 
-def written_half(dice, pieces):
-    def said(square):
+def written_half(dice: random.Random, pieces: list[tuple[str, tuple[str, int]]]) -> str:
+    def said(square: tuple[str, int]) -> str:
         return f"{square[0]}{square[1]}"
 
     if dice.random() < 0.5:
@@ -204,7 +211,7 @@ def written_half(dice, pieces):
     return dice.choice(("\n", " ", "  \n")).join(lines)
 
 
-def halves_agree(seed):
+def halves_agree(seed: int) -> bool:
     dice = random.Random(f"half {seed}")
     seat, homes = dice.choice((1, 2)), dice.choice((1, 3))
     squares = [(row, column) for row in ("ABCDE", "FGHIJ")[seat - 1] for column in range(1, 11)]
@@ -230,7 +237,7 @@ def halves_agree(seed):
 # Shoot 'em up Spaceships
 
 
-def zones_agree(seed):
+def zones_agree(seed: int) -> bool:
     dice = random.Random(f"zone {seed}")
     seats, columns, rows = dice.choice((2, 3, 4)), dice.randint(5, 26), dice.randint(5, 26)
     seat = dice.randint(1, seats)
@@ -261,7 +268,7 @@ def zones_agree(seed):
 
 
 @pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
-def test_setups_are_judged_alike(agree):
+def test_setups_are_judged_alike(agree: Callable[[int], bool]) -> None:
     verdicts = Counter(agree(seed) for seed in range(200))
     assert min(verdicts[True], verdicts[False]) > 30
 
@@ -269,6 +276,6 @@ def test_setups_are_judged_alike(agree):
 @pytest.mark.long
 @pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
 @pytest.mark.parametrize("batch", range(1, 11))
-def test_setups_are_judged_alike_at_length(agree, batch):
+def test_setups_are_judged_alike_at_length(agree: Callable[[int], bool], batch: int) -> None:
     for seed in range(batch * 400, batch * 400 + 400):
         agree(seed)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 import random_players
 import unlearned
 
-from pbem.games import GAMES, Refused, rules
+from pbem.games import GAMES, Refused, Rules, State, rules
 from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters.knowledge import SHOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 MOST_TURNS = (3, 8, 24)
 NONSENSE = (
@@ -31,7 +35,7 @@ NONSENSE = (
 )
 
 
-def pair(game, seed):
+def pair(game: str, seed: int) -> tuple[unlearned.Told, unlearned.Told, int | None]:
     """A game, a reader, and the same game for this reader."""
     random = Random(f"{game} {seed}")
     cases = random_players.PLAYERS[game].options
@@ -41,7 +45,7 @@ def pair(game, seed):
     return told, unlearned.vary(random, told, reader), reader
 
 
-def answers(judge, state, reader, texts):
+def answers(judge: Rules, state: State, reader: int, texts: Iterable[str]) -> Iterator[object]:
     """What the reader is told when these orders are sent or previewed."""
     for text in texts:
         try:
@@ -50,7 +54,7 @@ def answers(judge, state, reader, texts):
             yield refused.faults
 
 
-def seen(told, reader):
+def seen(told: unlearned.Told, reader: int | None) -> Iterator[object]:
     """All that the reader can get to see in the course of a game."""
     judge = rules(told.game)
     shown = []
@@ -60,33 +64,33 @@ def seen(told, reader):
             yield shown[-1]
         yield judge.view(state, reader, shown)
         yield state.turn, {seat: forced is None for seat, forced in state.due.items()}
-        if reader in state.due:
+        if reader is not None and reader in state.due:
             own = told.orders[number][reader] if number < len(told.orders) else ""
             yield list(answers(judge, state, reader, [own, *NONSENSE]))
 
 
-def same(told, varied, reader):
+def same(told: unlearned.Told, varied: unlearned.Told, reader: int | None) -> None:
     for one, other in zip(seen(told, reader), seen(varied, reader), strict=True):
         assert one == other
 
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("seed", range(12))
-def test_a_reader_sees_the_same(game, seed):
+def test_a_reader_sees_the_same(game: str, seed: int) -> None:
     same(*pair(game, seed))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("seed", range(12, 200))
-def test_a_reader_sees_the_same_at_length(game, seed):
+def test_a_reader_sees_the_same_at_length(game: str, seed: int) -> None:
     same(*pair(game, seed))
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_there_is_much_to_vary(game):
+def test_there_is_much_to_vary(game: str) -> None:
     """Every sort of change is kept now and then: the tests above mean something."""
-    kept = Counter()
+    kept: Counter[str] = Counter()
     for seed in range(12):
         kept += pair(game, seed)[1].changes
     wanted = {change.__name__ for change in unlearned.CHANGES[game]}
@@ -94,7 +98,7 @@ def test_there_is_much_to_vary(game):
     assert sum(kept.values()) >= 30 * len(wanted)
 
 
-def test_a_destination_that_leaked_is_seen(monkeypatch):
+def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     told, varied = unlearned.two_destinations()
     for reader in (2, None):
         same(told, varied, reader)

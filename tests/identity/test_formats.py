@@ -6,18 +6,22 @@ import base64
 import re
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pysequoia
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, pkcs7
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
 from material import IN_FORCE, KEYS, SIGNED
 
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 judge = partial(identity.judge, words=VOCABULARY)
 
@@ -226,7 +230,7 @@ def head(text: str, change: str, to: str) -> str:
     return before.replace(change, to) + mark + after
 
 
-REPAIRED = {
+REPAIRED: dict[str, Callable[[str], str]] = {
     "as it is": lambda text: text,
     "trailing blanks": lambda text: head(text, "\n", " \n"),
     "NBSP": lambda text: head(text, " turn", "\u00a0turn"),
@@ -244,7 +248,7 @@ def test_what_can_be_repaired_in_a_clear_signed_text(trait: str) -> None:
     assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 
-BROKEN = {
+BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
     "quoted": (lambda text: head(text, "rev 1", "> rev 1"), "quoted"),
     "re-encoded": (lambda text: head(text, "Gx3", "GÃ¼"), "re-encoded"),
     "footer": (lambda text: head(text, "end\n", "end\n_______________\nlist@lists.example\n"), "footer"),
@@ -290,8 +294,8 @@ def test_a_broken_container_is_explained(name: str) -> None:
         ("orders.txt.asc", lambda _data: clear(FORM).encode()),
     ],
 )
-def test_attached_openpgp_files(name: str, signature: object) -> None:
-    found = verdict(pair(FORM.encode(), name, signature(FORM.encode())), at=IN_FORCE)  # type: ignore[operator]
+def test_attached_openpgp_files(name: str, signature: Callable[[bytes], bytes]) -> None:
+    found = verdict(pair(FORM.encode(), name, signature(FORM.encode())), at=IN_FORCE)
     assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 
@@ -331,8 +335,8 @@ def test_a_digest_that_is_not_allowed_in_smime() -> None:
     private = load_pem_private_key((KEYS / "sm-rsa.key").read_bytes(), None)
     builder = pkcs7.PKCS7SignatureBuilder().set_data(b"Content-Type: text/plain\r\n\r\n" + FORM.encode())
     for digest, kind in ((hashes.SHA224(), "refused"), (hashes.SHA256(), "valid")):
-        der = builder.add_signer(certificate, private, digest).sign(  # type: ignore[arg-type]
-            pkcs7.serialization.Encoding.DER, [pkcs7.PKCS7Options.Binary]
+        der = builder.add_signer(certificate, private, digest).sign(  # type: ignore[arg-type]  # keys of any kind
+            Encoding.DER, [pkcs7.PKCS7Options.Binary]
         )
         headers = "Content-Type: application/pkcs7-mime; smime-type=signed-data\nContent-Transfer-Encoding: base64\n"
         now = datetime.now(UTC)  # the library signs at no other time

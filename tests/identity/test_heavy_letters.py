@@ -19,7 +19,7 @@ from pbem.identity import BadKey, Key, der, parse_key
 from pbem.mail.message import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 RECEIVED = datetime(2028, 1, 1, tzinfo=UTC)
 MOST = 40
@@ -47,7 +47,7 @@ def cost(work: Callable[[], object], times: int = 1) -> float:
     return best
 
 
-def dear(works: dict[str, Callable[[], object]], ordinary: Callable[[], object]) -> list[str]:
+def dear(works: Mapping[str, Callable[[], object]], ordinary: Callable[[], object]) -> list[str]:
     """What costs so many times as much as what is ordinary; measured side by side where it may."""
     cost(ordinary)  # once for what is loaded at the first time
     usual = cost(ordinary, 3)

@@ -18,6 +18,7 @@ from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 judge = partial(identity.judge, words=VOCABULARY)
@@ -135,9 +136,9 @@ def test_a_key_that_is_not_offered() -> None:
 
 def test_revoked_and_expired_keys() -> None:
     for state in ("revoked", "expired"):
-        found = verdict(FORM + signature(FORM), keys=(replace(ED25519, state=state),))  # type: ignore[arg-type]
+        found = verdict(FORM + signature(FORM), keys=(replace(ED25519, state=state),))
         assert (found.kind, found.key, found.signed) == (state, ED25519.fingerprint, b"")
-        assert verdict("x" + FORM + signature(FORM), keys=(replace(ED25519, state=state),)).kind == "bad"  # type: ignore[arg-type]
+        assert verdict("x" + FORM + signature(FORM), keys=(replace(ED25519, state=state),)).kind == "bad"
 
 
 def test_an_altered_order_is_bad() -> None:
@@ -188,7 +189,7 @@ def test_attachments_may_hold_any_bytes() -> None:
     assert verdict(None, *pair).signed == data
 
 
-MANGLED = {
+MANGLED: dict[str, Callable[[str], str]] = {
     "as it is": lambda form: form,
     "CRLF": lambda form: form.replace("\n", "\r\n"),
     "CR": lambda form: form.replace("\n", "\r"),

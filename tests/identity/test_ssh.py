@@ -89,7 +89,7 @@ def test_signing_gives_the_very_armor_of_ssh_keygen(name: str) -> None:
 @pytest.mark.parametrize("hash_algorithm", ["sha256", "sha512"])
 def test_ecdsa_of_every_curve_comes_round(curve: ec.EllipticCurve, hash_algorithm: str) -> None:
     key = ec.generate_private_key(curve)
-    armor = ssh.sign(key, b"text\n", NAMESPACE, hash_algorithm)  # type: ignore[arg-type]
+    armor = ssh.sign(key, b"text\n", NAMESPACE, hash_algorithm)  # type: ignore[arg-type]  # one that is not allowed, too
     assert ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text\n")
     assert not ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text")
 
@@ -210,7 +210,7 @@ def test_parsing_a_key_raises_nothing_else(text: str) -> None:
 
 def pem(key: object, passphrase: str | None = None) -> bytes:
     encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)  # type: ignore[attr-defined, no-any-return]
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)  # type: ignore[attr-defined, no-any-return]  # keys of any kind
 
 
 def test_private_keys_in_pem_with_a_passphrase() -> None:
@@ -261,5 +261,5 @@ def test_against_stock_ssh_keygen(sort: str, tmp_path: Path) -> None:
     assert kind == "ecdsa" or ours == made
     (tmp_path / "sig").write_text(ours)
     (tmp_path / "allowed").write_text(f"anna {line}")
-    verify = [keygen, "-Y", "verify", "-f", tmp_path / "allowed", "-I", "anna", "-n", NAMESPACE]
+    verify: list[str | Path] = [keygen, "-Y", "verify", "-f", tmp_path / "allowed", "-I", "anna", "-n", NAMESPACE]
     subprocess.run([*verify, "-s", tmp_path / "sig"], input=text, check=True, capture_output=True)

@@ -9,7 +9,7 @@ import ast
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import pytest
@@ -49,14 +49,16 @@ def catalogue(language: str) -> Catalog:
 
 
 def said(language: str) -> dict[Message, str | tuple[str, ...]]:
-    return {(message.context, message.id): message.string for message in catalogue(language) if message.id}
+    known: dict[Any, Any] = {(message.context, message.id): message.string for message in catalogue(language)}
+    return {place: own for place, own in known.items() if place[1]}
 
 
 def pairs(language: str) -> list[tuple[str, str]]:
     """Each English text with what it is: one by one, where several forms are."""
-    found = []
+    found: list[tuple[str, str]] = []
     for (_, english), own in said(language).items():
         if isinstance(own, str):
+            assert isinstance(english, str)
             found.append((english, own))
         else:
             found += [(english[0] if number == 0 else english[1], form) for number, form in enumerate(own)]

@@ -33,7 +33,7 @@ def call(template: str, macro: str, *args: Any) -> str:
     return str(getattr(module, macro)(*args))
 
 
-def report(reports: list[dict[str, Any]], seat: int | None, view: dict[str, Any], names: dict[int, str]) -> str:
+def report(reports: list[dict[str, Any]], seat: int | None, view: Any, names: dict[int, str]) -> str:
     parts = (
         call("events", "events", reports, seat, names),
         call("position", "position", view, names),
@@ -56,7 +56,7 @@ def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
 def test_asteroids_that_are_all_gone_are_not_unheard_of() -> None:
     """Those that were met, or rammed, until none is left for all that the other side knows."""
     replay = record.replay(record.read((CASES / "23-ram.pbem.toml").read_text(encoding="utf-8")))
-    view = JUDGE.view(replay.state, 2, shown(replay.turns, 2))
+    view: Any = JUDGE.view(replay.state, 2, shown(replay.turns, 2))
     gone = view["known"]["1"] | {"asteroids": 0, "asteroids_destroyed": {f"B{column}": 4 for column in range(1, 8)}}
     told = [
         call("position", "position", view | {"known": {"1": known}}, NAMES) for known in (view["known"]["1"], gone)

@@ -26,7 +26,11 @@ SQUARES = {
     "dueling-masters": r"\b[A-J][0-9]+\b",
     "shoot-em-up": r"\b[a-z][0-9]+\b",
 }
-WIDEST = {"spaceships": {"fleet": "cost:120"}, "dueling-masters": {"homes": 3}, "shoot-em-up": {"board": "26x26"}}
+WIDEST: dict[str, dict[str, Any]] = {
+    "spaceships": {"fleet": "cost:120"},
+    "dueling-masters": {"homes": 3},
+    "shoot-em-up": {"board": "26x26"},
+}
 
 TAGS = frozenset(
     [
@@ -148,8 +152,8 @@ class Page(HTMLParser):
 
 @cache
 def played(game: str, *, widest: bool = False) -> Game:
-    raw = WIDEST[game] if widest else {}
-    other = {"orders": sensible_orders} if game == "spaceships" else {}
+    raw: dict[str, Any] = WIDEST[game] if widest else {}
+    other: dict[str, Any] = {"orders": sensible_orders} if game == "spaceships" else {}
     return play(game, Random(7), raw, SEATS[game], most=12, **other)
 
 
@@ -177,7 +181,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
     view = judge.view(game.states[turn], seat, shown)
     over = game.states[turn].result is not None
-    m = {
+    m: dict[str, Any] = {
         "id": "m17", "title": judge.title, "game_name": game.game, "game": 2, "turn": turn + 1, "kind": "scored",
         "phase": "playing", "names": {number: NAMES[number] for number in range(1, SEATS[game.game] + 1)}, "me": seat,
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",

@@ -26,7 +26,8 @@ def told() -> Iterator[str]:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in {"notify", "Notice"}:
                 first = node.args[0]
-                yield from (one.value for one in ast.walk(first) if isinstance(one, ast.Constant))
+                constants = (one.value for one in ast.walk(first) if isinstance(one, ast.Constant))
+                yield from (value for value in constants if isinstance(value, str))
 
 
 def test_what_a_match_tells_has_a_row_with_a_subject() -> None:

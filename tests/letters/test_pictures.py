@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from random import Random
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -18,11 +19,15 @@ from pbem.games.squares import Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
 SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
-WIDEST = {"spaceships": {"fleet": "cost:120"}, "dueling-masters": {"homes": 3}, "shoot-em-up": {"board": "26x26"}}
+WIDEST: dict[str, dict[str, Any]] = {
+    "spaceships": {"fleet": "cost:120"},
+    "dueling-masters": {"homes": 3},
+    "shoot-em-up": {"board": "26x26"},
+}
 
 
 def shown(game: str) -> list[Board]:
-    other = {"orders": sensible_orders} if game == "spaceships" else {}
+    other: dict[str, Any] = {"orders": sensible_orders} if game == "spaceships" else {}
     one = play(game, Random(5), WIDEST[game], SEATS[game], most=10, **other)
     judge = rules(game)
     seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]

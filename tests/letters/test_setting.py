@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pbem.boards.table import Table
 from pbem.boards.text import TextSetter, columns, numbered, starting
 from pbem.games.squares import PLAIN, Line, Panel, Square
+from pbem.i18n import say
 from pbem.letters.render import Templates
 from pbem.phrase import Phrase
 
 ENGLISH, GERMAN = Templates(), Templates(language="de")
-TEXT = TextSetter(GERMAN.say)
+TEXT = TextSetter(partial(say, known=GERMAN._known))
 
 
 def grid(width: int) -> Panel:
@@ -51,6 +54,11 @@ def test_paragraphs_are_numbered_beneath_each_other() -> None:
 
 def test_what_is_bold_is_in_the_language_and_nothing_of_it_becomes_markup() -> None:
     words = Phrase("{ship}, hit by {by}: {fate}", ship="<A>", by="{ship}", fate=Phrase("destroyed"))
-    assert Table(GERMAN.say).bold(words, "fate") == "&lt;A&gt;, getroffen von {ship}: <b>zerstört</b>"
-    assert Table(ENGLISH.say).bold(words, "ship") == "<b>&lt;A&gt;</b>, hit by {ship}: destroyed"
-    assert "&lt;i&gt;" in Table(ENGLISH.say).key([(PLAIN, "<i>")])
+    assert (
+        Table(partial(say, known=GERMAN._known)).bold(words, "fate")
+        == "&lt;A&gt;, getroffen von {ship}: <b>zerstört</b>"
+    )
+    assert (
+        Table(partial(say, known=ENGLISH._known)).bold(words, "ship") == "<b>&lt;A&gt;</b>, hit by {ship}: destroyed"
+    )
+    assert "&lt;i&gt;" in Table(partial(say, known=ENGLISH._known)).key([(PLAIN, "<i>")])

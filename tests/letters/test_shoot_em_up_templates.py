@@ -81,7 +81,7 @@ OVER = PUBLIC | {
 }
 
 
-def begun(board: str, seats: int) -> dict[str, Any]:
+def begun(board: str, seats: int) -> Any:
     judge = rules("shoot-em-up")
     options = judge.options({"board": board}, seats)
     setup = random_players.PLAYERS["shoot-em-up"].setup
@@ -152,7 +152,7 @@ def drawn(text: str) -> list[dict[str, str]]:
             continue
         columns = [(at, letter) for at, letter in enumerate(line) if letter != " "]
         width = columns[1][0] - columns[0][0] if len(columns) > 1 else 3
-        board = {}
+        board: dict[str, str] = {}
         for row in lines[number + 1 :]:
             found = re.match(r"  ([ 1-9][0-9]) ", row)
             if not found:
@@ -184,7 +184,7 @@ def test_boards_and_words_tell_all_that_reports_and_views_hold(seed: int) -> Non
                 end = "destroyed" if one["destroyed"] else f"{left} shield{'' if left == 1 else 's'} left"
                 by = " and ".join(named(letter, names) for letter in one["by"])
                 assert f"{named(one['ship'], names)}, hit by {by}: {end}" in words
-        view = rules("shoot-em-up").view(game.states[number + 1], 1, game.reports[: number + 1])
+        view: Any = rules("shoot-em-up").view(game.states[number + 1], 1, game.reports[: number + 1])
         text = call("position", "position", view, names)
         (board,) = drawn(text)
         assert len(board) == view["board"]["columns"] * view["board"]["rows"]

@@ -119,7 +119,7 @@ VIEW: dict[str, Any] = {
     },
 }
 
-NOTHING_KNOWN = {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}
+NOTHING_KNOWN: dict[str, Any] = {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}
 
 
 def ship(code: str, *cells: str) -> dict[str, Any]:

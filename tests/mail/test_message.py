@@ -69,7 +69,7 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_pieces_of_mail_are_read_or_refused(pieces: list[bytes]) -> None:
-    test_any_bytes_are_read_or_refused.hypothesis.inner_test(b"".join(pieces))  # type: ignore[attr-defined]
+    test_any_bytes_are_read_or_refused.hypothesis.inner_test(b"".join(pieces))  # type: ignore[attr-defined]  # Hypothesis's
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dkim
 import pytest
@@ -94,7 +94,7 @@ def test_a_key_that_cannot_sign_is_refused_in_plain_words(tmp_path: Path, key: r
 
 
 def test_letters_of_a_restored_store_are_marked() -> None:
-    facts = {"message_id": "<1@play.example>", "date": NOW}
+    facts: dict[str, Any] = {"message_id": "<1@play.example>", "date": NOW}
     for generation, marks in ((1, 0), (2, 1)):
         composer = Composer("play.example", "pbem", Templates(), generation=generation)
         raw = composer.compose("anna@example.org", "x", "x", **facts)

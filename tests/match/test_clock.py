@@ -34,7 +34,7 @@ def at(text: str, zone: str = "UTC") -> datetime:
 
 
 def clock(since: str, days: float = 7, zone: str = BERLIN, **others: object) -> Clock:
-    return Clock(at(since, zone), int(days * D), 3 * D, zone=zone, **others)  # type: ignore[arg-type]
+    return Clock(at(since, zone), int(days * D), 3 * D, zone=zone, **others)  # type: ignore[arg-type]  # fields by name
 
 
 class TestDeadlines:
@@ -181,6 +181,7 @@ class TestOutages:
     def test_within_a_vacation_nothing_is_given_twice(self) -> None:
         away = clock("2026-05-01 12:00").with_stop(holiday("2026-05-04", "2026-05-10"))
         down = Stop(at("2026-05-05 12:00", BERLIN), at("2026-05-12 00:00", BERLIN), "outage")
+        assert away.deadline is not None
         assert away.with_stop(down).deadline == away.deadline + timedelta(days=1)
 
     def test_without_an_end_there_is_no_deadline(self) -> None:

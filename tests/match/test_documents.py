@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,12 +27,16 @@ RECEIPT = Receipt("play.example", "m17", 2, 5, 1, "anna", 3, "key", "SHA256:x+/"
 
 # The same, of letters at level `mailbox`.
 RECEIVED = "2026-03-01T12:00:00Z"
-LATER = [replace(OPENING, received=RECEIVED, rev=2), replace(RECEIPT, received=RECEIVED)]
+BEFORE: list[Opening | Receipt] = [OPENING, RECEIPT]
+LATER: list[Opening | Receipt] = [replace(OPENING, received=RECEIVED, rev=2), replace(RECEIPT, received=RECEIVED)]
 WITHDRAWAL = Withdrawal(
     "play.example", "m17", 2, 5, 1, "anna", 4, "key", "SHA256:x+/", "77" * 32, received=RECEIVED, salt="ab" * 32
 )
 MAILBOX = NamedMailbox("play.example", "m17", 1, "anna", "anna@mail.example", "ab" * 32)
-VOUCHED = [replace(OPENING, evidence="cd" * 32), replace(RECEIPT, level="mailbox", evidence="cd" * 32)]
+VOUCHED: list[Opening | Receipt] = [
+    replace(OPENING, evidence="cd" * 32),
+    replace(RECEIPT, level="mailbox", evidence="cd" * 32),
+]
 EVIDENCE = Evidence(
     "play.example",
     "m17",
@@ -46,7 +51,7 @@ EVIDENCE = Evidence(
 
 
 def test_evidence_is_named_beside_the_letter_and_nowhere_else() -> None:
-    for paper, without in zip(VOUCHED, (OPENING, RECEIPT), strict=True):
+    for paper, without in zip(VOUCHED, BEFORE, strict=True):
         line = f"mail {'77' * 32}\nevidence {'cd' * 32}\n"
         assert line in paper.text()
         assert type(paper).read(paper.text()) == paper
@@ -115,7 +120,7 @@ def test_a_time_is_written_in_one_way(time: str) -> None:
 
 
 def test_papers_say_when_their_letters_came_in_the_second_version_alone() -> None:
-    for first, second in zip((OPENING, RECEIPT), LATER, strict=True):
+    for first, second in zip(BEFORE, LATER, strict=True):
         assert second.text().startswith(first.text().partition(" 1\n")[0] + " 2\n")
         assert f"received {RECEIVED}\n" in second.text()
         for text in (first.text().replace(" 1\n", " 2\n", 1), second.text().replace(" 2\n", " 1\n", 1)):
@@ -221,7 +226,8 @@ def test_a_trace_is_read_strictly(old: str, new: str) -> None:
 
 @pytest.mark.parametrize("name", ["server", "match", "player", "rules", "mail", "salt", "setup"])
 def test_each_field_of_an_opening_changes_its_text(name: str) -> None:
-    assert replace(OPENING, **{name: "other"}).text() != OPENING.text()
+    other: dict[str, Any] = {name: "other"}
+    assert replace(OPENING, **other).text() != OPENING.text()
 
 
 def test_a_document_that_is_shown_shows_nothing_of_its_content() -> None:

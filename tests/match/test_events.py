@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,7 +97,7 @@ class Table:
 
     def form(self, seat: int, text: str, **changes: Any) -> SignedForm:
         match = self.match
-        place = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
+        place: dict[str, Any] = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
         return replace(SignedForm(match.server, match.name(seat), match.prev, 1, text=text, **place), **changes)
 
     def setup(self, seat: int, text: str, **changes: Any) -> Submission:
@@ -439,7 +440,7 @@ class TestResigning:
         table = Table(kind="scored", settle="10m").agree().begin()
         table.order(1, "Rv1")
         table.order(2, "")
-        assert table.match.resolve_at is not None
+        assert table.match.wakes is not None
         table.resign(1, match=whole)
         assert table.match.resolve_at is None
         assert not table.match.orders
@@ -616,9 +617,9 @@ class TestWithoutClocks:
 class TestPauses:
     def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
         table = Table(pace="3d").agree()
-        for event, argument in ((operator.pause, "the server moves"), (operator.restored, 2)):
+        for event in (partial(operator.pause, reason="the server moves"), partial(operator.restored, generation=2)):
             step = table.step()
-            event(step, argument)
+            event(step)
             table.done(step)
             table.now += timedelta(days=1)
         assert [len(clock.stops) for clock in table.match.clocks.values()] == [1, 1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,23 +20,26 @@ from games.spaceships import test_second_hand as spaceships
 
 from pbem.cli import main
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @dataclass
 class Story:
     """A game as it was played, and what the second adjudicator has to say of it."""
 
     game: str
-    options: dict
+    options: dict[str, Any]
     setups: list[str]
     turns: list[dict[str, str]] = field(default_factory=list)
-    reports: list[list[dict]] = field(default_factory=list)
+    reports: list[list[dict[str, Any]]] = field(default_factory=list)
     winner: int | None = None
     scores: list[int] = field(default_factory=list)
     fault: tuple[int, int | None] | None = None
-    result: dict | None = None
+    result: dict[str, Any] | None = None
 
     @property
-    def expected(self):
+    def expected(self) -> dict[str, Any]:
         if self.fault:
             return {"game": self.game, "error": {"turn": self.fault[0], "seat": self.fault[1]}}
         over = self.winner is not None or self.result is not None
@@ -47,15 +51,15 @@ class Story:
             "result": {"over": over, "winner": winner, "scores": self.scores, "reason": reason},
         }
 
-    def toml(self, dice):
+    def toml(self, dice: random.Random) -> str:
         """The record, written one way or another."""
 
-        def text(words):
+        def text(words: str) -> str:
             if dice.random() < 0.5 or "'" in words:
                 return json.dumps(words)
             return f"'''\n{words}'''" if dice.random() < 0.5 else f'"""\n{words}"""'
 
-        def value(thing):
+        def value(thing: Any) -> str:
             if isinstance(thing, dict):
                 return "{" + ", ".join(f"{key} = {value(inner)}" for key, inner in thing.items()) + "}"
             return json.dumps(thing)
@@ -78,7 +82,7 @@ class Story:
 # Each game: a story, with a fault in some turn's orders if `bad`
 
 
-def story_of_masters(dice, bad):
+def story_of_masters(dice: random.Random, bad: bool) -> Story:
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((6, 20, 60))
     setups = {seat: masters.some_setup(dice, seat, homes, crowded=dice.random() < 0.4) for seat in (1, 2)}
     texts = ["\n".join(f"{name} {masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
@@ -92,14 +96,14 @@ def story_of_masters(dice, bad):
             story.fault = (len(story.turns), seat)
             break
         piece, end = masters.some_order(dice, game, seat)
-        words = f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(end)}" if piece else ""
+        words = f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(end)}" if piece and end else ""
         story.turns.append({str(seat): words})
         story.reports.append(game.play(piece, end))
     story.winner, story.scores = game.winner, [game.score(1), game.score(2)]
     return story
 
 
-def wrong_move(dice, game, seat):
+def wrong_move(dice: random.Random, game: masters.Game, seat: int) -> str:
     """Orders that the second adjudicator takes for wrong."""
     able = game.choices(seat)
     if not able:
@@ -130,7 +134,7 @@ def wrong_move(dice, game, seat):
         )
 
 
-def story_of_shooting(dice, bad):
+def story_of_shooting(dice: random.Random, bad: bool) -> Story:
     seats = dice.choice((2, 3, 4))
     columns, rows = dice.choice(((5, 5), (5, 5), (5, 6), (7, 5), (9, 9)))
     most = dice.choice((3, 12, 40))
@@ -147,7 +151,8 @@ def story_of_shooting(dice, bad):
     while table.winner is None and len(story.turns) < until:
         wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.2)
         due = [seat for seat in range(1, seats + 1) if table.living(seat)]
-        blamed, turn, given = dice.choice(due), {}, {}
+        blamed, turn = dice.choice(due), {}
+        given: dict[str, str] = {}
         for seat in due:
             while True:
                 words = shooting.some_orders(dice, table, seat)
@@ -166,12 +171,12 @@ def story_of_shooting(dice, bad):
     return story
 
 
-def story_of_spaceships(dice, bad):
+def story_of_spaceships(dice: random.Random, bad: bool) -> Story:
     kind, first = dice.choice(list(spaceships.FLEETS)), dice.choice(("alternate", "1", "2"))
     players = [spaceships.fleet(dice, dice.choice(spaceships.FLEETS[kind])) for _ in range(2)]
     setups = ["\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships) for player in players]
     story = Story("spaceships", {"fleet": kind, "first": first}, setups)
-    game = spaceships.Game(*players, first)
+    game = spaceships.Game(players[0], players[1], first)
     until = dice.randrange(1, 12)
     while not game.over and len(story.turns) < until:
         wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.1)
@@ -205,7 +210,7 @@ STORIES = {
 # Faults of the record itself
 
 
-def spoil(dice, story):
+def spoil(dice: random.Random, story: Story) -> None:
     """Something wrong with the record, and where."""
     last = len(story.turns)
     at = dice.randrange(last)
@@ -218,44 +223,44 @@ def spoil(dice, story):
     dice.choice(kinds)(dice, story, at + 1)
 
 
-def no_orders(dice, story, at):
+def no_orders(dice: random.Random, story: Story, at: int) -> None:
     key = dice.choice(list(story.turns[at - 1]))
     del story.turns[at - 1][key]
     story.fault = (at, int(key))
 
 
-def no_text(dice, story, _at):
+def no_text(dice: random.Random, story: Story, _at: int) -> None:
     seat = dice.randrange(len(story.setups))
     story.setups[seat] = dice.choice(("", "nothing", "Z9 A1"))
     story.fault = (0, seat + 1)
 
 
-def no_such_seat(dice, story, at):
+def no_such_seat(dice: random.Random, story: Story, at: int) -> None:
     story.turns[at - 1][dice.choice(("0", "5", "seat"))] = ""
     story.fault = (0, None)
 
 
-def no_such_option(dice, story, _at):
+def no_such_option(dice: random.Random, story: Story, _at: int) -> None:
     story.options |= dice.choice(({"colour": "red"}, {"fleet": "large"}, {"homes": 2}, {"board": "4x4"}))
     story.fault = (0, None)
 
 
-def no_such_key(_dice, story, _at):
+def no_such_key(_dice: random.Random, story: Story, _at: int) -> None:
     story.result = {"winner": 1, "scores": story.scores, "note": "?"}
     story.fault = (0, None)
 
 
-def too_few(_dice, story, _at):
+def too_few(_dice: random.Random, story: Story, _at: int) -> None:
     del story.setups[1:]
     story.fault = (0, None)
 
 
-def too_many(dice, story, _at):
+def too_many(dice: random.Random, story: Story, _at: int) -> None:
     story.setups += [story.setups[0]] * dice.choice((3, 4))
     story.fault = (0, None)
 
 
-def wrong_result(dice, story, _at):
+def wrong_result(dice: random.Random, story: Story, _at: int) -> None:
     scores = [*story.scores]
     scores[dice.randrange(len(scores))] += 1
     reason = "rules" if story.winner is not None else dice.choice(("rules", "agreement", "forfeit", "abandoned"))
@@ -263,7 +268,7 @@ def wrong_result(dice, story, _at):
     story.fault = (len(story.turns), None)
 
 
-def a_result(dice, story, _at):
+def a_result(dice: random.Random, story: Story, _at: int) -> None:
     """No fault at all, if the game is not over: it ended from outside."""
     reason = dice.choice(("agreement", "resignation", "forfeit", "abandoned"))
     story.result = {"winner": dice.randrange(3), "scores": story.scores, "reason": reason}
@@ -271,17 +276,18 @@ def a_result(dice, story, _at):
         story.fault = (len(story.turns), None)
 
 
-def not_by_rules(_dice, story, _at):
+def not_by_rules(_dice: random.Random, story: Story, _at: int) -> None:
+    assert story.winner is not None
     story.result = {"winner": (story.winner + 1) % 3, "scores": story.scores}
     story.fault = (len(story.turns), None)
 
 
-def after_the_end(_dice, story, _at):
+def after_the_end(_dice: random.Random, story: Story, _at: int) -> None:
     story.turns.append(dict(story.turns[-1]))
     story.fault = (len(story.turns), None)
 
 
-def out_of_turn(dice, story, at):
+def out_of_turn(dice: random.Random, story: Story, at: int) -> None:
     turn = story.turns[at - 1]
     absent = [seat for seat in range(1, len(story.setups) + 1) if str(seat) not in turn]
     seat = dice.choice(absent)
@@ -289,7 +295,7 @@ def out_of_turn(dice, story, at):
     story.fault = (at, seat)
 
 
-def check(game, seed, folder):
+def check(game: str, seed: int, folder: Path) -> Story:
     dice = random.Random(f"{game} {seed}")
     story = STORIES[game](dice, bad=seed % 3 == 1)
     if seed % 3 == 2:
@@ -311,7 +317,7 @@ def check(game, seed, folder):
 
 @pytest.mark.parametrize("game", STORIES)
 @pytest.mark.parametrize("batch", range(3))
-def test_replay_says_the_same(game, batch, tmp_path):
+def test_replay_says_the_same(game: str, batch: int, tmp_path: Path) -> None:
     for seed in range(batch * 30, batch * 30 + 30):
         check(game, seed, tmp_path)
 
@@ -319,6 +325,6 @@ def test_replay_says_the_same(game, batch, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("game", STORIES)
 @pytest.mark.parametrize("batch", range(3, 60))
-def test_replay_says_the_same_at_length(game, batch, tmp_path):
+def test_replay_says_the_same_at_length(game: str, batch: int, tmp_path: Path) -> None:
     for seed in range(batch * 30, batch * 30 + 30):
         check(game, seed, tmp_path)

@@ -70,13 +70,13 @@ def test_defaults() -> None:
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
-    lines = {key: text} if key == "kind" else {"kind": "scored", key: text}
+    lines: dict[str, Any] = {key: text} if key == "kind" else {"kind": "scored", key: text}
     assert getattr(propose(**lines), field) == value
     assert key in OPTIONS
 
 
 def test_every_option_is_tried_above() -> None:
-    marks = [mark for mark in test_every_option.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]
+    marks = [mark for mark in test_every_option.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]  # pytest's
     assert {case[0] for case in marks[0].args[1]} == set(OPTIONS)
 
 
@@ -118,7 +118,7 @@ def test_every_option_is_tried_above() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_every_fault(lines: dict[str, str], rules: list[str]) -> None:
+def test_every_fault(lines: dict[str, Any], rules: list[str]) -> None:
     assert faults(**lines) == rules
 
 
@@ -158,7 +158,7 @@ def test_a_game_that_nobody_taught_us() -> None:
     ],
     ids=str,
 )
-def test_options_of_the_game(lines: dict[str, str], options: dict[str, Any]) -> None:
+def test_options_of_the_game(lines: dict[str, Any], options: dict[str, Any]) -> None:
     terms = propose(**lines)
     assert terms.options == options
     assert dict(json.loads(json.dumps(terms.document()))["options"]) == options

@@ -103,7 +103,7 @@ def test_a_true_bundle_has_the_same_head_and_nothing_that_fails(path: Path, veri
     assert f"chain: {len(found.entries)} entries, unbroken; head {head}" in [one["said"] for one in said]
 
 
-OTHERWISE = {
+OTHERWISE: dict[str, Callable[[bytes], bytes]] = {
     "blank": lambda line: line.replace(b'":', b'": ', 1),
     "order": lambda line: b"{" + b",".join(reversed(line[1:-1].rsplit(b",", 1))) + b"}",
     "fraction": lambda line: re.sub(rb'"seq":([0-9]+)', rb'"seq":\1.0', line),
@@ -146,7 +146,7 @@ class Written(Entry):
         object.__setattr__(self, "line", line)
 
     def canonical(self) -> bytes:
-        return self.line  # type: ignore[attr-defined,no-any-return]
+        return self.line  # type: ignore[attr-defined, no-any-return]  # set past the frozen class
 
 
 @pytest.mark.parametrize("path", ["transcript.jsonl", "heads.txt"])

@@ -33,7 +33,7 @@ def test_what_a_script_raises_is_told() -> None:
 
 
 def linted(path: Path) -> subprocess.CompletedProcess[str]:
-    command = [
+    command: list[str | Path] = [
         Path(sys.executable).with_name("oxlint"),
         "--deny-warnings",
         "--format=unix",

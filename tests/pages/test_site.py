@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -210,7 +211,7 @@ def test_press_is_shown_where_its_writer_made_it_public(referee: Referee) -> Non
 def test_press_of_private_matches_is_not_kept(referee: Referee) -> None:
     ann, _ = referee.agreed(f"{SMALL}\nprivacy: private")
     referee.send(ann, "press m1 public\nHello.\nend\n")
-    assert referee.database.execute("SELECT count(*) FROM press").fetchone()[0] == 0
+    assert referee.database.scalar("SELECT count(*) FROM press") == 0
 
 
 FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nrev 1\n{}\nend\n"
@@ -298,7 +299,7 @@ def test_readers_never_meet_half_a_page(tmp_path: Path, monkeypatch: pytest.Monk
     def full(_descriptor: int) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(site.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
         site.publish(folder, [("index.html", "new")])
     assert (folder / "index.html").read_text() == "old"

@@ -397,7 +397,7 @@ class TestServerWithItsKey:
             with_papers(found, {path: before, where: told}), at, lambda b: b.update(trace=sha256_hex(told))
         )
         forged = signed_again(forged, at)
-        ann.letters = [receipt]
+        ann.letters[:] = [receipt]
         assert Receipt.read(attachment(receipt, ".txt").decode()).received > "2026-03-01T12:30:00Z"
         assert "two stories" in standings(forged, ann).values()
 

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from forgers import checked, signed_again, with_entry
+from forgers import checked, saying, signed_again, with_entry
 from hostile_inputs import agreement, bundles, kept_letters, keys, records
 from referee import Referee, attachment
 
@@ -211,8 +212,8 @@ def test_a_record_that_would_take_more_than_its_size(text: str, said: str) -> No
 def test_keys_that_would_be_dear_to_use(match: Bundle) -> None:
     """A key with an RSA number of half a million bits is refused before anything is computed with it."""
     for name, key in keys(MIB):
-        entry = {**match.entries[0].body["players"]["1"], "keys": [key]}
-        made = with_entry(match, 0, lambda body, entry=entry: body["players"].update({"1": entry}))
+        players = match.entries[0].body["players"]
+        made = with_entry(match, 0, saying(players={**players, "1": {**players["1"], "keys": [key]}}))
         found = checked(signed_again(made))[-1]
         assert not found.holds, name
         assert found.path == "letters/agreed-seat-1.eml", name
@@ -294,12 +295,16 @@ def recorded(text: str) -> str:
     return "legal"
 
 
+def _judged(bench: Against, raw: bytes) -> object:
+    return bench.judge(kept("x", raw))
+
+
 def grows_no_faster(
     one: Iterator[tuple[str, Any]], two: Iterator[tuple[str, Any]], work: Callable[[Any], Any]
 ) -> None:
     for (name, small), (_, large) in zip(one, two, strict=True):
         work(small)  # what is imported and remembered is so
-        few, many = calls(lambda given=small: work(given)), calls(lambda given=large: work(given))
+        few, many = calls(partial(work, small)), calls(partial(work, large))
         assert many < 2.3 * few + 2000, f"{name}: {few} calls become {many}"
 
 
@@ -311,8 +316,7 @@ def test_the_work_for_hostile_bundles(match: Bundle) -> None:
 
 
 def test_the_work_for_hostile_letters(match: Bundle, bench: Against) -> None:
-    sizes = [kept_letters(match, size) for size in (SIZE, 2 * SIZE)]
-    grows_no_faster(*sizes, lambda raw: bench.judge(kept("x", raw)))
+    grows_no_faster(kept_letters(match, SIZE), kept_letters(match, 2 * SIZE), partial(_judged, bench))
 
 
 def test_the_work_for_letters_grows_with_letter_or_bundle_alone(match: Bundle) -> None:
@@ -324,7 +328,7 @@ def test_the_work_for_letters_grows_with_letter_or_bundle_alone(match: Bundle) -
         entries = [replace(first, type=("paused", "resumed")[n % 2], body=reason) for n in range(count)]
         benches.append(against(bundle.write(signed_again(Bundle((first, *entries), (), agreement(match))))))
     for name, raw in kept_letters(match, SIZE):
-        few, many = (calls(lambda one=one, raw=raw: one.judge(kept("x", raw))) for one in benches)
+        few, many = (calls(partial(_judged, one, raw)) for one in benches)
         assert many < 1.1 * few + 2000 + 20 * 1000, f"{name}: {few} calls become {many}"
 
 
@@ -460,7 +464,7 @@ def test_what_a_mebibyte_takes(match: Bundle, bench: Against, tmp_path: Path) ->
     kinds: list[tuple[str, Iterator[tuple[str, Any]], Callable[[Any], Any]]] = [
         ("bundle", bundles(match, MIB), judged),
         ("page", bundles(match, MIB), published),
-        ("letter", kept_letters(match, MIB), lambda raw: bench.judge(kept("x", raw))),
+        ("letter", kept_letters(match, MIB), partial(_judged, bench)),
         ("record", records(MIB), replayed),
     ]
     for kind, inputs, work in kinds:

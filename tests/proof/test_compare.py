@@ -165,11 +165,11 @@ class TestHonestLetters:
             "signature": "0c" * 64,
             "key": "de" * 32,
         }
-        text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]
+        text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]  # macros
         found = kept("", text.encode())
         assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
         assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
-        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]
+        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]  # macros
         found = kept("", text.encode())
         assert (len(found.heads), found.papers[0].key) == (1, None)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from forgers import checked, fails, holds, index, proof, signed_again, with_entry
+from forgers import checked, fails, holds, index, proof, saying, signed_again, with_entry
 from honest import accused
 from make_vectors import SETUPS, SMALL, THREE, TURNS, VECTORS, key
 from make_vectors import by as sent_by
@@ -109,9 +109,8 @@ class TestWhatIsNotUsed:
         class Demanding(Letters):
             """As if the terms of this match had demanded keys."""
 
-            def _vouched(
-                self, match: Match, seat: int, letter: bytes, content: bytes, **how: bool
-            ) -> tuple[str, str]:
+            @staticmethod
+            def _vouched(match: Match, seat: int, letter: bytes, content: bytes, **how: bool) -> tuple[str, str]:
                 terms = replace(match.terms, keys="demanded")
                 return Letters._vouched(replace(match, terms=terms), seat, letter, content, **how)
 
@@ -348,7 +347,7 @@ class TestForms:
 
     def test_a_later_version_is_called_one(self) -> None:
         for version in (1, 3, True, "2", None):
-            forged = signed_again(with_entry(good("ssh"), 0, lambda body, v=version: body.update(bundle=v)))
+            forged = signed_again(with_entry(good("ssh"), 0, saying(bundle=version)))
             fails(forged, f"a bundle of version {version}, which this program cannot read")
 
 

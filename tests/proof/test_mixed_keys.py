@@ -18,10 +18,9 @@ import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import SERVER_KEY, checked, fails, holds, remembering, renamed, signed_again, with_entry, with_papers
-from material import IN_FORCE
+from material import IN_FORCE, KEYS
 from referee import Referee, attachment, form_in
 from signers import (
-    KEYS,
     by_clear_openpgp,
     by_ed25519,
     by_minisign,

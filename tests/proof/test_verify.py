@@ -15,7 +15,18 @@ import forgers
 import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import SERVER_KEY, checked, holds, index, remembering, renamed, signed_again, with_entry, with_papers
+from forgers import (
+    SERVER_KEY,
+    checked,
+    holds,
+    index,
+    remembering,
+    renamed,
+    saying,
+    signed_again,
+    with_entry,
+    with_papers,
+)
 from referee import Referee, attachment
 
 from pbem.identity import ssh
@@ -355,7 +366,7 @@ class TestARewritingServer:
             "edition": 2,
             "game": "chess",
         }.items():
-            forged = with_entry(match, 0, lambda body, key=key, value=value: body["terms"].update({key: value}))
+            forged = with_entry(match, 0, saying(terms={**match.entries[0].body["terms"], key: value}))
             found = fails(signed_again(forged))
             assert found.startswith(("entry 1:", "entry 2:")), found
 
@@ -750,12 +761,13 @@ class TestHostileBundles:
 
     @pytest.mark.long
     def test_values_of_every_kind_everywhere(self, match: Bundle) -> None:
+        others: list[Any] = [None, True, -1, 10**30, "\ud800\n", [[]], {}, {"1": []}, {"x": "1"}]
         for at, entry in enumerate(match.entries):
             for key in entry.body:
-                for value in (None, True, -1, 10**30, "\ud800\n", [[]], {}, {"1": []}, {"x": "1"}):
+                for value in others:
                     if value == entry.body[key] or (at > 9 and value not in (True, -1)):
                         continue
-                    forged = with_entry(match, at, lambda body, key=key, value=value: body.update({key: value}))
+                    forged = with_entry(match, at, saying(**{key: value}))
                     try:
                         content = bundle.write(signed_again(forged))
                     except (ValueError, TypeError, AttributeError):
@@ -804,7 +816,7 @@ class TestHostileBundles:
             receipt = replace(Receipt.read(match.papers[path].decode()), mail=sha256_hex(bytes(raw)))
             paper = receipt.text().encode()
             forged = with_entry(
-                match, at, lambda body, paper=paper: renamed(body, sha256_hex(match.papers[path]), sha256_hex(paper))
+                match, at, partial(renamed, old=sha256_hex(match.papers[path]), new=sha256_hex(paper))
             )
             for check in checked(signed_again(with_papers(forged, {path: paper, letter: bytes(raw)})), reader=READER):
                 assert isinstance(check, Check)

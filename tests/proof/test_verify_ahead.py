@@ -155,7 +155,7 @@ def test_a_receipt_of_another_revision(found: Bundle) -> None:
 
 def test_without_the_miss(found: Bundle) -> None:
     at = next(at for at, entry in enumerate(found.entries) if entry.type == "missed")
-    forged = replace(found, entries=found.entries[:at] + found.entries[at + 1 :])
+    forged = replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :]))
     fails(signed_again(forged), "although seat 2 had not missed the turn")
 
 
@@ -205,7 +205,7 @@ def judged(
         assert found.papers != whole.papers
         fails(found, "is missing")
     against = Against(found, proved.match, proved.told)
-    findings = []
+    findings: list[Any] = []
     for number, (to, raw) in enumerate(referee.left):
         if to == person.address:
             path = folder / f"{number}.eml"

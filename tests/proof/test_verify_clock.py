@@ -151,7 +151,8 @@ def test_a_gift_whose_letter_is_not_there(passed: Bundle) -> None:
 
 def test_a_claim_nobody_signed(claimed: Bundle, referee: Referee) -> None:
     claim = entry(claimed, "claimed")
-    for body in ({"seat": 2, "against": [1]}, {"against": [1]}, {"against": []}, {"mail": "0" * 64}):
+    lies: list[dict[str, Any]] = [{"seat": 2, "against": [1]}, {"against": [1]}, {"against": []}, {"mail": "0" * 64}]
+    for body in lies:
         assert found(rewritten(claimed, referee, {claim.seq: with_body(claim, **body)})) != "holds"
     miss = entry(claimed, "missed")
     assert found(rewritten(claimed, referee, {miss.seq: None})) != "holds"

@@ -19,7 +19,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from referee import Mailbox
 
@@ -75,7 +75,7 @@ def without(found: Bundle, place: int) -> Bundle:
     return signed_again(replace(found, entries=entries))
 
 
-def until(found: Bundle, *, entries: tuple[Entry, ...]) -> Bundle:
+def until(found: Bundle, *, entries: Sequence[Entry]) -> Bundle:
     """A match that goes on after these entries, with none of the papers that were filed later."""
     return signed_again(replace(found, entries=entries))
 

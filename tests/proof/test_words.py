@@ -25,6 +25,7 @@ from pbem import identity
 from pbem.identity import Verdict, parse_key
 from pbem.mail import commands
 from pbem.mail.message import read
+from pbem.phrase import Phrase
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard, said, words
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def test_in_each_format(way: str) -> None:
     assert asked(said.text) == asked(FORM)
 
 
-DRESS = {
+DRESS: dict[str, tuple[str, Callable[[str], str]]] = {
     "base64": ("base64", lambda text: base64.encodebytes(text.encode()).decode()),
     "quoted-printable": ("quoted-printable", lambda text: quopri.encodestring(text.encode()).decode()),
     "8bit": ("8bit", lambda text: text),
@@ -99,7 +100,7 @@ def smime(entity: str) -> tuple[bytes, bytes]:
     private = load_pem_private_key((KEYS / "sm-p256.key").read_bytes(), None)
     content = entity.replace("\n", "\r\n").encode()
     builder = pkcs7.PKCS7SignatureBuilder().set_data(content)
-    signer = builder.add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]
+    signer = builder.add_signer(certificate, private, hashes.SHA256())  # type: ignore[arg-type]  # RSA and EC alone
     opaque = signer.sign(Encoding.DER, [pkcs7.PKCS7Options.Binary])
     info = cms.ContentInfo.load(opaque)
     info["content"]["encap_content_info"] = cms.ContentInfo({"content_type": "data"})
@@ -300,7 +301,7 @@ TEXTS = st.lists(PIECES | MORE, max_size=25).map("".join)
 
 
 def plainly(text: str) -> str:
-    return said(Verdict("valid", identity.Phrase("x"), signed=text.encode()))
+    return said(Verdict("valid", Phrase("x"), signed=text.encode()))
 
 
 @given(TEXTS)

@@ -66,7 +66,7 @@ def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, smarthost: S
         for number in range(5):
             assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
             # The one that was in hand when a desk died for the second time rests for a minute.
-            until(lambda count=number: len(smarthost.taken) > count)  # type: ignore[misc]
+            until(lambda count=number: len(smarthost.taken) > count)  # type: ignore[misc]  # a default in a lambda
         assert server.alive
         metrics = json.loads((tmp_path / "ready.json").read_text())["metrics"]["port"]
         with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics") as answer:
@@ -208,6 +208,6 @@ def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
         for number in range(3):
             raw = LETTER % (number, number)
             assert (await house.send(raw, f"anna{number}@mail.example"))[0] == 250
-            await asyncio.wait_for(house.until(lambda count=number: len(house.post.sent) > count), 15)  # type: ignore[misc]
+            await asyncio.wait_for(house.until(lambda count=number: len(house.post.sent) > count), 15)  # type: ignore[misc]  # a default in a lambda
 
     run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)

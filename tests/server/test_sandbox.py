@@ -337,7 +337,7 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(tmp_p
             leased.append([(row.id, row.attempts) for row in rows])
             return rows
 
-        referee.desk.inbox.lease_some = lease  # type: ignore[method-assign]
+        referee.desk.inbox.lease_some = lease  # type: ignore[method-assign]  # for this test alone
         for number in range(20):
             raw = SMALL.replace(b"<1@", b"<%d@" % number)
             referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)

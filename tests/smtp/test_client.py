@@ -287,7 +287,7 @@ class Vault:
         self.taken: list[tuple[bool, bytes]] = []
 
     async def handle_DATA(self, server: SMTP, session: Any, envelope: Any) -> str:
-        secured = server.transport.get_extra_info("sslcontext") is not None  # type: ignore[union-attr]
+        secured = server.transport.get_extra_info("sslcontext") is not None  # type: ignore[union-attr]  # it is connected
         self.taken.append((secured and session.authenticated, envelope.original_content))
         return "250 taken"
 
@@ -310,7 +310,7 @@ def test_letters_go_over_a_secured_connection_of_somebody_who_logged_in(
         vault = Vault()
 
         def session() -> SMTP:
-            inside = {"tls_context": context, "require_starttls": True} if tls == "starttls" else {}
+            inside: dict[str, Any] = {"tls_context": context, "require_starttls": True} if tls == "starttls" else {}
             # Its own requirement of TLS knows nothing of connections that begin with it.
             return SMTP(vault, authenticator=vault.login, auth_require_tls=tls == "starttls", **inside)
 

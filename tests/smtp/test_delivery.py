@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pytest
 from aiosmtpd.smtp import SMTP
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RAW = b"Message-ID: <1@play.example>\r\n\r\n.\r\n..dots\r\nFrom here \r\n"
+
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Script:
@@ -92,7 +96,7 @@ class Post:
             settled=self.settle,
         )
 
-    async def run(self, call: Callable[..., Any], /, *arguments: Any) -> Any:
+    async def run(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return call(*arguments)
 
     def settle(self) -> None:
@@ -450,7 +454,7 @@ def test_what_is_in_hand_at_the_end_waits_as_if_it_had_never_been_taken(tmp_path
 
 def test_what_is_taken_at_the_end_while_another_is_noted_is_noted_too(tmp_path: Path) -> None:
     async def scene(post: Post, slow: Slow) -> None:
-        async def slow_disk(call: Callable[..., Any], /, *arguments: Any) -> Any:
+        async def slow_disk(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
             slow.free.add("p1@example.org")
             await asyncio.sleep(0.05)
             return call(*arguments)

@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from socket import AF_INET, SOCK_DGRAM, socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import dns.asyncresolver
 import dns.flags
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAME = "s1._domainkey.mail.example"
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Case:
@@ -71,7 +73,7 @@ class Case:
         return found
 
 
-async def _run(call: Callable[..., Any], /, *arguments: Any) -> Any:
+async def _run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
     return call(*arguments)
 
 

@@ -91,7 +91,9 @@ class Marbles:
         return self._number(cast("State", state).options, text, "guess")
 
     def ahead(self, state: games.State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        own = () if turn in (0, *range(seat, turn + 1, 2)) else (Fault("2", f"turn {turn}", "it is not yours"),)
+        own = (
+            () if turn in (0, *range(seat, turn + 1, 2)) else (Fault("2", f"turn {turn}", Phrase("it is not yours")),)
+        )
         return (*faults(self.order, state, seat, text), *own)
 
     def _number(self, options: Options, text: str, verb: str) -> Words:

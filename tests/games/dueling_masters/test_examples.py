@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pbem.match import record
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 GAMES = ("dueling-masters",)
 
 
-def test_example(example):
+def test_example(example: Path) -> None:
     expected = json.loads(example.with_name(example.name.replace(".pbem.toml", ".json")).read_text(encoding="utf-8"))
     text = example.read_text(encoding="utf-8")
     if "error" not in expected:

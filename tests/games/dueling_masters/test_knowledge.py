@@ -5,42 +5,46 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
 
-from pbem.games import rules
+from pbem.games import Report, rules
 from pbem.match import record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CASES = Path(__file__).parent / "cases"
 JUDGE = rules("dueling-masters")
 MANY = [(case, seed) for case in range(len(random_players.PLAYERS["dueling-masters"].options)) for seed in range(3)]
 
 
-def played(case, seed):
+def played(case: int, seed: int) -> random_players.Game:
     raw, seats = random_players.PLAYERS["dueling-masters"].options[case]
     return random_players.play("dueling-masters", Random(seed), raw, seats)
 
 
-def shown(turns, seat):
+def shown(turns: Sequence[Sequence[Report]], seat: int | None) -> list[list[Report]]:
     return [[found for report in reports if (found := JUDGE.show(report, seat))] for reports in turns]
 
 
-def case_view(name, seat, last=None):
+def case_view(name: str, seat: int | None, last: int | None = None) -> Any:
     replay = record.replay(record.read((CASES / f"{name}.pbem.toml").read_text(encoding="utf-8")))
     return JUDGE.view(replay.state, seat, shown(replay.turns[:last], seat))
 
 
 @pytest.mark.parametrize("seat", [1, 2, None])
 @pytest.mark.parametrize("owner", [1, 2])
-def test_only_the_owner_sees_where_a_checked_piece_went(seat, owner):
+def test_only_the_owner_sees_where_a_checked_piece_went(seat: int | None, owner: int) -> None:
     report = {"seat": owner, "kind": "check", "piece": "Z1", "from": "A1", "to": "A4"}
     public = {"seat": owner, "kind": "check", "piece": "Z1", "from": "A1"}
     assert JUDGE.show(report, seat) == (report if seat == owner else public)
 
 
 @pytest.mark.parametrize("seat", [1, 2, None])
-def test_all_else_is_known_to_both_and_nothing_unknown_is_shown(seat):
+def test_all_else_is_known_to_both_and_nothing_unknown_is_shown(seat: int | None) -> None:
     collision = {
         "kind": "collision",
         "square": "B1",
@@ -57,19 +61,20 @@ def test_all_else_is_known_to_both_and_nothing_unknown_is_shown(seat):
 
 
 @pytest.mark.parametrize(("case", "seed"), MANY)
-def test_what_a_picture_says_of_the_other_side_is_true(case, seed):
+def test_what_a_picture_says_of_the_other_side_is_true(case: int, seed: int) -> None:
     game = played(case, seed)
     for turn in range(1 + seed, len(game.reports) + 1, 3):
         state = game.states[turn]
         for seat in (1, 2, None):
-            view = JUDGE.view(state, seat, shown(game.reports[:turn], seat))
+            view: Any = JUDGE.view(state, seat, shown(game.reports[:turn], seat))
             for other, known in view["known"].items():
                 side = state.sides[int(other) - 1]
-                true = JUDGE.view(state, int(other), [])["own"]
+                true: Any = JUDGE.view(state, int(other), [])["own"]
                 standing = {piece["piece"]: piece for piece in true["pieces"]}
                 for piece in known["pieces"]:
                     found = standing.get(piece["piece"])
                     if piece["state"] == "resting":
+                        assert found is not None
                         assert found["square"] == piece["square"]
                         assert found["from"] is None
                     elif piece["state"] == "destroyed":
@@ -80,20 +85,20 @@ def test_what_a_picture_says_of_the_other_side_is_true(case, seed):
                 assert known["asteroids"] >= side.asteroids.bit_count()
                 now = {square for square, when in known["empty"].items() if when == turn}
                 at_start = game.states[turn - 1].sides[int(other) - 1]
-                before = JUDGE.view(game.states[turn - 1], int(other), [])["own"]
+                before: Any = JUDGE.view(game.states[turn - 1], int(other), [])["own"]
                 assert at_start.asteroids.bit_count() == len(before["asteroids"])
                 assert not now & {*before["asteroids"], *(piece["square"] for piece in before["pieces"])}
 
 
 @pytest.mark.parametrize(("case", "seed"), MANY)
-def test_two_secrets_that_were_never_told_give_one_picture(case, seed):
+def test_two_secrets_that_were_never_told_give_one_picture(case: int, seed: int) -> None:
     """The other side's destination of this turn, ram or not, changes nothing that one reads."""
     game = played(case, seed)
     dice = Random(seed)
     for number in range(0, len(game.orders), 7):
         state = game.states[number]
         seat = state.seat
-        able = JUDGE.view(state, seat, [])["entitled"]
+        able: Any = JUDGE.view(state, seat, [])["entitled"]
         if state.result or not able:
             continue
         piece = dice.choice(able)
@@ -109,14 +114,14 @@ def test_two_secrets_that_were_never_told_give_one_picture(case, seed):
         assert len(seen) in (0, 2)
 
 
-def test_a_survivor_met_on_the_way_rests_where_it_was_met():
+def test_a_survivor_met_on_the_way_rests_where_it_was_met() -> None:
     view = case_view("21-survivors-rest", 1, last=5)
     piece = next(piece for piece in view["known"]["2"]["pieces"] if piece["piece"] == "X2")
     assert piece == {"piece": "X2", "state": "resting", "square": "F7", "turn": 5}
     assert next(p for p in case_view("21-survivors-rest", None, last=5)["known"]["2"]["pieces"]) == piece
 
 
-def test_a_ram_shows_as_a_departure():
+def test_a_ram_shows_as_a_departure() -> None:
     view = case_view("23-ram", 2)
     known = view["known"]["1"]
     assert {"piece": "X2", "state": "in transit", "square": "A7", "turn": 1} in known["pieces"]
@@ -126,14 +131,14 @@ def test_a_ram_shows_as_a_departure():
     assert (own["destroyed"], own["asteroids_destroyed"]) == (["X2"], ["B7"])
 
 
-def test_what_was_destroyed_by_one_and_survived_another_is_destroyed():
+def test_what_was_destroyed_by_one_and_survived_another_is_destroyed() -> None:
     pieces = case_view("15b-all-on-one-square", 2)["known"]["1"]["pieces"]
     assert [piece["state"] for piece in pieces] == ["destroyed"]
 
 
-def test_nothing_of_the_other_side_is_read_from_the_state():
+def test_nothing_of_the_other_side_is_read_from_the_state() -> None:
     game = played(0, 3)
     state = game.states[20]
     for seat in (1, 2):
-        known = JUDGE.view(state, seat, [])["known"][str(3 - seat)]
-        assert known == {"pieces": [], "asteroids": 7, "asteroids_destroyed": {}, "empty": {}}
+        known: Any = JUDGE.view(state, seat, [])["known"]
+        assert known[str(3 - seat)] == {"pieces": [], "asteroids": 7, "asteroids_destroyed": {}, "empty": {}}

@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pbem.games import Refused, rules
+from pbem.games import Orders, Refused, State, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 LETTERS = "ABCDEFGHIJ"
 BOARD = [(row, column) for row in LETTERS for column in range(1, 11)]
 KINDS = "*WBXYZH"
+Square = tuple[str, int]
 
 
-def name_of(square):
+def name_of(square: Square) -> str:
     return f"{square[0]}{square[1]}"
 
 
-def apart(start, end):
+def apart(start: Square, end: Square) -> tuple[int, int]:
     return LETTERS.index(end[0]) - LETTERS.index(start[0]), end[1] - start[1]
 
 
 @cache
-def moves_so(kind, start, end):
+def moves_so(kind: str, start: Square, end: Square) -> bool:
     """Whether a piece of this kind moves like this on an empty board."""
     down, right = map(abs, apart(start, end))
     straight = (down == 0) != (right == 0)
@@ -44,7 +49,7 @@ def moves_so(kind, start, end):
 
 
 @cache
-def way(kind, start, end):
+def way(kind: str, start: Square, end: Square) -> list[Square]:
     """The squares after the start up to and including the end."""
     if kind == "W":
         return [end]
@@ -55,16 +60,16 @@ def way(kind, start, end):
 
 
 class Piece:
-    def __init__(self, seat, name, at):
+    def __init__(self, seat: int, name: str, at: Square) -> None:
         self.seat, self.name, self.kind = seat, name, name[0]
         self.at = at
-        self.left = None  # where its transit began
+        self.left: Square | None = None  # where its transit began
 
-    def order(self):
+    def order(self) -> tuple[int, str]:
         return KINDS.index(self.kind), self.name
 
 
-def stronger(one, other):
+def stronger(one: Piece, other: Piece) -> bool:
     """Whether the first destroys the second."""
     if "*" in (one.kind, other.kind):
         return True
@@ -74,18 +79,19 @@ def stronger(one, other):
 class Game:
     """A game by the rules page."""
 
-    def __init__(self, setups, mobile, most):
+    def __init__(self, setups: Mapping[int, Sequence[tuple[str, Square]]], mobile: bool, most: int) -> None:
         self.alive = [Piece(seat, name, at) for seat, pieces in setups.items() for name, at in pieces]
         self.mobile, self.most = mobile, most
-        self.turn, self.winner = 1, None
+        self.turn = 1
+        self.winner: int | None = None
 
-    def of(self, seat, kinds="*WBXYZH"):
+    def of(self, seat: int, kinds: str = "*WBXYZH") -> list[Piece]:
         return sorted((p for p in self.alive if p.seat == seat and p.kind in kinds), key=Piece.order)
 
-    def standing(self, seat, square):
+    def standing(self, seat: int, square: Square) -> list[Piece]:
         return sorted((p for p in self.alive if p.seat == seat and p.at == square), key=Piece.order)
 
-    def legal(self, piece, end):
+    def legal(self, piece: Piece, end: Square) -> bool:
         if not moves_so(piece.kind, piece.at, end) or (piece.kind == "H" and not self.mobile):
             return False
         path = way(piece.kind, piece.at, end)
@@ -94,16 +100,16 @@ class Game:
             return False
         return not (piece.kind == "H" and "*" in kinds[-1])
 
-    def choices(self, seat):
+    def choices(self, seat: int) -> list[tuple[Piece, Square]]:
         return [(piece, end) for piece in self.of(seat) for end in BOARD if self.legal(piece, end)]
 
-    def score(self, seat):
+    def score(self, seat: int) -> int:
         return len(self.of(seat, "H"))
 
-    def play(self, piece, end):
+    def play(self, piece: Piece | None, end: Square | None) -> list[dict[str, Any]]:
         """One turn; no piece is a pass."""
-        reports = []
-        if piece is None:
+        reports: list[dict[str, Any]] = []
+        if piece is None or end is None:
             reports.append({"seat": 2 - self.turn % 2, "kind": "pass"})
         else:
             if piece.left is not None:
@@ -120,10 +126,12 @@ class Game:
         self.finish()
         return reports
 
-    def check(self, first, reports):
-        queue, met = [first], []
+    def check(self, first: Piece, reports: list[dict[str, Any]]) -> None:
+        queue = [first]
+        met: list[tuple[Square, Piece, Piece]] = []
         while len(queue) > len([r for r in reports if r["kind"] == "check"]):
             piece = queue[len(reports)]
+            assert piece.left is not None
             reports.append(
                 {
                     "seat": piece.seat,
@@ -141,7 +149,7 @@ class Game:
                     if other.left is not None and other not in queue:
                         queue.append(other)
         met.sort(key=lambda pair: (BOARD.index(pair[0]), pair[1].order(), pair[2].order()))
-        gone = []
+        gone: list[Piece] = []
         for square, one, two in met:
             lost = {"1": stronger(two, one), "2": stronger(one, two)}
             gone += [piece for piece, seat in ((one, "1"), (two, "2")) if lost[seat]]
@@ -151,7 +159,7 @@ class Game:
             piece.left = None
         self.alive = [piece for piece in self.alive if piece not in gone]
 
-    def reaches(self, seat):
+    def reaches(self, seat: int) -> bool:
         homes = {piece.at for piece in self.of(3 - seat, "H")}
         for piece in self.of(seat, "WBXYZ"):
             seen, edge = {piece.at}, [piece.at]
@@ -167,7 +175,7 @@ class Game:
                     return True
         return False
 
-    def finish(self):
+    def finish(self) -> None:
         one, two = self.score(1), self.score(2)
         if not one or not two:
             self.winner = 1 if one else 2 if two else 0
@@ -179,7 +187,7 @@ class Game:
 # Chance
 
 
-def some_setup(dice, seat, homes, crowded):
+def some_setup(dice: random.Random, seat: int, homes: int, crowded: bool) -> list[tuple[str, Square]]:
     """Asteroids and home planets anywhere, fighters on few squares or many."""
     half = [square for square in BOARD if (square[0] in "ABCDE") == (seat == 1)]
     alone = dice.sample(half, 7 + homes)
@@ -191,14 +199,14 @@ def some_setup(dice, seat, homes, crowded):
     return pieces + [("H" if homes == 1 else f"H{n}", square) for n, square in enumerate(alone[7:], 1)]
 
 
-def accepted(state, seat, text):
+def accepted(state: State, seat: int, text: str) -> Orders | None:
     try:
         return rules("dueling-masters").order(state, seat, text)
     except Refused:
         return None
 
 
-def some_order(dice, game, seat):
+def some_order(dice: random.Random, game: Game, seat: int) -> tuple[Piece, Square] | tuple[None, None]:
     """A legal move: often far off with a piece that rests, or of one in transit, or onto the enemy."""
     choices = game.choices(seat)
     far = [(p, end) for p, end in choices if p.left is None and max(map(abs, apart(p.at, end))) > 3]
@@ -208,7 +216,7 @@ def some_order(dice, game, seat):
     return dice.choice(wished) if wished else (None, None)
 
 
-def agree_on_nonsense(dice, game, state, seat):
+def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) -> None:
     """Orders that may be legal or not."""
     for _ in range(4):
         piece = dice.choice(game.of(seat))
@@ -221,17 +229,17 @@ def agree_on_nonsense(dice, game, state, seat):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_both_adjudicators_agree(seed):
+def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(25, 300))
-def test_both_adjudicators_agree_at_length(seed):
+def test_both_adjudicators_agree_at_length(seed: int) -> None:
     play_both(seed)
 
 
-def play_both(seed):
+def play_both(seed: int) -> None:
     dice = random.Random(seed)
     real = rules("dueling-masters")
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((9, 60, 60))
@@ -245,7 +253,7 @@ def play_both(seed):
         assert (state.turn, list(state.due)) == (game.turn, [seat])
         agree_on_nonsense(dice, game, state, seat)
         piece, end = some_order(dice, game, seat)
-        text = f"{piece.name} {name_of(piece.at)}-{name_of(end)}" if piece else ""
+        text = f"{piece.name} {name_of(piece.at)}-{name_of(end)}" if piece and end else ""
         forced = state.due[seat]
         assert (forced is not None) == (piece is None)
         assert (accepted(state, seat, "") is not None) == (piece is None)
@@ -256,7 +264,7 @@ def play_both(seed):
     assert not state.due
 
 
-def test_the_positions_are_worth_it():
+def test_the_positions_are_worth_it() -> None:
     """Chance brings cascades often enough to mean something."""
     longest = [0]
     for seed in range(12):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import Any
 
 import pytest
 import random_players
@@ -17,13 +18,13 @@ from pbem.games.shoot_em_up.knowledge import SHOWN
 CASES = len(random_players.PLAYERS["shoot-em-up"].options)
 
 
-def played(case, seed):
+def played(case: int, seed: int) -> random_players.Game:
     raw, seats = random_players.PLAYERS["shoot-em-up"].options[case]
     return random_players.play("shoot-em-up", Random(seed), raw, seats)
 
 
 @given(st.integers(0, CASES - 1), st.integers(0, 2**32))
-def test_invariants_of_a_game(case, seed):
+def test_invariants_of_a_game(case: int, seed: int) -> None:
     game = played(case, seed)
     for before, after, reports in zip(game.states, game.states[1:], game.reports, strict=False):
         squares = [ship.square for ship in after.ships]
@@ -47,7 +48,7 @@ def test_invariants_of_a_game(case, seed):
 
 
 @given(st.integers(0, CASES - 1), st.integers(0, 2**32), st.randoms(use_true_random=False))
-def test_a_turn_does_not_depend_on_the_order_of_seats(case, seed, shuffler):
+def test_a_turn_does_not_depend_on_the_order_of_seats(case: int, seed: int, shuffler: Any) -> None:
     game = played(case, seed)
     for state, texts, reports in zip(game.states, game.orders, game.reports, strict=False):
         seats = list(texts)
@@ -57,7 +58,7 @@ def test_a_turn_does_not_depend_on_the_order_of_seats(case, seed, shuffler):
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(5, 5), (9, 9), (5, 26), (26, 5), (26, 26)])
-def test_tables(columns, rows):
+def test_tables(columns: int, rows: int) -> None:
     tables = board(columns, rows)
     assert board(columns, rows) is tables
     assert len(tables.names) == len(set(tables.names)) == columns * rows
@@ -73,7 +74,7 @@ def test_tables(columns, rows):
 # What is told.
 
 
-def test_every_kind_of_report_is_listed_and_nothing_else_passes():
+def test_every_kind_of_report_is_listed_and_nothing_else_passes() -> None:
     game = played(1, 5)
     kinds = set()
     for report in (report for reports in game.reports for report in reports):
@@ -88,7 +89,7 @@ def test_every_kind_of_report_is_listed_and_nothing_else_passes():
     assert RULES.show({}, None) is None
 
 
-def test_a_view_before_and_after_a_turn():
+def test_a_view_before_and_after_a_turn() -> None:
     options = RULES.options({"board": "5x5"}, 2)
     setups = ("A b1 E\nB c1 W\nC d1 N", "D b5 S\nE c5 S\nF d5 S")
     state = RULES.begin(options, [RULES.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
@@ -120,7 +121,7 @@ def test_a_view_before_and_after_a_turn():
 
 
 @given(st.integers(0, CASES - 1), st.integers(0, 2**32))
-def test_all_readers_are_told_the_same_but_for_what_is_theirs(case, seed):
+def test_all_readers_are_told_the_same_but_for_what_is_theirs(case: int, seed: int) -> None:
     game = played(case, seed)
     state = game.states[len(game.states) // 2]
     shown = game.reports[: state.turn - 1]
@@ -130,4 +131,4 @@ def test_all_readers_are_told_the_same_but_for_what_is_theirs(case, seed):
     assert views[0]["entitled"] is None
     living = [ship["ship"] for ship in views[0]["ships"]]
     if state.result is None:
-        assert [ship for view in views[1:] for ship in view["entitled"]] == living
+        assert [ship for view in views[1:] for ship in view["entitled"] or []] == living

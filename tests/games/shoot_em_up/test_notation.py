@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.games import Refused
+from pbem.games import Fault, Refused, Result, State
 from pbem.games.shoot_em_up import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 OPTIONS = RULES.options({}, 3)
 SETUP = "A b1 N\nB e1 W\nC h1 S"
@@ -15,11 +20,11 @@ SETUPS = (SETUP, "D b9 S\nE c9 S\nF d9 S", "G a2 E\nH a3 E\nI a4 E")
 ORDERS = "A: FMS\nB: LRL\nC: MMM"
 
 
-def state():
+def state() -> State:
     return RULES.begin(OPTIONS, [RULES.setup(OPTIONS, seat, text) for seat, text in enumerate(SETUPS, start=1)])
 
 
-def faults(judge, *arguments):
+def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str | None, int | None]]:
     with pytest.raises(Refused) as refused:
         judge(*arguments)
     return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
@@ -36,7 +41,7 @@ def faults(judge, *arguments):
         SETUP.replace(" ", "\N{NO-BREAK SPACE}"),
     ],
 )
-def test_ways_to_write_a_setup(text):
+def test_ways_to_write_a_setup(text: str) -> None:
     setup = RULES.setup(OPTIONS, 1, text)
     assert setup.text == SETUP
     assert RULES.setup(OPTIONS, 1, setup.text) == setup
@@ -52,7 +57,7 @@ def test_ways_to_write_a_setup(text):
         "\nC MMM\n\n  B :LRL \nA:\tFMS\n\n",
     ],
 )
-def test_ways_to_write_orders(text):
+def test_ways_to_write_orders(text: str) -> None:
     orders = RULES.order(state(), 1, text)
     assert orders.text == ORDERS
     assert RULES.order(state(), 1, orders.text) == orders
@@ -72,7 +77,7 @@ def test_ways_to_write_orders(text):
         ("A: b1 N\nB e1 N\nC h1 N", [("4", "A: b1 N", 1)]),
     ],
 )
-def test_faults_of_setups(text, found):
+def test_faults_of_setups(text: str, found: Any) -> None:
     assert faults(RULES.setup, OPTIONS, 1, text) == found
 
 
@@ -89,17 +94,17 @@ def test_faults_of_setups(text, found):
         ("M: FMS\nA: FMS\nB: LRL\nC: MMM", [("7", "M: FMS", 1)]),
     ],
 )
-def test_faults_of_orders(text, found):
+def test_faults_of_orders(text: str, found: Any) -> None:
     assert faults(RULES.order, state(), 1, text) == found
 
 
 @pytest.mark.parametrize("text", ["A" + " " * 200_000, " " * 200_000 + "A: FM", ("A" + " " * 500 + ":\n") * 400])
-def test_blanks_cost_no_more_than_their_number(text):
+def test_blanks_cost_no_more_than_their_number(text: str) -> None:
     assert faults(RULES.order, state(), 1, text)
     assert faults(RULES.setup, OPTIONS, 1, text)
 
 
-def all_faults(judge):
+def all_faults(judge: Callable[..., object]) -> tuple[Fault, ...]:
     try:
         judge()
     except Refused as refused:
@@ -108,7 +113,7 @@ def all_faults(judge):
 
 
 @given(st.text(alphabet="ABDM :LRFMSx\n\r\t;#bh19N", max_size=60) | st.text(max_size=40))
-def test_any_text_is_judged(text):
+def test_any_text_is_judged(text: str) -> None:
     for judge in (lambda: RULES.order(state(), 1, text), lambda: RULES.setup(OPTIONS, 1, text)):
         found = all_faults(judge)
         assert all(fault.message and fault.rule.isdigit() for fault in found)
@@ -117,7 +122,7 @@ def test_any_text_is_judged(text):
 
 
 @given(st.permutations("ABC"), st.lists(st.text(alphabet="LRFMS", min_size=3, max_size=3), min_size=3, max_size=3))
-def test_legal_orders_in_any_order_mean_the_same(letters, actions):
+def test_legal_orders_in_any_order_mean_the_same(letters: Any, actions: Any) -> None:
     given = dict(zip("ABC", actions, strict=True))
     orders = RULES.order(state(), 1, "\n".join(f"{letter} {given[letter]}" for letter in letters))
     assert orders.text == "\n".join(f"{letter}: {given[letter]}" for letter in "ABC")
@@ -139,16 +144,15 @@ def test_legal_orders_in_any_order_mean_the_same(letters, actions):
         ({"board": 9}, 5, ["seats", "board"]),
     ],
 )
-def test_options_refused(raw, seats, named):
+def test_options_refused(raw: Mapping[str, Any], seats: int, named: Any) -> None:
     assert [rule for rule, _, _ in faults(RULES.options, raw, seats)] == named
 
 
-def test_options_agreed():
+def test_options_agreed() -> None:
     assert OPTIONS.changed == {}
     assert RULES.options({"board": "9x9", "max_turns": 200}, 4).changed == {}
     agreed = RULES.options({"max_turns": 7, "board": "26x5"}, 4)
     assert list(agreed.changed.items()) == [("board", "26x5"), ("max_turns", 7)]
     assert RULES.options(agreed.changed, 4) == agreed
     assert agreed.seats == 4
-    begun = state()
-    assert RULES.carry(agreed, begun) == agreed
+    assert RULES.carry(agreed, Result(1, (3, 0, 0, 0))) == agreed

@@ -9,73 +9,79 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pbem.games import Refused, rules
+from pbem.games import Orders, Refused, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STEP = {"N": (0, 1), "E": (1, 0), "S": (0, -1), "W": (-1, 0)}
 LEFT = {"N": "W", "W": "S", "S": "E", "E": "N"}
 RIGHT = {after: before for before, after in LEFT.items()}
 FLEET = {1: "ABC", 2: "DEF", 3: "GHI", 4: "JKL"}
+Square = tuple[int, int]
 OWNER = {letter: seat for seat, letters in FLEET.items() for letter in letters}
 
 
-def name(square):
+def name(square: Square) -> str:
     return "abcdefghijklmnopqrstuvwxyz"[square[0] - 1] + str(square[1])
 
 
 @dataclass
 class Ship:
     letter: str
-    square: tuple
+    square: Square
     facing: str
     shields: int = 0
     alive: bool = True
-    side: frozenset | None = None
-    going: tuple | None = None
+    side: frozenset[Square] | None = None
+    going: Square | None = None
 
 
 @dataclass
 class Shot:
     letter: str
-    start: tuple
-    going: tuple
-    side: frozenset
+    start: Square
+    going: Square
+    side: frozenset[Square]
     spent: bool = False
 
 
 class Table:
     """The board on a table, and the people around it who do what the page says, in its order."""
 
-    def __init__(self, columns, rows, max_turns, ships, seats):
+    def __init__(self, columns: int, rows: int, max_turns: int, ships: list[Ship], seats: int) -> None:
         self.columns, self.rows, self.max_turns, self.seats = columns, rows, max_turns, seats
         self.ships = ships
         self.turn = 1
-        self.reports = []
-        self.winner = None
+        self.reports: list[dict[str, Any]] = []
+        self.winner: int | None = None
 
-    def living(self, seat=None):
+    def living(self, seat: int | None = None) -> list[Ship]:
         return [ship for ship in self.ships if ship.alive and seat in (None, OWNER[ship.letter])]
 
-    def scores(self):
+    def scores(self) -> list[int]:
         return [len(self.living(seat)) for seat in range(1, self.seats + 1)]
 
-    def accepts(self, seat, text):
+    def accepts(self, seat: int, text: str) -> dict[str, str] | None:
         lines = [line for line in text.split("\n") if line.strip()]
-        words = [re.match(r"^\s*([A-L])(\s*:\s*|\s+)([LRFMS][LRFMS][LRFMS])\s*$", line) for line in lines]
-        if None in words:
+        found = [re.match(r"^\s*([A-L])(\s*:\s*|\s+)([LRFMS][LRFMS][LRFMS])\s*$", line) for line in lines]
+        words = [word for word in found if word]
+        if len(words) < len(lines):
             return None
         given = [word[1] for word in words]
         if sorted(given) != sorted(ship.letter for ship in self.living(seat)):
             return None
         return {word[1]: word[3] for word in words}
 
-    def ahead(self, ship):
+    def ahead(self, ship: Ship) -> Square | None:
         column, row = (a + b for a, b in zip(ship.square, STEP[ship.facing], strict=True))
         return (column, row) if 1 <= column <= self.columns and 1 <= row <= self.rows else None
 
-    def play(self, orders):
+    def play(self, orders: Mapping[str, str]) -> None:
         self.reports = []
         for number in (1, 2, 3):
             shots = self.first_half(number, orders)
@@ -95,7 +101,7 @@ class Table:
             return
         self.turn += 1
 
-    def first_half(self, number, orders):
+    def first_half(self, number: int, orders: Mapping[str, str]) -> list[Shot]:
         shots = []
         for ship in self.living():
             ship.side = ship.going = None
@@ -120,7 +126,7 @@ class Table:
             self.clash(number, f"{name(one)}/{name(other)}", here, fired)
         return [shot for shot in shots if not shot.spent]
 
-    def second_half(self, number, shots):
+    def second_half(self, number: int, shots: list[Shot]) -> None:
         for ship in self.living():
             if ship.going:
                 ship.square = ship.going
@@ -130,7 +136,7 @@ class Table:
                 fired = [shot for shot in shots if shot.going == (column, row)]
                 self.clash(number, name((column, row)), here, fired)
 
-    def clash(self, number, where, here, fired):
+    def clash(self, number: int, where: str, here: list[Ship], fired: list[Shot]) -> None:
         first = True
         while (here and fired and first) or len(here) > 1:
             hits = {
@@ -164,13 +170,13 @@ class Table:
 OWNERS = (1, 2, 3, 4)
 
 
-def zone(seat, columns, rows):
+def zone(seat: int, columns: int, rows: int) -> list[Square]:
     if seat in (1, 2):
         return [(column, 1 if seat == 1 else rows) for column in range(2, columns)]
     return [(1 if seat == 3 else columns, row) for row in range(2, rows)]
 
 
-def some_orders(dice, table, seat):
+def some_orders(dice: random.Random, table: Table, seat: int) -> str:
     """Mostly bold, sometimes faulty orders."""
     lines = []
     for ship in table.living(seat):
@@ -199,25 +205,26 @@ def some_orders(dice, table, seat):
 
 
 @pytest.mark.parametrize("seed", range(240))
-def test_both_adjudicators_agree(seed):
+def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("batch", range(1, 11))
-def test_both_adjudicators_agree_at_length(batch):
+def test_both_adjudicators_agree_at_length(batch: int) -> None:
     for seed in range(batch * 240, batch * 240 + 240):
         play_both(seed)
 
 
-def play_both(seed):
+def play_both(seed: int) -> None:
     dice = random.Random(seed)
     game = rules("shoot-em-up")
     seats = 2 + seed % 3
     columns, rows = dice.choice(((5, 5), (5, 5), (5, 6), (7, 5), (9, 9)))
     max_turns = dice.choice((3, 12, 40))
     options = game.options({"board": f"{columns}x{rows}", "max_turns": max_turns}, seats)
-    ships, setups = [], []
+    ships: list[Ship] = []
+    setups = []
     for seat in range(1, seats + 1):
         squares = dice.sample(zone(seat, columns, rows), 3)
         own = [Ship(letter, square, dice.choice("NESW")) for letter, square in zip(FLEET[seat], squares, strict=True)]
@@ -231,19 +238,20 @@ def play_both(seed):
         assert state.result is None
         assert state.turn == table.turn
         assert list(state.due) == [seat for seat in range(1, seats + 1) if table.living(seat)]
-        given, judged = {}, {}
+        given: dict[str, str] = {}
+        judged: dict[int, Orders] = {}
         for seat in state.due:
             while seat not in judged:
                 text = some_orders(dice, table, seat)
-                own = table.accepts(seat, text)
+                accepted = table.accepts(seat, text)
                 try:
                     orders = game.order(state, seat, text)
                 except Refused:
-                    assert own is None, text
+                    assert accepted is None, text
                 else:
-                    assert own is not None, text
+                    assert accepted is not None, text
                     judged[seat] = orders
-                    given |= own
+                    given |= accepted
         table.play(given)
         state, reports = game.turn(state, judged)
         assert reports == table.reports

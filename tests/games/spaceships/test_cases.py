@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def name_of(path: Path) -> str:
     return path.name.removesuffix(".pbem.toml")
 
 
-def load(path: Path) -> tuple[str, dict]:
+def load(path: Path) -> tuple[str, dict[str, Any]]:
     answer = json.loads((CASES / f"{name_of(path)}.json").read_text(encoding="utf-8"))
     return path.read_text(encoding="utf-8"), answer
 
@@ -34,7 +35,7 @@ LEGAL = [path for path in RECORDS if "turns" in load(path)[1]]
 REFUSED = [path for path in RECORDS if "error" in load(path)[1]]
 
 
-def test_every_ruling_has_a_case_and_every_case_a_ruling():
+def test_every_ruling_has_a_case_and_every_case_a_ruling() -> None:
     rulings = [int(number) for number in re.findall(r"^(\d+)\. ", RULINGS.read_text(encoding="utf-8"), re.MULTILINE)]
     matches = {path: NAME.fullmatch(name_of(path)) for path in RECORDS}
     assert all(matches.values()), [path.name for path, match in matches.items() if not match]
@@ -42,7 +43,7 @@ def test_every_ruling_has_a_case_and_every_case_a_ruling():
     assert {int(match[1]) for match in matches.values() if match} == set(rulings)
 
 
-def test_every_record_has_its_answer_and_a_comment():
+def test_every_record_has_its_answer_and_a_comment() -> None:
     assert {name_of(path) for path in RECORDS} == {path.stem for path in CASES.glob("*.json")}
     assert len(LEGAL) + len(REFUSED) == len(RECORDS)
     for path in RECORDS:
@@ -50,7 +51,7 @@ def test_every_record_has_its_answer_and_a_comment():
 
 
 @pytest.mark.parametrize("path", LEGAL, ids=name_of)
-def test_legal(path):
+def test_legal(path: Path) -> None:
     text, expected = load(path)
     replay = record.replay(record.read(text))
     turns = [{"turn": turn, "reports": list(reports)} for turn, reports in enumerate(replay.turns, start=1)]
@@ -59,7 +60,7 @@ def test_legal(path):
 
 
 @pytest.mark.parametrize("path", LEGAL, ids=name_of)
-def test_all_reports_are_known_to_both(path):
+def test_all_reports_are_known_to_both(path: Path) -> None:
     game = rules("spaceships")
     for turn in load(path)[1]["turns"]:
         for report in turn["reports"]:
@@ -67,7 +68,7 @@ def test_all_reports_are_known_to_both(path):
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=name_of)
-def test_refused(path):
+def test_refused(path: Path) -> None:
     text, expected = load(path)
     error = dict(expected["error"])
     error.pop("rules", None)
@@ -79,7 +80,7 @@ def test_refused(path):
 
 
 @pytest.mark.parametrize("path", [path for path in REFUSED if "rules" in load(path)[1]["error"]], ids=name_of)
-def test_all_faults_are_named(path):
+def test_all_faults_are_named(path: Path) -> None:
     text, expected = load(path)
     with pytest.raises(Refused) as caught:
         play_on(record.read(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
@@ -13,11 +14,18 @@ from pbem.games.spaceships import RULES
 from pbem.games.spaceships.fleet import setup_of
 from pbem.games.spaceships.space import mask_of
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.games import Report, State
+
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
 
 
-def played(*turns, one=ANN, two=BOB, raw=None):
+def played(
+    *turns: tuple[str, str], one: str = ANN, two: str = BOB, raw: Mapping[str, Any] | None = None
+) -> tuple[State, list[list[Report]]]:
     options = RULES.options(raw or {}, 2)
     state = RULES.begin(options, [RULES.setup(options, 1, one), RULES.setup(options, 2, two)])
     reports = []
@@ -27,8 +35,8 @@ def played(*turns, one=ANN, two=BOB, raw=None):
     return state, reports
 
 
-def test_before_the_first_turn():
-    view = RULES.view(played()[0], 1, [])
+def test_before_the_first_turn() -> None:
+    view: Any = RULES.view(played()[0], 1, [])
     assert list(view) == ["turn", "over", "first", "own", "known", "entitled"]
     assert (view["turn"], view["over"], view["first"]) == (1, False, 1)
     assert view["known"] == {"2": {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}}
@@ -50,9 +58,9 @@ def test_before_the_first_turn():
     }
 
 
-def test_after_some_turns():
+def test_after_some_turns() -> None:
     state, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"), ("Yv1", "Rz2"))
-    view = RULES.view(state, 1, reports)
+    view: Any = RULES.view(state, 1, reports)
     assert view["first"] == 1
     assert view["known"]["2"] == {
         "empty": ["Bv3", "Bv5", "Bw5"],
@@ -69,16 +77,16 @@ def test_after_some_turns():
     assert [ship["ship"] for ship in view["entitled"]["conventional"]] == ["DS", "KC", "PC", "MD"]
     assert view["entitled"]["beams"] == []
     assert view["entitled"]["scans"] == 0
-    other = RULES.view(state, 2, reports)
+    other: Any = RULES.view(state, 2, reports)
     assert other["own"]["ships"][3]["fired"] == ["Gx5"]
     assert other["known"]["1"]["named"] == {"Bv5": "HS", "Bw5": "HS"}
     assert other["known"]["1"]["empty"] == ["Rv1", "Rv5"]
-    public = RULES.view(state, None, reports)
+    public: Any = RULES.view(state, None, reports)
     assert public["own"] is public["entitled"] is None
     assert public["known"] == {"1": other["known"]["1"], "2": view["known"]["2"]}
 
 
-def test_flashcube_data_names_living_ships():
+def test_flashcube_data_names_living_ships() -> None:
     state, reports = played(("Gx4", ""), one=ANN, two=BOB)
     known = RULES.view(state, 2, reports)["known"]["1"]
     assert known["named"] == {"Gx4": "KC", "Gx5": "KC"}
@@ -87,11 +95,11 @@ def test_flashcube_data_names_living_ships():
     assert known["fresh"] == ["Gx3", "Gx4", "Gx5"]
 
 
-def test_kamikaze_death_is_known_of_its_owner():
+def test_kamikaze_death_is_known_of_its_owner() -> None:
     raw = {"fleet": "cost:4"}
     turns = (("Bv2 Bv4", ""), ("", "kBv1 Rv1"), ("", "kBv3 Rv5"))
     state, reports = played(*turns, one="PC Rv1-Rv4", two="PC Bv1-Bv4", raw=raw)
-    view = RULES.view(state, 1, reports)
+    view: Any = RULES.view(state, 1, reports)
     assert view["over"] is True
     assert view["entitled"] is None
     assert view["known"]["2"]["ships"] == [{"ship": "PC", "cells": ["Bv1", "Bv2", "Bv3", "Bv4"]}]
@@ -101,7 +109,7 @@ def test_kamikaze_death_is_known_of_its_owner():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 4))
-def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed, which):
+def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed: int, which: int) -> None:
     raw = random_players.PLAYERS["spaceships"].options[which][0]
     game = random_players.play("spaceships", Random(seed), raw, 2, 12)
     state = game.states[-1]
@@ -117,21 +125,22 @@ def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed, which):
 
 
 @pytest.mark.parametrize("seat", [None, 1, 2])
-def test_reports_are_known_to_all(seat):
+def test_reports_are_known_to_all(seat: int | None) -> None:
     _, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"))
     assert [RULES.show(report, seat) for report in reports[0]] == reports[0]
 
 
-def test_what_is_not_listed_is_not_shown():
+def test_what_is_not_listed_is_not_shown() -> None:
     strike = {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit", "ship": "DS", "launch": "Rv2"}
     assert RULES.show(strike, 2) == {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit"}
     scan = {"seat": 1, "kind": "scan", "cell": "Rv1", "result": "ship", "destroyed": {"ship": "DS", "cells": []}}
-    assert "destroyed" not in RULES.show(scan, 2)
+    assert "destroyed" not in (RULES.show(scan, 2) or scan)
     nested = strike | {
         "destroyed": {"ship": "LS", "cells": ["Rv1"], "by": "DS"},
         "flashcube": [{"cell": "Rv1", "ship": "KC", "destroyed": False, "fired": True}],
     }
     shown = RULES.show(nested, None)
+    assert shown is not None
     assert shown["destroyed"] == {"ship": "LS", "cells": ["Rv1"]}
     assert shown["flashcube"] == [{"cell": "Rv1", "ship": "KC", "destroyed": False}]
     assert RULES.show({"seat": 1, "kind": "setup", "cell": "Rv1"}, 1) is None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pbem.games import Refused
+from pbem.games import Fault, Options, Refused, State
 from pbem.games.spaceships import RULES
 from pbem.games.spaceships.space import CELLS, NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
@@ -24,21 +28,21 @@ TWO_STARS = RULES.options({"fleet": "cost:16"}, 2)
 STARS = "DS1 Rv1-Ow2\nDS2 Bv1-Bw4"
 
 
-def state(options=STANDARD, one=ANN, two=BOB):
+def state(options: Options = STANDARD, one: str = ANN, two: str = BOB) -> State:
     return RULES.begin(options, [RULES.setup(options, 1, one), RULES.setup(options, 2, two)])
 
 
-def faults(judge, *arguments):
+def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str | None, int | None]]:
     with pytest.raises(Refused) as refused:
         judge(*arguments)
     return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
 
 
-def setup_faults(text, options=STANDARD):
+def setup_faults(text: str, options: Options = STANDARD) -> list[tuple[str, str | None, int | None]]:
     return faults(RULES.setup, options, 2, text)
 
 
-def order_faults(text, at=None, seat=2):
+def order_faults(text: str, at: State | None = None, seat: int = 2) -> list[tuple[str, str | None, int | None]]:
     return faults(RULES.order, at or state(), seat, text)
 
 
@@ -57,7 +61,7 @@ def order_faults(text, at=None, seat=2):
         "\n".join(reversed(BOB.splitlines())),
     ],
 )
-def test_ways_to_write_a_setup(text):
+def test_ways_to_write_a_setup(text: str) -> None:
     assert RULES.setup(STANDARD, 2, text).text == CANONICAL_BOB
 
 
@@ -68,14 +72,14 @@ def grids(setup_text: str) -> str:
     return "\n\n".join("\n".join(rows[start : start + 5]) for start in range(0, 25, 5))
 
 
-def test_grids_are_an_equal_alternative():
+def test_grids_are_an_equal_alternative() -> None:
     text = grids(CANONICAL_BOB)
     assert text.splitlines()[-2] == ". . . . ."
     assert RULES.setup(STANDARD, 2, text).text == CANONICAL_BOB
     assert RULES.setup(STANDARD, 2, text.replace(" ", "\t,") + "\n# done").text == CANONICAL_BOB
 
 
-def test_a_space_full_of_ships_is_a_grid_without_a_dot():
+def test_a_space_full_of_ships_is_a_grid_without_a_dot() -> None:
     options = RULES.options({"fleet": "cost:125"}, 2)
     words = [f"LG{number}" for number in range(1, 126)]
     text = "\n".join(" ".join(words[start : start + 5]) for start in range(0, 125, 5))
@@ -108,7 +112,7 @@ def test_a_space_full_of_ships_is_a_grid_without_a_dot():
         ),
     ],
 )
-def test_faults_of_setups(text, expected):
+def test_faults_of_setups(text: str, expected: Any) -> None:
     assert setup_faults(text) == expected
 
 
@@ -121,18 +125,18 @@ def test_faults_of_setups(text, expected):
         ("LG1 Rv1\nLG Rv2", [("6", "LG", 2)]),
     ],
 )
-def test_faults_of_numbers(ships, expected):
+def test_faults_of_numbers(ships: Any, expected: Any) -> None:
     assert setup_faults(ships, RULES.options({"fleet": "cost:2"}, 2)) == expected
 
 
-def test_which_rule_a_fleet_breaks():
+def test_which_rule_a_fleet_breaks() -> None:
     more = RULES.options({"additional": [0, 3]}, 2)
     assert setup_faults(BOB, more) == [("8", None, None)]
     none_allowed = RULES.options({"additional": [0, 1], "additional_allowed": {"AG": 1}}, 2)
     assert setup_faults(BOB + "\nLG Rv5", none_allowed) == [("9", None, None)]
 
 
-def test_faults_of_grids():
+def test_faults_of_grids() -> None:
     rows = grids(CANONICAL_BOB).splitlines()
     assert setup_faults("\n".join(rows[1:])) == [("12", None, None)]
     assert setup_faults("\n".join([rows[0].removesuffix(" ."), *rows[1:]])) == [("12", "LS . . .", 1)]
@@ -159,7 +163,7 @@ def test_faults_of_grids():
         ("sRv1 Gx3 m3 Gx3 bRy1Ry3 Gx3", "sRv1 Gx3 m3 Gx3 bRy1Ry3 Gx3"),
     ],
 )
-def test_ways_to_write_orders(text, canonical):
+def test_ways_to_write_orders(text: str, canonical: str) -> None:
     orders = RULES.order(state(), 2, text)
     assert orders.text == canonical
     assert RULES.order(state(), 2, canonical) == orders
@@ -205,11 +209,11 @@ def test_ways_to_write_orders(text, canonical):
         ),
     ],
 )
-def test_faults_of_orders(text, expected):
+def test_faults_of_orders(text: str, expected: Any) -> None:
     assert order_faults(text) == expected
 
 
-def test_beams_name_their_ship_just_where_they_must():
+def test_beams_name_their_ship_just_where_they_must() -> None:
     stars = state(TWO_STARS, STARS, STARS)
     assert RULES.order(stars, 1, "bRv1Rv3(DS2) bRv1Yx3 (DS1)").text == "bRv1Rv3(DS2) bRv1Yx3"
     assert order_faults("bRv1Rv3", stars) == [("38", "bRv1Rv3", 1)]
@@ -219,7 +223,7 @@ def test_beams_name_their_ship_just_where_they_must():
 
 
 @given(seed=st.integers(0, 2**32), which=st.integers(0, 4))
-def test_canonical_setups_are_a_fixed_point(seed, which):
+def test_canonical_setups_are_a_fixed_point(seed: int, which: int) -> None:
     options = RULES.options(random_players.PLAYERS["spaceships"].options[which][0], 2)
     setup = RULES.setup(options, 1, random_players.random_setup(Random(seed), options, 1))
     assert RULES.setup(options, 1, setup.text) == setup
@@ -232,7 +236,7 @@ BOBS_PART = st.sampled_from(["3", "x4", "G5", "Gx3"])
 
 
 @st.composite
-def legal_orders(draw):
+def legal_orders(draw: st.DrawFn) -> tuple[str, str]:
     """Orders that Bob may write in turn 1, and the words they mean."""
     written, meant = [], []
     for _ in range(draw(st.integers(0, 7))):
@@ -261,7 +265,7 @@ def legal_orders(draw):
 
 
 @given(legal_orders())
-def test_canonical_orders_are_a_fixed_point(orders):
+def test_canonical_orders_are_a_fixed_point(orders: tuple[str, str]) -> None:
     text, meant = orders
     judged = RULES.order(state(), 2, text)
     assert judged.text == meant
@@ -269,7 +273,7 @@ def test_canonical_orders_are_a_fixed_point(orders):
 
 
 @given(st.text(alphabet="RGBvxz135bmsk DS()-,;#\n.", max_size=40) | st.text(max_size=20))
-def test_any_text_is_judged_with_faults_in_the_order_written(text):
+def test_any_text_is_judged_with_faults_in_the_order_written(text: str) -> None:
     for judge, arguments in ((RULES.order, (state(), 1)), (RULES.setup, (STANDARD, 1))):
         found = refusal(judge, *arguments, text)
         lines = [fault.line or 10**9 for fault in found]
@@ -277,7 +281,7 @@ def test_any_text_is_judged_with_faults_in_the_order_written(text):
         assert all(fault.message and fault.rule for fault in found)
 
 
-def refusal(judge, *arguments):
+def refusal(judge: Callable[..., object], *arguments: Any) -> tuple[Fault, ...]:
     try:
         judge(*arguments)
     except Refused as refused:
@@ -299,13 +303,13 @@ def refusal(judge, *arguments):
         "Rv1 " * 50_000,
     ],
 )
-def test_hostile_texts_cost_their_length(text):
+def test_hostile_texts_cost_their_length(text: str) -> None:
     start = time.process_time()
     refusal(RULES.order, state(), 1, text)
     refusal(RULES.setup, STANDARD, 1, text)
     assert time.process_time() - start < 5  # a square of the length would take minutes
 
 
-def test_every_cell_is_a_strike():
+def test_every_cell_is_a_strike() -> None:
     for cell in CELLS:
         assert RULES.order(state(), 1, cell).strikes == (CELLS[cell],)

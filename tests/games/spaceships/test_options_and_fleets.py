@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -15,14 +16,17 @@ from pbem.games.spaceships import RULES
 from pbem.games.spaceships.fleet import STANDARD_FLEETS, Options, is_agreed
 from pbem.games.spaceships.ships import TYPES
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def test_defaults():
+
+def test_defaults() -> None:
     options = RULES.options({}, 2)
     assert options == Options("standard", "alternate", (0, 0), None, None)
     assert options.changed == {}
 
 
-def test_what_is_changed_comes_in_the_order_of_the_record():
+def test_what_is_changed_comes_in_the_order_of_the_record() -> None:
     raw = {
         "additional_allowed": {"LG": 5, "KC": 0},
         "allowed": {"LG": 3, "DS": 1},
@@ -38,11 +42,13 @@ def test_what_is_changed_comes_in_the_order_of_the_record():
     hash(RULES.options(raw, 2))
 
 
-def test_what_is_default_is_not_changed():
+def test_what_is_default_is_not_changed() -> None:
     assert RULES.options({"fleet": "standard", "first": "alternate", "additional": [0, 0]}, 2).changed == {}
 
 
-NOT_A_COUNT = [-1, True, 1.0, "1", None, [], {}, datetime(2026, 1, 1, tzinfo=UTC)]
+NOT_A_COUNT: list[Any] = [-1, True, 1.0, "1", None, [], {}, datetime(2026, 1, 1, tzinfo=UTC)]
+NO_FLEET: list[Any] = ["cost:24 ", "cost:٣", "cost:" + "9" * 5000, None, [], "standard\n"]
+NOT_ALLOWED: list[Any] = [{"XX": 1}, {"lg": 1}, [], "LG", 3, {"LG": {}}]
 
 
 @pytest.mark.parametrize(
@@ -50,34 +56,34 @@ NOT_A_COUNT = [-1, True, 1.0, "1", None, [], {}, datetime(2026, 1, 1, tzinfo=UTC
     [
         {"colour": 1},
         *({"fleet": value} for value in ("", "cost", "cost:", "cost:-1", "cost:1.5", "cost:x", "COST:3", 24, True)),
-        *({"fleet": value} for value in ("cost:24 ", "cost:٣", "cost:" + "9" * 5000, None, [], "standard\n")),
+        *({"fleet": value} for value in NO_FLEET),
         *({"first": value} for value in (1, "3", "", True, None, ["1"])),
         *({"additional": value} for value in ([], [1], [1, 2, 3], 5, "00", {"1": 2})),
         *({"additional": [0, value]} for value in NOT_A_COUNT),
         *({"additional_allowed": {"LG": value}} for value in NOT_A_COUNT),
-        *({"fleet": "cost:9", "allowed": value} for value in ({"XX": 1}, {"lg": 1}, [], "LG", 3, {"LG": {}})),
+        *({"fleet": "cost:9", "allowed": value} for value in NOT_ALLOWED),
         {"allowed": {"LG": 3}},
         {"fleet": "standard", "allowed": {"LG": 3}},
     ],
 )
-def test_refused(raw):
+def test_refused(raw: Mapping[str, Any]) -> None:
     with pytest.raises(Refused):
         RULES.options(raw, 2)
 
 
 @pytest.mark.parametrize("seats", [0, 1, 3, True, 2.0])
-def test_spaceships_is_for_two(seats):
+def test_spaceships_is_for_two(seats: int) -> None:
     with pytest.raises(Refused):
         RULES.options({}, seats)
 
 
-def test_all_faults_are_named():
+def test_all_faults_are_named() -> None:
     with pytest.raises(Refused) as refused:
         RULES.options({"fleet": 1, "what": 2, "first": 3}, 1)
     assert [fault.rule for fault in refused.value.faults] == ["seats", "fleet", "what", "first"]
 
 
-def test_survivors_carry_over():
+def test_survivors_carry_over() -> None:
     options = RULES.options({"fleet": "cost:30", "first": "1", "additional": [9, 9]}, 2)
     carried = RULES.carry(options, Result(1, (12, 0)))
     assert carried.changed == {"fleet": "cost:30", "first": "1", "additional": [12, 0]}
@@ -117,7 +123,7 @@ SMALL = st.dictionaries(st.sampled_from(list(TYPES)), st.integers(0, 3), max_siz
     more=st.none() | SMALL,
     seat=st.sampled_from((1, 2)),
 )
-def test_a_fleet_is_agreed_when_a_split_exists(ships, rest, allowed, more, seat):
+def test_a_fleet_is_agreed_when_a_split_exists(ships: Any, rest: Any, allowed: Any, more: Any, seat: int) -> None:
     fleet = +Counter(ships)
     cost = sum(TYPES[code].cost * number for code, number in fleet.items())
     extra = min(rest, max(0, cost - 1))
@@ -129,7 +135,7 @@ def test_a_fleet_is_agreed_when_a_split_exists(ships, rest, allowed, more, seat)
 
 
 @given(base=st.sampled_from(STANDARD_FLEETS), ships=SMALL, more=st.none() | SMALL, wrong=st.integers(0, 1))
-def test_a_standard_fleet_and_additional_ships(base, ships, more, wrong):
+def test_a_standard_fleet_and_additional_ships(base: Any, ships: Any, more: Any, wrong: Any) -> None:
     fleet = base + Counter(ships)
     extra = sum(TYPES[code].cost * number for code, number in ships.items()) + wrong
     raw = {"additional": [extra, 0]} | ({} if more is None else {"additional_allowed": more})

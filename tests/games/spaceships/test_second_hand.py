@@ -10,10 +10,14 @@ import random
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pbem.games import Refused, rules
+from pbem.games import Orders, Refused, State, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 COLOURS, LETTERS, NUMBERS = "ROYGB", "vwxyz", "12345"
 CELLS = ["".join(cell) for cell in product(COLOURS, LETTERS, NUMBERS)]
@@ -22,6 +26,9 @@ BOXES = {"KC": (3, 2, 1), "FS": (2, 2, 1), "PC": (4, 1, 1), "MD": (3, 1, 1), "HS
     "AG": (2, 1, 1),
     "LG": (1, 1, 1),
 }
+Order = tuple[Any, ...]
+"""("strike", target), ("scan", target), ("missile", launch, target), ("kamikaze", launch, target), or
+("beam", first, last, name or None)."""
 SCANNERS, MISSILES = ("HS", "LS"), ("MD", "AG", "LG")
 FLEETS = {
     "standard": [["DS", "KC", "FS", "MD", "LS"], ["DS", "KC", "PC", "MD", "HS"]],
@@ -31,21 +38,21 @@ FLEETS = {
 
 
 @cache
-def point(cell):
+def point(cell: str) -> tuple[int, int, int]:
     return COLOURS.index(cell[0]), LETTERS.index(cell[1]), NUMBERS.index(cell[2])
 
 
-def cell_at(spot):
+def cell_at(spot: Sequence[int]) -> str | None:
     inside = all(0 <= value <= 4 for value in spot)
     return COLOURS[spot[0]] + LETTERS[spot[1]] + NUMBERS[spot[2]] if inside else None
 
 
 @cache
-def apart(one, other):
+def apart(one: str, other: str) -> tuple[int, ...]:
     return tuple(b - a for a, b in zip(point(one), point(other), strict=True))
 
 
-def adjacent(one, other):
+def adjacent(one: str, other: str) -> bool:
     return sum(map(abs, apart(one, other))) == 1
 
 
@@ -53,7 +60,7 @@ def adjacent(one, other):
 class Ship:
     name: str
     code: str
-    cells: list
+    cells: list[str]
     burnt: bool = False
 
 
@@ -61,29 +68,29 @@ class Ship:
 class Player:
     """One side, and what the rules page says of it, read from the state at the start of the turn."""
 
-    ships: list
-    destroyed: set = field(default_factory=set)
-    fired: set = field(default_factory=set)
+    ships: list[Ship]
+    destroyed: set[str] = field(default_factory=set)
+    fired: set[str] = field(default_factory=set)
     lost: int = 0
 
-    def whole(self, ship):
+    def whole(self, ship: Ship) -> list[str]:
         return [cell for cell in ship.cells if cell not in self.destroyed]
 
-    def at(self, cell):
+    def at(self, cell: str) -> Ship | None:
         return next((ship for ship in self.ships if cell in ship.cells), None)
 
-    def strikes(self, ship):
+    def strikes(self, ship: Ship) -> int:
         whole = self.whole(ship)
         return (1 if whole else 0) if ship.code == "DS" else most_pairs(whole)
 
-    def missiles(self, ship):
+    def missiles(self, ship: Ship) -> list[str]:
         return [cell for cell in self.whole(ship) if ship.code in MISSILES and cell not in self.fired]
 
-    def kamikazes(self, ship):
+    def kamikazes(self, ship: Ship) -> list[str]:
         barred = ship.code in ("DS", "LS") or self.strikes(ship) or self.missiles(ship)
         return [] if barred else self.whole(ship)
 
-    def beams(self, direction):
+    def beams(self, direction: tuple[int, ...]) -> list[Ship]:
         """The death stars that could fire along this direction."""
         able = []
         for ship in self.ships:
@@ -94,19 +101,19 @@ class Player:
                 able.append(ship)
         return able
 
-    def scans(self, turn):
+    def scans(self, turn: int) -> int:
         if not any(self.whole(ship) for ship in self.ships if ship.code in SCANNERS):
             return 0
         return 1 if turn == 1 else max(1, self.lost)
 
-    def score(self):
+    def score(self) -> int:
         return sum(len(self.whole(ship)) for ship in self.ships)
 
-    def helpless(self):
+    def helpless(self) -> bool:
         return not any(self.strikes(ship) or self.missiles(ship) for ship in self.ships)
 
 
-def most_pairs(cells):
+def most_pairs(cells: Sequence[str]) -> int:
     if len(cells) < 2:
         return 0
     head, *rest = cells
@@ -117,21 +124,18 @@ def most_pairs(cells):
     return best
 
 
-def line(first, last):
+def line(first: str, last: str) -> tuple[list[str], tuple[int, ...]] | None:
     """The three targets and the direction, or None."""
     span = apart(first, last)
     if not any(span) or any(step not in (-2, 0, 2) for step in span):
         return None
     direction = tuple(step // 2 for step in span)
     middle = cell_at([at + step for at, step in zip(point(first), direction, strict=True)])
+    assert middle is not None
     return [first, middle, last], direction
 
 
-# Orders are tuples: ("strike", target), ("scan", target), ("missile", launch, target), ("kamikaze", launch, target),
-# ("beam", first, last, name or None).
-
-
-def written(order, sparing):
+def written(order: Order, sparing: Callable[[str], str]) -> str:
     """The order in conventional notation."""
     kind, *rest = order
     if kind == "missile":
@@ -141,7 +145,7 @@ def written(order, sparing):
     return {"strike": "", "scan": "s", "kamikaze": "k"}[kind] + " ".join(rest)
 
 
-def firing(player, order):
+def firing(player: Player, order: Order) -> Ship | None:
     """The death star that fires this beam, or None when the order is not legal."""
     found = line(order[1], order[2])
     able = player.beams(found[1]) if found else []
@@ -150,7 +154,7 @@ def firing(player, order):
     return next((ship for ship in able if order[3] in (ship.name, *(["DS1"] if ship.name == "DS" else []))), None)
 
 
-def legal(player, turn, orders):
+def legal(player: Player, turn: int, orders: Sequence[Order]) -> bool:
     claimed = []
     for order in orders:
         kind = order[0]
@@ -176,13 +180,13 @@ def legal(player, turn, orders):
 class Game:
     """A game by the rules page."""
 
-    def __init__(self, one, two, first):
+    def __init__(self, one: Player, two: Player, first: str) -> None:
         self.players = {1: one, 2: two}
         self.first = first
         self.turn = 1
         self.over = False
 
-    def play(self, orders):
+    def play(self, orders: Mapping[int, Sequence[Order]]) -> list[dict[str, Any]]:
         """One turn: the reports."""
         start = {seat: set(player.destroyed) for seat, player in self.players.items()}
         over = any(
@@ -204,8 +208,8 @@ class Game:
             seat: {cell for ship in player.ships for cell in player.missiles(ship)}
             for seat, player in self.players.items()
         }
-        self.told = set()
-        reports = []
+        self.told: set[tuple[int, str]] = set()
+        reports: list[dict[str, Any]] = []
         first = {"alternate": 2 - self.turn % 2, "1": 1, "2": 2}[self.first]
         for seat in (first, 3 - first):
             reports += self.reports(seat, orders[seat], beams[seat])
@@ -215,11 +219,16 @@ class Game:
         self.turn += not self.over
         return reports
 
-    def reports(self, seat, orders, beams):
+    def reports(
+        self, seat: int, orders: Sequence[Order], beams: Sequence[tuple[Ship | None, Order]]
+    ) -> list[dict[str, Any]]:
         enemy = self.players[3 - seat]
         made = []
         for ship, order in beams:
-            three = [self.strike(seat, "beam", cell) for cell in line(order[1], order[2])[0]]
+            found = line(order[1], order[2])
+            assert found is not None
+            three = [self.strike(seat, "beam", cell) for cell in found[0]]
+            assert ship is not None
             ship.burnt = ship.burnt or three[0]["result"] == three[2]["result"] == "hit"
             made += three
         made += [
@@ -234,18 +243,19 @@ class Game:
                 made.append({"seat": seat, "kind": "scan", "cell": cell, "result": seen})
         for order in orders:
             if order[0] == "kamikaze":
-                ship = self.players[seat].at(order[1])
-                report = {"seat": seat, "kind": "kamikaze death", "cell": order[1]}
-                if not self.players[seat].whole(ship) and (seat, ship.name) not in self.told:
-                    report |= self.destruction(seat, ship)
+                lost = self.players[seat].at(order[1])
+                assert lost is not None
+                report: dict[str, Any] = {"seat": seat, "kind": "kamikaze death", "cell": order[1]}
+                if not self.players[seat].whole(lost) and (seat, lost.name) not in self.told:
+                    report |= self.destruction(seat, lost)
                 made.append(report)
         return made
 
-    def strike(self, seat, kind, cell):
+    def strike(self, seat: int, kind: str, cell: str) -> dict[str, Any]:
         owner = 3 - seat
         enemy = self.players[owner]
         ship = enemy.at(cell)
-        report = {"seat": seat, "kind": kind, "cell": cell, "result": "miss"}
+        report: dict[str, Any] = {"seat": seat, "kind": kind, "cell": cell, "result": "miss"}
         if ship is None:
             return report
         before = enemy.whole(ship)
@@ -259,11 +269,11 @@ class Game:
             report |= self.destruction(owner, ship)
         return report
 
-    def destruction(self, owner, ship):
+    def destruction(self, owner: int, ship: Ship) -> dict[str, Any]:
         self.told.add((owner, ship.name))
         cells = sorted(ship.cells, key=CELLS.index)
         other = self.players[3 - owner]
-        data = []
+        data: list[dict[str, Any]] = []
         for cell in cells:
             found = other.at(cell)
             data.append({"cell": cell, "ship": found.name if found else None})
@@ -275,7 +285,7 @@ class Game:
 # Chance
 
 
-def lie(dice, code):
+def lie(dice: random.Random, code: str) -> list[str | None]:
     """Somewhere for a ship of this type to lie."""
     if code == "DS":
         shape = dice.choice(["cube", "flat", "bump"])
@@ -289,13 +299,15 @@ def lie(dice, code):
     return [cell_at([corner[i] + spot[axes[i]] for i in range(3)]) for spot in spots]
 
 
-def fleet(dice, codes):
+def fleet(dice: random.Random, codes: list[str]) -> Player:
     while True:
-        ships, taken = [], set()
+        ships: list[Ship] = []
+        taken: set[str] = set()
         for at, code in enumerate(codes):
             number = codes[: at + 1].count(code) if codes.count(code) > 1 else ""
-            cells = lie(dice, code)
-            if None in cells or taken & set(cells):
+            spots = lie(dice, code)
+            cells = [cell for cell in spots if cell]
+            if len(cells) < len(spots) or taken & set(cells):
                 break
             taken |= set(cells)
             ships.append(Ship(f"{code}{number}", code, cells))
@@ -303,14 +315,14 @@ def fleet(dice, codes):
             return Player(ships)
 
 
-def some_cell(dice, enemy):
+def some_cell(dice: random.Random, enemy: Player) -> str:
     """Mostly where it hurts."""
     if dice.random() < 0.75:
         return dice.choice(dice.choice(enemy.ships).cells)
     return dice.choice(CELLS)
 
 
-def some_line(dice, enemy):
+def some_line(dice: random.Random, enemy: Player) -> tuple[str, str]:
     while True:
         first = some_cell(dice, enemy)
         last = cell_at([at + dice.choice((-2, 0, 2)) for at in point(first)])
@@ -318,9 +330,9 @@ def some_line(dice, enemy):
             return first, last
 
 
-def some_orders(dice, player, enemy, turn):
+def some_orders(dice: random.Random, player: Player, enemy: Player, turn: int) -> list[Order]:
     """Orders that are legal, in any order, not always all that are due."""
-    orders = []
+    orders: list[Order] = []
     due = sum(map(player.strikes, player.ships))
     orders += [("strike", some_cell(dice, enemy)) for _ in range(due) if dice.random() < 0.6]
     orders += [("scan", some_cell(dice, enemy)) for _ in range(player.scans(turn)) if dice.random() < 0.6]
@@ -332,7 +344,9 @@ def some_orders(dice, player, enemy, turn):
     unused = [ship for ship in player.ships if ship.code == "DS"]
     for _ in list(unused):
         first, last = some_line(dice, enemy)
-        able = player.beams(line(first, last)[1])
+        found = line(first, last)
+        assert found is not None
+        able = player.beams(found[1])
         ready = [ship for ship in able if ship in unused]
         if ready:
             ship = dice.choice(ready)
@@ -343,7 +357,7 @@ def some_orders(dice, player, enemy, turn):
     return orders
 
 
-def worse_orders(dice, player, enemy, orders):
+def worse_orders(dice: random.Random, player: Player, enemy: Player, orders: Sequence[Order]) -> list[Order]:
     """The same and something more, which may be too much."""
     own = dice.choice(dice.choice(player.ships).cells)
     star = dice.choice([None, "DS", "DS1", "DS2", "DS3"])
@@ -361,11 +375,11 @@ def worse_orders(dice, player, enemy, orders):
     return [order for order in orders if dice.random() < 0.8] + [more]
 
 
-def part_of(dice, player):
+def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
     """How to name a missile: some part that fits it alone, or at worst its cell."""
     ready = [cell for ship in player.ships for cell in player.missiles(ship)]
 
-    def sparing(launch):
+    def sparing(launch: str) -> str:
         parts = [[launch[i] for i in kept] for size in (1, 2) for kept in combinations(range(3), size)]
         alone = ["".join(part) for part in parts if [all(v in cell for v in part) for cell in ready].count(True) == 1]
         return dice.choice([launch, *alone]) if launch in ready else launch
@@ -373,42 +387,43 @@ def part_of(dice, player):
     return sparing
 
 
-def accepted(state, seat, text):
+def accepted(state: State, seat: int, text: str) -> Orders | None:
     try:
         return rules("spaceships").order(state, seat, text)
     except Refused:
         return None
 
 
-def text_of(dice, player, orders):
+def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str:
     sparing = part_of(dice, player)
     return dice.choice([" ", ", ", "\n"]).join(written(order, sparing) for order in orders)
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_both_adjudicators_agree(seed):
+def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("batch", range(1, 11))
-def test_both_adjudicators_agree_at_length(batch):
+def test_both_adjudicators_agree_at_length(batch: int) -> None:
     for seed in range(batch * 200, batch * 200 + 200):
         play_both(seed)
 
 
-def play_both(seed):
+def play_both(seed: int) -> None:
     dice = random.Random(seed)
     real = rules("spaceships")
     kind = dice.choice(list(FLEETS))
     first = dice.choice(["alternate", "1", "2"])
     options = real.options({"fleet": kind, "first": first}, 2)
     players = [fleet(dice, dice.choice(FLEETS[kind])) for _ in range(2)]
-    game = Game(*players, first)
+    game = Game(players[0], players[1], first)
     setups = ["\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships) for player in players]
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
     for _ in range(40):
-        orders, judged = {}, {}
+        orders: dict[int, list[Order]] = {}
+        judged: dict[int, Orders] = {}
         for seat, player in game.players.items():
             enemy = game.players[3 - seat]
             orders[seat] = some_orders(dice, player, enemy, game.turn)
@@ -418,8 +433,9 @@ def play_both(seed):
                 assert (accepted(state, seat, text) is not None) == legal(player, game.turn, doubtful), text
             assert legal(player, game.turn, orders[seat])
             text = text_of(dice, player, orders[seat])
-            judged[seat] = accepted(state, seat, text)
-            assert judged[seat] is not None, text
+            found = accepted(state, seat, text)
+            assert found is not None, text
+            judged[seat] = found
         expected = game.play(orders)
         state, reports = real.turn(state, judged)
         assert list(reports) == expected
@@ -428,5 +444,6 @@ def play_both(seed):
         assert (state.result is not None, state.turn) == (game.over, game.turn)
         if game.over:
             winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
+            assert state.result is not None
             assert (state.result.winner, tuple(state.result.scores)) == (winner, scores)
             return

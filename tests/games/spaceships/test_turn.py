@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import random_players
@@ -12,6 +13,11 @@ from hypothesis import strategies as st
 from pbem.games.spaceships import RULES
 from pbem.games.spaceships.space import CELLS, mask_of
 from pbem.games.spaceships.turn import first_to_report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pbem.games import Report
 
 OPTIONS = random_players.PLAYERS["spaceships"].options
 GAMES = st.builds(
@@ -24,11 +30,11 @@ GAMES = st.builds(
 )
 
 
-def turns(game):
+def turns(game: random_players.Game) -> Iterator[tuple[Any, Mapping[int, str], list[Report], Any]]:
     return zip(game.states, game.orders, game.reports, game.states[1:], strict=False)
 
 
-def destroyed_by(reports, seat):
+def destroyed_by(reports: Iterable[Report], seat: int) -> int:
     """The cells of a seat that reports say became destroyed."""
     lost = set()
     for report in reports:
@@ -37,12 +43,12 @@ def destroyed_by(reports, seat):
             lost.add(report["cell"])
         if not own:
             lost.update(report.get("explosions", ()))
-    return mask_of(lost)
+    return mask_of(sorted(lost))
 
 
 @settings(max_examples=25, deadline=None)
 @given(GAMES)
-def test_cells_are_lost_just_as_reported(game):
+def test_cells_are_lost_just_as_reported(game: random_players.Game) -> None:
     for (
         before,
         _,
@@ -60,7 +66,7 @@ def test_cells_are_lost_just_as_reported(game):
 
 @settings(max_examples=25, deadline=None)
 @given(GAMES)
-def test_each_ship_falls_once_with_flashcube_data_of_its_cells(game):
+def test_each_ship_falls_once_with_flashcube_data_of_its_cells(game: random_players.Game) -> None:
     for seat in (1, 2):
         fallen = []
         for _, _, reports, _ in turns(game):
@@ -77,7 +83,7 @@ GROUPS = {"beam": 0, "strike": 1, "scan": 2, "kamikaze death": 3}
 
 @settings(max_examples=25, deadline=None)
 @given(GAMES)
-def test_reports_stand_in_their_order(game):
+def test_reports_stand_in_their_order(game: random_players.Game) -> None:
     for before, orders, reports, _ in turns(game):
         first = first_to_report(before.options, before.turn)
         places = [(report["seat"] != first, GROUPS[report["kind"]]) for report in reports]
@@ -89,12 +95,12 @@ def test_reports_stand_in_their_order(game):
             assert told == list(RULES.order(before, seat, text).strikes)
         for report in reports:
             for cells in (report.get("explosions", []), report.get("destroyed", {}).get("cells", [])):
-                assert cells == sorted(cells, key=CELLS.get)
+                assert cells == sorted(cells, key=CELLS.__getitem__)
 
 
 @settings(max_examples=25, deadline=None)
 @given(GAMES)
-def test_the_game_ends_when_it_must(game):
+def test_the_game_ends_when_it_must(game: random_players.Game) -> None:
     assert all(state.result is None and all(state.scores) for state in game.states[:-1])
     last = game.states[-1]
     if not all(last.scores):
@@ -111,6 +117,6 @@ def test_the_game_ends_when_it_must(game):
 @pytest.mark.parametrize(
     ("first", "expected"), [("alternate", [1, 2, 1, 2]), ("1", [1, 1, 1, 1]), ("2", [2, 2, 2, 2])]
 )
-def test_who_reports_first(first, expected):
+def test_who_reports_first(first: Any, expected: Any) -> None:
     options = RULES.options({"first": first}, 2)
     assert [first_to_report(options, turn) for turn in (1, 2, 3, 4)] == expected
