@@ -38,7 +38,7 @@ _LETTERS = 10
 _LOST = 3
 """How often a day, at the most, a player is cut off who was heard in between."""
 
-_CAME_BACK = Phrase("it came back, with status {status}")
+_CAME_BACK = Phrase("it bounced, with status {status}")
 
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
@@ -81,7 +81,7 @@ def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> b
         desk,
         player,
         "reachable",
-        Phrase("{player}: can be reached again", player=player.name),
+        Phrase("{player} can be reached again", player=player.name),
         now,
         since=from_db(since),
         opponents=True,
@@ -110,11 +110,11 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
                 desk,
                 player,
                 "unreachable",
-                Phrase("{player}: letters do not arrive", player=player.name),
+                Phrase("letters do not reach {player}", player=player.name),
                 now,
                 opponents=True,
             )
-            _write(desk, player, "returned", Phrase("a letter to you came back"), now, opponents=False)
+            _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
     if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
         return
     facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}

@@ -111,7 +111,7 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
         text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
         desk.letters.send(
-            desk.config.operator, OutgoingLetter(Phrase("[pbem] The time of the server stepped"), text), now
+            desk.config.operator, OutgoingLetter(Phrase("[pbem] The server's clock stepped"), text), now
         )
 
 

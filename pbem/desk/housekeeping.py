@@ -63,5 +63,5 @@ class Housekeeping:
         if self._desk.config.operator and self._desk.today("little room", now) == 1:
             text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)
             self._desk.letters.send(
-                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk fills up"), text), now
+                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk is filling up"), text), now
             )

@@ -204,4 +204,4 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
         told = desk.strangers.may_be_answered(sender, now)
     if told:
         text = desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
-        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] A letter of yours was set aside"), text), now)
+        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] Your letter was set aside"), text), now)

@@ -601,15 +601,15 @@ def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[
 _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
 
-_CUT = Phrase("This answer became too long, and the rest of it is left out: ask for that in letters of their own.")
-_LEFT_OUT = Phrase("Not attached, as this letter became too long: {names}. Ask for them in letters of their own.")
+_CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
+_LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
 
 def _content(content: bytes | Callable[[], bytes]) -> bytes:
     return content if isinstance(content, bytes) else content()
 
 
-_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
+_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})

@@ -40,12 +40,12 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
     position, receipt = match.position, Receipt.read(submission.paper)
     assert position is not None
     if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
-        message = Phrase("they count no longer: the key that signed them is revoked")
+        message = Phrase("they no longer count: the key that signed them is revoked")
         if receipt.level == "mailbox":
-            message = Phrase("they count no longer: you have a key now")
+            message = Phrase("they no longer count: you have a key now")
         raise Refused(Fault("keys", None, message))
     if position.due.get(seat, DEFAULT) is not None:
-        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
+        raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     return match.rules.order(position, seat, submission.text)
 
 

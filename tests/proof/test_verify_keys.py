@@ -82,7 +82,7 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     shoot(referee, ann, bob, "Rv3")
     referee.send(bob, bob.filled("orders", "final\n"))
     send(referee, bob, f"recover\n{ssh.public(key('bob'))}\n", None)
-    send(referee, bob, form_in(body(bob.find("said to be lost")), "confirm"), key("bob"))
+    send(referee, bob, form_in(body(bob.find("says that your keys are lost")), "confirm"), key("bob"))
     referee.wait(timedelta(days=7))
     send(referee, ann, f"recover {code}\n{ssh.public(key('by code'))}\n", None)
     send(referee, ann, form_in(ann.text, "confirm"), key("by code"))
