@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("check-config")
 @config_option
 def check_config(config_file: Path) -> None:
-    """Say all that is wrong with the configuration and with what it speaks of; status 1 if anything is.
+    """Report everything that is wrong with the configuration and what it names; status 1 if anything is.
 
     Nothing is made or changed, and no connection is opened.
     """

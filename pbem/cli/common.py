@@ -48,7 +48,7 @@ class Opened(NamedTuple):
 
 
 def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option --config, alike for all commands of the operator."""
+    """The option --config, the same for all commands of the operator."""
     return click.option(
         "--config",
         "config_file",
@@ -65,7 +65,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, for pro
 
 @contextmanager
 def troubles() -> Iterator[None]:
-    """Tell the operator of what is no fault of the program in a sentence."""
+    """Report in one sentence what is not a fault of the program."""
     try:
         yield
     except (ConfigError, StoreError, KeyFileError, Busy) as error:
@@ -78,7 +78,7 @@ def troubles() -> Iterator[None]:
 
 @contextmanager
 def _damages() -> Iterator[None]:
-    """What cannot be made sense of in a store that opens is damage: say so, and where it was met."""
+    """What makes no sense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):

@@ -39,7 +39,7 @@ _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
 
 _STEPS = 5
-"""How often a day, at the most, the operator is told of steps of the clock."""
+"""At most how often a day the operator is told of steps of the clock."""
 
 _LOG: Any = structlog.get_logger("desk")
 

@@ -1,7 +1,7 @@
 """Dispatch: the commands of a letter in turn, each obeyed by the function of its name, and what that uses up.
 
-What a command needs stands in its row of the table of commands, and is demanded here before its function is called.
-Implements protocol.md, "Commands" and "Identity".
+A command's row in the table of commands says what the command needs; it is checked here before the function is
+called. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _MISDATED = Phrase(
 
 
 class _UnplacedError(Exception):
-    """A sentence that did not say its place: nothing is to be changed, and this is the answer."""
+    """A sentence that did not say its place: nothing changes, and this is the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.template)

@@ -1,9 +1,9 @@
 """Letters are written: what a seat may know of a match goes into a template, and the letter into the outbox.
 
-What is told to whom was decided before; how it reads stands in `templates/`. A decision only says what a letter is to
-say: it is put into words, drawn and composed when the store is not locked. Views and reports come through
-`Match.view` and `Match.show` alone, so a letter cannot say more than the game lets its reader know. Implements
-protocol.md, "Addresses and threads" and "Secrets".
+Who is told what was decided before; the wording is in `templates/`. A decision only names the facts of a letter: the
+letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
+`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements protocol.md,
+"Addresses and threads" and "Secrets".
 """
 
 from __future__ import annotations

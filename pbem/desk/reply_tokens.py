@@ -45,7 +45,7 @@ _QUOTED = 20_000
 
 
 class NeedsDns(Exception):  # noqa: N818 - no error: the letter waits for what the DNS says
-    """The letter cannot be judged before these names were looked up, so many times at the most."""
+    """The letter cannot be judged before these names are looked up, at most this number of times."""
 
     def __init__(self, names: Sequence[str], tries: int) -> None:
         super().__init__(", ".join(names))

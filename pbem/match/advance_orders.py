@@ -1,6 +1,6 @@
-"""Orders before they are asked for: in advance for a later turn, and default orders for whichever turn is missed.
+"""Orders before they are due: in advance for a later turn, and default orders for any turn that is missed.
 
-Nothing of it enters the transcript before its turn is resolved, so that nobody else learns what is stored. Implements
+They enter the transcript only when their turn is resolved, so that nobody else learns what is stored. Implements
 protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 

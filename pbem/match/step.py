@@ -70,7 +70,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that a seat is to be told: the kind names the letter's template, the match is as it was then."""
+    """Something to tell a seat: the kind names the letter's template, the match is as it was then."""
 
     kind: str
     seat: int

@@ -1,7 +1,7 @@
-"""Orders that are stored for later turns, and default orders: what of them could be played now.
+"""Orders that are stored for later turns, and default orders: which of them could be played now.
 
-What no position can make good was refused at once; the rest is judged when the turn comes, by the position and the
-keys of that moment. How they are sent and withdrawn is in `advance_orders`. Implements protocol.md, "A match" and
+What no position can make legal was refused at once; the rest is judged when the turn comes, by the position and the
+keys of that moment. `advance_orders` is how they are sent and withdrawn. Implements protocol.md, "A match" and
 "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 

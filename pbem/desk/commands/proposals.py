@@ -128,7 +128,7 @@ def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
 
 
 def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
-    """Seats for anybody, up to the number that was asked for or that the game needs at the least."""
+    """Seats for anybody, up to the requested number, or the least that the game needs."""
     if game not in GAMES:
         return range(0), []
     allowed = rules(game).seats

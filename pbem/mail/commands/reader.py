@@ -105,7 +105,7 @@ class Reading:
 
 
 def parse(text: str, most: int | None = None) -> Reading:
-    """Read the commands of a text, so many at the most, and ignore what is behind them; never raises."""
+    """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = Words(kept)
     commands: list[Command] = []

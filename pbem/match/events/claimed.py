@@ -1,4 +1,4 @@
-"""A player claims what those lost who missed their time, or whom no letter reaches.
+"""A player claims what others lost by missing their time, or because no letter reaches them.
 
 Implements protocol.md, "Commands" (`claim`).
 """

@@ -1,6 +1,6 @@
 """A player wants somebody new in a seat: the one who leaves, and every opponent, say the same sentence.
 
-Who is gone is told by the transcript: a time that was missed, or letters that do not arrive for long. Implements
+The transcript shows who is gone: a missed deadline, or letters that have not arrived for long. Implements
 protocol.md, "Commands" (`substitute`) and "A match".
 """
 
