@@ -156,7 +156,7 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
 def test_case_18_html_only(referee: Referee) -> None:
     ann = referee.registered("ann")
     told = orders_as(referee, ann, "<p>help</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
-    assert "as HTML alone" in " ".join(told.split())
+    assert "as HTML only" in " ".join(told.split())
 
 
 def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:

@@ -149,10 +149,7 @@ class TestInAdvance:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv5", rev=2)
         referee.send(ann, "clear m1 turn 2\n")
-        assert (
-            "Your orders for turn 2, now withdrawn:\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`."
-            in ann.text
-        )
+        assert "Withdrawn: orders for turn 2\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`." in ann.text
         the_same_after_a_restart(referee)
         early(referee, ann, "turn 2", "Rv4", rev=1)
         assert "rev 3 was used before" in ann.text  # the withdrawal took it
@@ -358,7 +355,7 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "")
         referee.send(bob, "clear m1 default\n")
-        assert "Your default orders, now withdrawn" in bob.text
+        assert "Withdrawn: default orders" in bob.text
         the_same_after_a_restart(referee)
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)

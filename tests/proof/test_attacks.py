@@ -178,7 +178,7 @@ class TestServerWithItsKey:
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         referee.send(ann, "clear m1 default\n")
-        assert "Your default orders, now withdrawn" in body(ann.last)
+        assert "Withdrawn: default orders" in body(ann.last)
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.wait(9 * DAY)
         assert referee.match().turn == 2, "the server played what was withdrawn"
