@@ -181,6 +181,8 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
 def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
     referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(ann, "withdraw m1\n")
+    assert "this match has begun; resign it, or offer to annul it" in " ".join(ann.text.split())
     referee.send(bob, "resign m1\n")
     assert "say what you resign" in bob.text
     referee.send(bob, "resign m1 game 1\n")
