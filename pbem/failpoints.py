@@ -1,6 +1,6 @@
 """The points on the way of a letter at which a server may be stopped dead without harm; tests stop it there.
 
-Here live their names alone. A server is handed what to do at each point: nothing, but in tests of promises 1 to 3 of
+Only their names are here. A server is told what to do at each point: nothing, except in tests of promises 1 to 3 of
 reliability.md, "What the post office promises". Nothing may depend on what is done there.
 """
 

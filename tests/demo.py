@@ -315,7 +315,7 @@ def headed(plays: ModuleType, game: int, what: str) -> str:
 
 
 def set_up(player: Player, game: int, plays: ModuleType) -> None:
-    letter = player.wait(headed(plays, game, "your setup is asked for"))
+    letter = player.wait(headed(plays, game, "send your setup"))
     player.send(letter.filled("setup", plays.setup(player.random, letter)), answering=letter)
     player.wait("Your setup stands")
 

@@ -287,10 +287,10 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     town.send(ann, "new spaceships with bob\nserver play.example\nplayer ann\nend\n")
     town.until_letter(bob, "proposes a match to you")
     town.send(bob, form_in(bob.text, "accept", lines=1))
-    town.until_letter(ann, "your setup is asked for")
-    town.until_letter(bob, "your setup is asked for")
+    town.until_letter(ann, "send your setup")
+    town.until_letter(bob, "send your setup")
     # Sub-addresses arrive as they were written: the answer goes to that of the match.
-    setup = str(ann.find("your setup is asked for")["Reply-To"])
+    setup = str(ann.find("send your setup")["Reply-To"])
     assert setup.startswith("pbem+m1@")
     town.send(ann, ann.filled("setup", ANN), to=setup)
     town.send(bob, bob.filled("setup", BOB))
@@ -312,7 +312,7 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     town.provider.dead.add(bob.address)
     town.send(ann, "press m1\nare you there?\nend\n")
     town.send(ann, form_in(ann.text, "press"))
-    town.until_letter(ann, "letters do not arrive")
+    town.until_letter(ann, "letters do not reach")
     with Database(town.folder / "pbem" / "store.sqlite") as database:
         assert Players(database).unreachable("bob") is not None
         assert Players(database).unreachable("ann") is None

@@ -96,7 +96,7 @@ def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(refe
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n{more}".encode() + raw, zoe.address)
     assert 0 < len(zoe.letters) <= EACH
-    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters)
+    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
 
 
 @pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
@@ -112,7 +112,7 @@ def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
     assert "> games" in body(zoe.letters[0])
     assert len(zoe.letters) == 1 + EACH
-    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters[1:])
+    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters[1:])
     # Another letter is another one.
     referee.deliver(home.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
     assert "> games" in zoe.text
@@ -131,7 +131,7 @@ def test_an_rsa_signature_has_one_writing(referee: Referee) -> None:
     for number in (int.from_bytes(octets), int.from_bytes(octets) + modulus):
         other = base64.b64encode(number.to_bytes(132))
         referee.deliver(raw.replace(found[1], other), zoe.address)
-    assert all("Nothing says that this letter" in body(letter) for letter in zoe.letters)
+    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
     referee.deliver(raw.replace(found[1], b" ".join([found[1][:40], found[1][40:]])), zoe.address)
     assert "> games" in zoe.text
 

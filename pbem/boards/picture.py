@@ -125,7 +125,7 @@ def _name(text: str, side: int) -> Image.Image:
 
 @lru_cache(maxsize=1024)
 def _tile(square: Square, side: int) -> Image.Image:
-    """A square with its frame, one pixel of which the next square covers."""
+    """A square with its frame; the next square covers one pixel of it."""
     background, ink = TINTS[square.tint]
     tile = Image.new("RGB", (side + 1, side + 1), background or PAPER)
     pen = ImageDraw.Draw(tile)

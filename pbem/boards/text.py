@@ -1,6 +1,6 @@
 """Boards and what is said beside them as text: grids, legends and lists in columns, no line longer than its page.
 
-Words are given as phrases, and set when they are in the reader's language. Here lives no rule, and nothing to read.
+Words are given as phrases, and set once they are in the reader's language. No rules and no prose live here.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _row(squares: tuple[Square, ...], width: int) -> str:
 
 
 def numbered(text: str) -> str:
-    """Numbered paragraphs, `1. ...` with the lines after the first indented, set anew beneath each other."""
+    """Numbered paragraphs, `1. ...`, rewrapped, with the lines after the first indented."""
     each = (paragraph.split(". ", 1) for paragraph in text.replace("\n ", " ").splitlines())
     return "".join(f"{number:>3}. {wrapped(' '.join(words.split()), 71, 5, words=False)}\n" for number, words in each)
 

@@ -53,7 +53,7 @@ def backup(file: Path, config_file: Path) -> None:
     prompt="All that happened after this backup is forgotten, and every match is paused. Shall it be restored?"
 )
 def restore(file: Path, config_file: Path) -> None:
-    """Put the backup FILE in the place of the store. The server must not be running.
+    """Replace the store with the backup FILE. The server must not be running.
 
     The former store is kept beside the new one. A new generation begins: when the server starts, every match that
     is played stands still, its transcript says so, and its players are told, because they may have letters that the

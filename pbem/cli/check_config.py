@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("check-config")
 @config_option
 def check_config(config_file: Path) -> None:
-    """Say all that is wrong with the configuration and with what it speaks of; status 1 if anything is.
+    """Report everything that is wrong with the configuration and what it names; status 1 if anything is.
 
     Nothing is made or changed, and no connection is opened.
     """
@@ -32,5 +32,5 @@ def check_config(config_file: Path) -> None:
     for finding in surroundings(load(config_file)):
         click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
         well &= finding.well
-    click.echo("All is well." if well else "The faults above are to be mended first.")
+    click.echo("All is well." if well else "Please fix these first.")
     sys.exit(0 if well else 1)

@@ -64,7 +64,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="As JSON, for pro
 
 @contextmanager
 def troubles() -> Iterator[None]:
-    """Tell the operator of what is no fault of the program in a sentence."""
+    """Report in one sentence what is not a fault of the program."""
     try:
         yield
     except (ConfigError, StoreError, KeyFileError, Busy) as error:
@@ -77,7 +77,7 @@ def troubles() -> Iterator[None]:
 
 @contextmanager
 def _damages() -> Iterator[None]:
-    """What cannot be made sense of in a store that opens is damage: say so, and where it was met."""
+    """What makes no sense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--mail/--no-mail", default=True, show_default=True, help="Send a letter to ourselves and wait for it.")
 @click.option("--deadline", type=float, default=60.0, show_default=True, help="Seconds until it counts as lost.")
 def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
-    """Examine the store, verify every transcript, look at the clock and the queues, and send a letter round.
+    """Examine the store, verify every transcript, check the clock and the queues, and send a letter on a round trip.
 
     The server may run, and for the letter it must. Status 1 if anything is not well.
     """

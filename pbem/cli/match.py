@@ -1,6 +1,6 @@
 """`pbem match`: matches as the operator may see and steer them. Thin: the desk obeys, the transcript says so.
 
-What is secret (setups, orders) is shown on demand alone, and with a word about it.
+Secrets (setups, orders) are shown only on demand, and with a warning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECRETS = (
 
 @click.group()
 def match() -> None:
-    """Matches: list and show them, pause one, let it go on, end it."""
+    """Matches: list and show them; pause, resume or end one."""
 
 
 def _number(_context: click.Context, _parameter: click.Parameter, value: str) -> int:
@@ -159,7 +159,7 @@ def pause(number: int, reason: str, config_file: Path) -> None:
 @_reason
 @config_option
 def resume(number: int, reason: str, config_file: Path) -> None:
-    """Let MATCH go on."""
+    """Resume MATCH."""
     _instruct("resume", number, reason, config_file)
 
 

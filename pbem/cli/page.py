@@ -27,7 +27,7 @@ __all__ = ["page"]
     help="The configuration of the server that the page is for.",
 )
 def page(game: str, config_file: Path | None) -> None:
-    """Print the page on which setups and orders of GAME are clicked together.
+    """Print the page on which players click their setups and orders of GAME together.
 
     The page is one file that loads nothing and sends nothing: `pbem page GAME > GAME.html`, then open it.
 

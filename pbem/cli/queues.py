@@ -1,6 +1,6 @@
 """`pbem inbox` and `pbem outbox`: letters that wait, were set aside or given up, and what to do with them.
 
-Thin: the rows are `pbem.store.operator`'s. What is in a letter is shown on demand alone, and with a word about it.
+Thin: the rows are `pbem.store.operator`'s. The content of a letter is shown only on demand, and with a warning.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ SECRETS = (
 
 @click.group()
 def inbox() -> None:
-    """Letters received: list those that are not through, show, retry or drop one."""
+    """Letters received: list the unfinished ones, show, retry or drop one."""
 
 
 @click.group()
 def outbox() -> None:
-    """Letters to be sent: list those that are not through, show, retry or drop one."""
+    """Letters to send: list the unfinished ones, show, retry or drop one."""
 
 
 def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequence[str]) -> None:

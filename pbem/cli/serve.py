@@ -38,7 +38,7 @@ __all__ = ["serve"]
     help="Write the hosts and ports as JSON to this file once the server listens.",
 )
 def serve(config_file: Path, ready_file: Path | None) -> None:
-    """Take in letters, referee, and send letters, until SIGTERM or SIGINT."""
+    """Accept letters, referee, and send letters, until SIGTERM or SIGINT."""
 
     def ready(places: Sequence[Place]) -> None:
         if ready_file is not None:

@@ -29,7 +29,7 @@ _TRIES = 3
 )
 @click.option("--server", help="Name of the server, where the form has no line `server`.")
 def sign(file: str, key: Path, server: str | None) -> None:
-    """Sign a form (orders, setup, confirm, …) with your SSH key, ready to be pasted into a mail.
+    """Sign a form (orders, setup, confirm, …) with your SSH key, ready to paste into a letter.
 
     FILE holds the form and nothing else, from its first line to `end`; - reads it from the keyboard or a
     pipe. Quote marks and blanks around it are taken away when the whole form is quoted or indented.

@@ -64,7 +64,7 @@ _SAID: dict[Standing, tuple[str, str]] = {
 def verify(
     bundle: Path, more: tuple[Path, ...], against: tuple[Path, ...], server_key: str | None, *, as_json: bool
 ) -> None:
-    """Prove a match from its BUNDLE, without a server and without a network.
+    """Verify a match from its BUNDLE, without a server or a network.
 
     Checks the chain, the server's signatures, every player's signature, that each commitment opens, that every setup
     and order was legal, and that every turn replays to the very reports that were mailed. A line for each check; it

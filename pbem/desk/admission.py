@@ -1,8 +1,8 @@
-"""Who is let in when too many letters came from a network today: whoever is known here, by proof and not by name.
+"""Who is admitted when a network sent too many letters today: whoever is known here, by proof and not by name.
 
-A network is shared by many, such as all who write by the same provider. Looked at are letters beyond its limit alone,
-one after the other, those of each network in its turn, on a connection and in a reader of their own, with little time
-for each: the rest of the house does not wait for them. Implements reliability.md, "Limits" and case 34.
+Many senders share a network, such as all customers of one provider. Only letters beyond the network's limit are
+examined, one after the other, each network in its turn, on a connection and in a reader of their own, with little
+time for each: the rest of the house does not wait for them. Implements reliability.md, "Limits" and case 34.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Admission:
             self._reader.close()
 
     def _comes_back(self, envelope: Envelope) -> bool:
-        """Whether this comes to the return path of a letter of ours, to which little has come yet."""
+        """Whether this goes to the return path of one of our letters, to which little has come yet."""
         token = bounces.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
         returned = self._outbox.returned(token) if token else None
         return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES

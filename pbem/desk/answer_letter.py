@@ -1,6 +1,6 @@
-"""The answer to a letter: every command of it echoed, with what came of it beneath.
+"""The answer to a letter: every command of it echoed, with its outcome below.
 
-What is said was decided before. To those whom nobody vouches for little is said, and nothing that was written is
+The outcomes were decided before. A sender for whom nobody vouches is told little, and nothing of the letter is
 repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 """
 

@@ -1,6 +1,6 @@
 """Who wrote a letter, and by which right: by a key, or by the mailbox.
 
-What is signed wrongly has no effect, and its owner is told; how much those are answered whom nobody vouches for is
+A letter with a bad signature has no effect, and its owner is told; answers to senders for whom nobody vouches are
 counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
 """
 
@@ -47,7 +47,7 @@ _UNSIGNED = 50
 UNVOUCHED = "nobody vouches for the sender, not answered"
 
 _NOTICES = 10
-"""How often a day, at the most, an address is told that a letter in its name was refused."""
+"""At most how often a day an address is told that a letter in its name was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _note_keys(desk: Desk, sender: str, found: list[Key]) -> None:
 def authenticate(
     desk: Desk, letter: Letter, row: InboxRow, ahead: Ahead | None, now: datetime
 ) -> tuple[Caller, Reading] | str:
-    """Who wrote a letter, and its commands; or what became of it, in a few words, where nothing is to be obeyed.
+    """Who wrote a letter, and its commands; or its outcome in a few words, if nothing may be obeyed.
 
     `ahead` is what it says by the keys that it was probably signed with.
     """
@@ -216,7 +216,7 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
 def _leave_unread(
     desk: Desk, letter: Letter, sender: str, player: PlayerRow | None, now: datetime, *, tell: bool
 ) -> str:
-    """One unsigned letter too many, perhaps by somebody else: say once how to be read all the same."""
+    """One unsigned letter too many, perhaps by somebody else: say once how to be read anyway."""
     if tell:
         out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=_UNSIGNED))
         out.language = desk.letters.language_of(desk.players.by_address(sender), letter)

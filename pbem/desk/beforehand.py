@@ -1,7 +1,7 @@
-"""What strangers wrote is taken apart before it is decided on: no sandbox is asked while the store is locked.
+"""Strangers' letters are parsed before anything is decided: no sandbox is asked while the store is locked.
 
-A decision that needs to know what only the sandbox finds out breaks off; that is found out when the store is free
-again, and the decision is made anew. Implements design.md, "The way of a letter".
+A decision that needs what only the sandbox finds out breaks off. The sandbox is asked once the store is free again,
+and the decision is made anew. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Beforehand:
 
     @property
     def waits(self) -> bool:
-        """Whether anything is to be found out."""
+        """Whether anything is still to be found out."""
         return bool(self._open)
 
     def find_out(self) -> None:

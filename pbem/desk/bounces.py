@@ -1,9 +1,9 @@
 """Bounces: letters of ours that came back, whom that cuts off, and who is told.
 
-Here is decided what a bounce or a refused letter means: its player is out of reach until something comes that only
-the player can have sent. The operator and the opponents are told once, when that changes, never letter by letter,
-and never why: an address and what its server said are nobody's business but the operator's. Every call is part of
-the desk's transaction. Implements reliability.md, cases 28 and 29.
+This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
+only the player can have sent. The operator and the opponents are told once, when that changes, never letter by
+letter, and the opponents never why: an address and what its server said concern only the operator. Every call is part
+of the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _LETTERS = 10
 """How many letters a day tell the operator of undelivered ones: a forged From must not fill a mailbox."""
 
 _LOST = 3
-"""How often a day, at the most, a player is cut off who was heard in between."""
+"""At most how often a day a player is cut off who was heard from in between."""
 
-_CAME_BACK = Phrase("it came back, with status {status}")
+_CAME_BACK = Phrase("it bounced, with status {status}")
 
 _LISTED = 50
 """How many undelivered letters are listed in one of them."""
@@ -49,7 +49,7 @@ _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
 def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Take a letter that came to a return path; what became of it, or None when it came to none of ours."""
+    """Handle a letter to a return path; returns its outcome, or None if the path is not ours."""
     token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
     returned = desk.outbox.returned(token) if token else None
     if returned is None:
@@ -83,7 +83,7 @@ def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> b
         desk,
         player,
         "reachable",
-        Phrase("{player}: can be reached again", player=player.name),
+        Phrase("{player} can be reached again", player=player.name),
         now,
         since=from_db(since),
         opponents=True,
@@ -112,11 +112,11 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
                 desk,
                 player,
                 "unreachable",
-                Phrase("{player}: letters do not arrive", player=player.name),
+                Phrase("letters do not reach {player}", player=player.name),
                 now,
                 opponents=True,
             )
-            _write(desk, player, "returned", Phrase("a letter to you came back"), now, opponents=False)
+            _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
     if not told or not desk.config.operator or desk.today("letters of failures", now) > _LETTERS:
         return
     facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}

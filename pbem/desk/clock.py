@@ -41,7 +41,7 @@ _TRY_AGAIN = timedelta(hours=1)
 """When the clock looks again at a match over which it stumbled."""
 
 _STEPS = 5
-"""How often a day, at the most, the operator is told of steps of the clock."""
+"""At most how often a day the operator is told of steps of the clock."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -113,7 +113,7 @@ def _tell_of_step(desk: Desk, last: datetime, now: datetime) -> None:
     if desk.config.operator and desk.today("steps of the clock", now) <= _STEPS:
         text = desk.letters.draft("letters/clock.txt", last=last, now=now, back=last > now)
         desk.letters.send(
-            desk.config.operator, OutgoingLetter(Phrase("[pbem] The time of the server stepped"), text), now
+            desk.config.operator, OutgoingLetter(Phrase("[pbem] The server's clock stepped"), text), now
         )
 
 

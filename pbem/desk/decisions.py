@@ -1,6 +1,6 @@
-"""Decisions: made without the lock of the store, and made anew when what they stand on was not known or has changed.
+"""Decisions: made without the lock of the store, and made anew when their premises were unknown or have changed.
 
-Nothing is kept in mind of a decision that did not come to be. Implements design.md, "The way of a letter" (one short
+A decision that was not carried out leaves nothing in memory. Implements design.md, "The way of a letter" (one short
 transaction).
 """
 

@@ -1,7 +1,7 @@
 """Dispatch: the commands of a letter in turn, each obeyed by the function of its name, and what that uses up.
 
-What a command needs stands in its row of the table of commands, and is demanded here before its function is called.
-Implements protocol.md, "Commands" and "Identity".
+A command's row in the table of commands says what the command needs; it is checked here before the function is
+called. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _BLOCKS = 10_000
 """How many characters its setups and orders may have together: a game judges them while the store is locked."""
 
 _TOO_BULKY = Phrase(
-    "a letter brings at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
+    "one letter may ask for at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
 )
-_TOO_LONG = Phrase("the setups and orders of a letter have at most {most} characters together")
+_TOO_LONG = Phrase("the setups and orders in one letter may have at most {most} characters together")
 
-_ENOUGH_TODAY = Phrase("`{command}` is answered {count} times a day; come back tomorrow")
+_ENOUGH_TODAY = Phrase("`{command}` is answered {count} times a day; try again tomorrow")
 
 _ELSEWHERE = Phrase(
     "the reply address that your letter was sent to belongs to another match or turn. Answer our latest letter about"
@@ -56,12 +56,12 @@ _ELSEWHERE = Phrase(
 
 _MISDATED = Phrase(
     "the date of your letter cannot be right: {fault}. Such a letter proves nothing later; set the clock of your"
-    " machine, and send it again"
+    " computer, and send it again"
 )
 
 
 class _UnplacedError(Exception):
-    """A sentence that did not say its place: nothing is to be changed, and this is the answer."""
+    """A sentence that did not say its place: nothing changes, and this is the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.template)
@@ -145,13 +145,17 @@ def _unfit_together(command: Command, together: Sequence[Command]) -> Fault | No
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
     matches = {one.match for one in together if one.match}
     if spec.shown != "never" and len(matches) > 1:
-        return Fault(command.name, command.match, Phrase("one match a letter: this letter names several"))
+        return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
     if spec.shown == "at once" and any(COMMANDS[other.name].private for other in others):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
     if any(_withdraws(command, other) for other in others):
-        return Fault(command.name, command.match, Phrase("this letter brings what it withdraws: send one of the two"))
+        return Fault(
+            command.name, command.match, Phrase("this letter also submits what it withdraws: send one of the two")
+        )
     if any(_withdraws(other, command) for other in others):
-        return Fault(command.name, command.match, Phrase("this letter withdraws what it brings: send one of the two"))
+        return Fault(
+            command.name, command.match, Phrase("this letter also withdraws what it submits: send one of the two")
+        )
     return None
 
 
@@ -257,7 +261,7 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
 def _demand_place(command: Command, wanted: dict[str, str]) -> None:
     """Refuse what was said to another server, or by another player."""
     faults = [
-        Fault(key, f"{key} {command.fields[key]}", Phrase("this is `{key} {value}`", key=key, value=value))
+        Fault(key, f"{key} {command.fields[key]}", Phrase("wrong `{key}`; expected {value}", key=key, value=value))
         for key, value in wanted.items()
         if command.fields.get(key, value) != value
     ]

@@ -1,6 +1,6 @@
-"""Housekeeping: what is old goes, a little at a time, and the operator hears in time that the disk fills up.
+"""Housekeeping: old rows are deleted, a little at a time, and the operator is told in time that the disk fills up.
 
-How much room is kept for the work on letters that are already here is the intake's: it takes no more in. Implements
+The intake keeps the reserve for work on letters that are already here: it stops accepting letters. Implements
 reliability.md, case 36.
 """
 
@@ -44,7 +44,7 @@ class Housekeeping:
         self._told_on = ""
 
     def look(self, now: datetime) -> datetime | None:
-        """Do some of what is to be done; when to look again, if soon."""
+        """Do some of the work; returns when to look again, if soon."""
         today = now.date().isoformat()
         if self._told_on != today and self._desk.database.room() < _WARNED * self._desk.config.limits.reserve_bytes:
             self._told_on = today
@@ -65,5 +65,5 @@ class Housekeeping:
         if self._desk.config.operator and self._desk.today("little room", now) == 1:
             text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)
             self._desk.letters.send(
-                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk fills up"), text), now
+                self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk is filling up"), text), now
             )

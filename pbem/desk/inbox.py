@@ -1,7 +1,7 @@
 """The inbox: letters are leased, read ahead, given their effect a few at a time, tried again, and set aside.
 
-What strangers wrote is read, judged and parsed before; what is to be said is put into words after it was decided, and
-neither while the store is locked: see `decisions` and `Beforehand`.
+Strangers' letters are read, judged and parsed before; answers are put into words after the decision. Neither happens
+while the store is locked: see `decisions` and `Beforehand`.
 
 Errors are split by whose fault they are: a player's is answered by mail, ours is logged with a reference and the
 letter tried again, three times in all, then set aside. Implements design.md, "The way of a letter", and
@@ -45,10 +45,10 @@ _IN_ONE_GO = 4
 """How many times in a row letters are handled while the next few are read, before their answers are sent."""
 
 _ASIDE = 10
-"""How often a day, at the most, the operator is told that a letter was set aside: strangers may send many such."""
+"""At most how often a day the operator is told that a letter was set aside: strangers may send many such."""
 
 _REGRETS = 3
-"""How often a day, at the most, an address is told that a letter from there was set aside."""
+"""At most how often a day an address is told that a letter from there was set aside."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -206,4 +206,4 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
         told = desk.strangers.may_be_answered(sender, now)
     if told:
         text = desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
-        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] A letter of yours was set aside"), text), now)
+        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] Your letter was set aside"), text), now)

@@ -154,7 +154,7 @@ def stop(desk: Desk, caller: Caller) -> bool:
     facts = {"by": player.name, "old": caller.verdict.key}
     tell_player(desk, player, "own_recovery_stopped", Phrase("Your keys stay as they are"), caller.now, facts)
     if any(waiting.due for waiting in found):
-        subject = Phrase("{player} has a key after all", player=player.name)
+        subject = Phrase("{player} still has a key", player=player.name)
         tell_opponents(desk, player, "recovery_stopped", subject, caller.now, facts)
     return True
 

@@ -1,9 +1,9 @@
-"""Late delivery: letters that asked somebody for something, and how long they were under way.
+"""Late delivery: letters that asked somebody for something, and how long they took to arrive.
 
-A clock begins when its letter is written. Where the letter waits in the outbox for long, because the other side is
-away or asks to come again, the clock stands until it was delivered: that is nobody's fault who plays. What was never
-delivered is for `bounces`. What is noted is part of the desk's transaction. Implements protocol.md, "A
-match" (a failed delivery never costs a player time).
+A clock starts when its letter is written. If the letter waits long in the outbox, because the other side is down or
+defers it, the clock is stopped until delivery: the player is not at fault. `bounces` handles letters that were never
+delivered. All notes are part of the desk's transaction. Implements protocol.md, "A match" (a failed delivery never
+costs a player time).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Matches from the store and back: a cached one is kept by its version, any other comes from a snapshot of its head.
 
-Where there is no such snapshot it is retraced from its transcript. Here is known how a `Match` lies in rows. Every
-call is part of the desk's transaction; after one that failed, the desk forgets what was cached. Implements design.md,
-"The rules interface": only orders are stored, never states; a snapshot is a note of their replay.
+Without such a snapshot, the match is retraced from its transcript. This module knows how a `Match` is kept in rows.
+Every call is part of the desk's transaction; after a failed one, the desk drops its cache. Implements design.md, "The
+rules interface": only orders are stored, never states; a snapshot is a note of their replay.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the operator orders is done here: to pause a match, let it go on, end it, or stop all after a restore.
+"""Carries out the operator's instructions: to pause a match, resume it, end it, or stop all after a restore.
 
 An instruction is a letter that nobody wrote: same desk, same transaction, an entry in the transcript, and letters to
-all players. Nothing here is known of commands or processes. Implements protocol.md, "Transcript", and
+all players. This module knows nothing of commands or processes. Implements protocol.md, "Transcript", and
 reliability.md, case 30.
 """
 

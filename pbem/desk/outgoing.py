@@ -1,9 +1,9 @@
 """Letters are written: what a seat may know of a match goes into a template, and the letter into the outbox.
 
-What is told to whom was decided before; how it reads stands in `templates/`. A decision only says what a letter is to
-say: it is put into words, drawn and composed when the store is not locked. Views and reports come through
-`Match.view` and `Match.show` alone, so a letter cannot say more than the game lets its reader know. Implements
-protocol.md, "Addresses and threads" and "Secrets".
+Who is told what was decided before; the wording is in `templates/`. A decision only names the facts of a letter: the
+letter is put into words, drawn and composed while the store is not locked. Views and reports come only through
+`Match.view` and `Match.show`, so a letter cannot say more than the game lets its reader know. Implements protocol.md,
+"Addresses and threads" and "Secrets".
 """
 
 from __future__ import annotations
@@ -605,15 +605,15 @@ def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[
 _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
 
-_CUT = Phrase("This answer became too long, and the rest of it is left out: ask for that in letters of their own.")
-_LEFT_OUT = Phrase("Not attached, as this letter became too long: {names}. Ask for them in letters of their own.")
+_CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
+_LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
 
 def _content(content: bytes | Callable[[], bytes]) -> bytes:
     return content if isinstance(content, bytes) else content()
 
 
-_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("to be annulled?")}
+_MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})

@@ -45,7 +45,7 @@ NOT_REGISTERED = Phrase("your address is not registered here; write `help regist
 
 IN_YOUR_NAME = Phrase(
     "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
-    " command: only who reads your mail can do that"
+    " command: only somebody who reads your mail can do that"
 )
 
 NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")

@@ -45,7 +45,7 @@ _QUOTED = 20_000
 
 
 class NeedsDns(Exception):
-    """The letter cannot be judged before these names were looked up, so many times at the most."""
+    """The letter cannot be judged before these names are looked up, at most this number of times."""
 
     def __init__(self, names: Sequence[str], tries: int) -> None:
         super().__init__(", ".join(names))
@@ -224,15 +224,15 @@ def _text_of(letter: Letter) -> str:
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _NO_REPLY = Phrase(
-    "without a key of yours, this must be a reply to one of our letters: the address that it answers to is good for"
-    " one letter. Answer the letter that asks for it, or this one"
+    "without a key, this must be a reply to one of our letters, whose reply address is good for one letter. Answer"
+    " the letter that asks for it, or this one"
 )
 _FOREIGN = Phrase(
     "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
     " you, such as this one"
 )
 _UNSEEN = Phrase(
-    "the reply address that your letter was sent to is not to be seen in it, so that nobody could check it later."
+    "the reply address that your letter was sent to does not appear in it, so nobody could check it later."
     " Send your letter with that address as To"
 )
 _USED = Phrase(
@@ -240,5 +240,5 @@ _USED = Phrase(
     " Answer our latest letter, such as this one"
 )
 _WITHOUT_DKIM = Phrase(
-    "{reason} Without a key, that is needed: see `help mailbox`; a key works from everywhere: see `help signing`"
+    "{reason} Without a key, you need this: see `help mailbox`; a key works from everywhere: see `help signing`"
 )

@@ -1,7 +1,7 @@
-"""A seat in a match, as a command finds it: looked up for a caller, what a step led to written, the others told.
+"""A seat in a match, as a command finds it: looked up for a caller, a step's outcome written, the others told.
 
-What all commands about matches have in common; none of their own lives here, and no row is written but through the
-archive. Implements design.md, "The way of a letter".
+Holds what all commands about matches share, and no command; rows are written only through the archive. Implements
+design.md, "The way of a letter".
 """
 
 from __future__ import annotations

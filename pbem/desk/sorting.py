@@ -1,4 +1,4 @@
-"""Sorting: what nobody wrote, or nobody can read, is seen to before anybody asks who wrote it.
+"""Sorting: letters that no person wrote, or that nobody can read, are handled before anybody asks who wrote them.
 
 What came to a return path is a bounce, see `bounces`; automatic mail is stored and never answered. Implements
 reliability.md, case 35, and RFC 3834.

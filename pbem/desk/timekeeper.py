@@ -1,8 +1,8 @@
-"""The timekeeper: whether the server was at work all the while, and what the players' days look like.
+"""The timekeeper: whether the server was up all the time, and what the players' days look like.
 
-It hands the matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while
-the daemon runs; where it is missing for long, the server was out of reach, or its clock was set. Implements
-protocol.md, "A match", the clock, and reliability.md, case 30 (clock step).
+It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
+daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",
+the clock, and reliability.md, case 30 (clock step).
 """
 
 from __future__ import annotations

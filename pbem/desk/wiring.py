@@ -1,7 +1,7 @@
 """The desk of a server: the outside world that it is handed, and the parts that are made of it.
 
-Wiring alone: each part is made when it is first asked for, of the others; what is done with them stands in the rooms
-that are handed the desk. Implements design.md, "The way of a letter".
+Wiring alone: each part is made from the others when it is first needed; the rooms that are handed the desk say what
+is done with them. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations

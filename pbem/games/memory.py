@@ -1,6 +1,6 @@
-"""What turns come to, kept with the last of them: a view goes on from there, and need not begin with the first turn.
+"""The outcome of earlier turns, cached with the last of them, so that a view need not begin with the first turn.
 
-For `view` in each game's `knowledge`: what it keeps is its own matter. Nothing is kept where the reports of turns are
+Used by `view` in each game's `knowledge`, which decides what to keep. Nothing is kept where the reports of turns are
 plain lists, as in a replay.
 """
 

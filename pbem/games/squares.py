@@ -33,7 +33,7 @@ class Square(NamedTuple):
 
 
 PLAIN: Final = Square(".")
-"""A square of which there is nothing to say."""
+"""A square about which there is nothing to say."""
 
 
 @dataclass(frozen=True, slots=True)

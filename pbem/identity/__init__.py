@@ -133,7 +133,9 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     text = data.lstrip("\ufeff").strip()
     if "PRIVATE KEY" in text:
         raise BadKey(
-            Phrase("This is a private key: keep it to yourself, and send the public one. Better make a new one.")
+            Phrase(
+                "This is a private key: keep it to yourself, and send the public one. You had better make a new one."
+            )
         )
     if "-----BEGIN PGP" in text:
         return openpgp.parse(text, at)
@@ -187,7 +189,7 @@ def _judge_ssh(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace:
         return Verdict(
             "refused",
             Phrase(
-                "The signature is made for {found}, not for {namespace}.", found=ascii(found), namespace=namespace
+                "The signature was made for {found}, not for {namespace}.", found=ascii(found), namespace=namespace
             ),
             "ssh",
         )
@@ -196,7 +198,7 @@ def _judge_ssh(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace:
     if key is None:
         return Verdict(
             "unknown key",
-            Phrase("The signature is by the key {name}, which is none of yours here.", name=name),
+            Phrase("The signature was made by the key {name}, which is not one of your keys here.", name=name),
             "ssh",
         )
     for message in _candidates(block, words):
@@ -212,7 +214,9 @@ def _judge(block: _Block, kind: Format, keys: Sequence[Key], words: Vocabulary, 
         return Verdict(error.kind, error.reason, kind)
     named = [key for key in keys if key.format == kind and signature.claims(key)]
     if not named:
-        reason = Phrase("The signature is by the key {name}, which is none of yours here.", name=signature.issuer)
+        reason = Phrase(
+            "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
+        )
         return Verdict("unknown key", reason, kind)
     # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
     for key in named:
@@ -221,11 +225,13 @@ def _judge(block: _Block, kind: Format, keys: Sequence[Key], words: Vocabulary, 
     content = signature.content if isinstance(signature, smime.Signature) else None
     if block.way == "opaque":
         if content is None:
-            return Verdict("bad", Phrase("The S/MIME letter holds a signature and no text."), kind)
+            return Verdict("bad", Phrase("The S/MIME letter holds a signature but no text."), kind)
         messages: list[bytes] = [content]
     elif content is not None:
         return Verdict(
-            "refused", Phrase("The S/MIME signature carries a text of its own beside the one it stands under."), kind
+            "refused",
+            Phrase("The S/MIME signature carries its own text beside the one that it is attached to."),
+            kind,
         )
     else:
         messages = list(_candidates(block, words))
@@ -277,14 +283,14 @@ def _diagnosis(block: _Block) -> Phrase:
         )
     elif block.way == "attached":
         return Phrase(
-            "The signature does not fit the attached text: sign the file again, and attach both as they are."
+            "The signature does not match the attached text: sign the file again, and attach both as they are."
         )
     else:
         text = block.text if isinstance(block.text, str) else ""
         cause = next((cause for holds, cause in _causes(text, block.marks) if holds), _CHANGED)
     advice = _ATTACH.given(suffix=_SUFFIX[block.format or "ssh"])
     return Phrase(
-        "The signature does not fit the text: {cause}. Sign it again, and send it unchanged. {advice}",
+        "The signature does not match the text: {cause}. Sign it again, and send it unchanged. {advice}",
         cause=cause,
         advice=advice,
     )
@@ -366,9 +372,7 @@ def _signed_entity(entity: Part) -> _Block:
     children = entity.children
     kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
     if kind is None:
-        return _Block(
-            None, fault=Phrase("This letter is signed in a way that is not understood, or was changed on its way.")
-        )
+        return _Block(None, fault=Phrase("This letter is signed in an unknown way, or was changed on its way."))
     signature = children[1].content
     armor: bytes | str = signature
     if kind == "openpgp" and signature.lstrip()[:1] == b"-":
@@ -382,7 +386,7 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
     elif kind == "application/pgp-encrypted":
-        yield _Block("openpgp", fault=Phrase("Letters must be signed and not encrypted."))
+        yield _Block("openpgp", fault=Phrase("Letters must be signed but not encrypted."))
     elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
         taken = Phrase(
             "The signed part of this S/MIME letter was taken apart on its way. {advice}",
@@ -421,7 +425,7 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         yield from inline
     elif not (part.filename or "").lower().endswith(".asc"):
         yield _Block(
-            None, fault=Phrase("This sort of signature file is not understood; `help signing` lists those that are.")
+            None, fault=Phrase("This kind of signature file is not supported; `help signing` lists those that are.")
         )
 
 

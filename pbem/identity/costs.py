@@ -1,7 +1,7 @@
-"""What a key may cost: verifying with the dearest that is accepted stays far below what a letter costs otherwise.
+"""What a key may cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
 
-Here live the numbers alone; each format asks for its own keys. They are judged at registration, RSA numbers at every
-use. Implements RFC 8301 and RFC 8017; protocol.md, "Identity".
+Only the numbers are here; each format checks its own keys. They are judged at registration, RSA numbers at every use.
+Implements RFC 8301 and RFC 8017; protocol.md, "Identity".
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         raise _Unfit(malformed)
     if author != domain and not author.endswith(f".{domain}"):
         other = Phrase(
-            "The letter is signed (DKIM) by {domain}, and not by {author}, which stands in From.",
+            "The letter is signed (DKIM) by {domain}, not by {author}, the domain in From.",
             domain=domain,
             author=author,
         )
@@ -196,7 +196,7 @@ def _signature(index: int, value: bytes, sender: str) -> Signature:
         raise _Unfit(_weak())
     if b"l" in tags:
         partly = Phrase(
-            "The letter's DKIM signature covers only the beginning of the text (`l=`); such are not accepted."
+            "The letter's DKIM signature covers only the beginning of the text (`l=`); that is not accepted."
         )
         raise _Unfit(Verdict("refused", partly, "dkim"))
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
@@ -247,7 +247,7 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers |
             Verdict("unknown key", Phrase("There is no DKIM key {name} in the DNS.", name=signature.name), "dkim")
         )
     unfit = _Unfit(
-        Verdict("refused", Phrase("The DKIM key {name} is not one that is accepted.", name=signature.name), "dkim")
+        Verdict("refused", Phrase("The DKIM key {name} is not of an accepted kind.", name=signature.name), "dkim")
     )
     if len(record) > RECORD or not (record.isascii() and record.isprintable()):
         raise unfit
@@ -270,7 +270,7 @@ def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers |
     if b"y" in flags:
         # RFC 6376 3.6.1: such letters must not be treated otherwise than unsigned ones.
         tested = Phrase(
-            "{domain} says that it is only testing DKIM (`t=y`), so its signature counts for nothing.",
+            "{domain} says that it is only testing DKIM (`t=y`), so its signature does not count.",
             domain=signature.domain,
         )
         raise _Unfit(Verdict("refused", tested, "dkim"))
@@ -292,10 +292,10 @@ def _public(kind: bytes, public: bytes, signature: Signature) -> tuple[_RsaNumbe
             Verdict("refused", Phrase("The DKIM key {name} is malformed or too short.", name=signature.name), "dkim")
         ) from error
     if not isinstance(key, RSAPublicKey) or key.key_size not in RSA_BITS:
-        unfit = Phrase("The DKIM key {name} is not accepted: RSA with 1024 bits or more is.", name=signature.name)
+        unfit = Phrase("The DKIM key {name} is not accepted: RSA keys need 1024 bits or more.", name=signature.name)
         if isinstance(key, RSAPublicKey):
             unfit = Phrase(
-                "The DKIM key {name} of {bits} bits is not accepted: RSA with 1024 bits or more is.",
+                "The DKIM key {name} of {bits} bits is not accepted: RSA keys need 1024 bits or more.",
                 name=signature.name,
                 bits=key.key_size,
             )

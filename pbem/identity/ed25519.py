@@ -39,9 +39,7 @@ def parse(data: str) -> Key:
             Phrase("This public key is damaged: send the whole block that `openssl pkey -pubout` prints.")
         ) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise BadKey(
-            Phrase("Of the bare public keys only Ed25519 is accepted: `openssl genpkey -algorithm ed25519`.")
-        )
+        raise BadKey(Phrase("The only bare public keys accepted are Ed25519: `openssl genpkey -algorithm ed25519`."))
     if not is_sound(key.public_bytes_raw()):
         raise BadKey(WEAK)
     pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()

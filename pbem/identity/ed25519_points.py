@@ -25,7 +25,7 @@ _Y8 = 27073855011448406493182252872256587889368042675753135194637436097503034020
 SMALL = frozenset({0, 1, _P - 1, _Y8, _P - _Y8})
 """The y of the eight points whose order divides eight; either sign of x is one of them."""
 
-WEAK = Phrase("This Ed25519 key is none that a program makes: signatures by it prove nothing. Make a new one.")
+WEAK = Phrase("No program makes an Ed25519 key like this: signatures by it prove nothing. Make a new one.")
 
 
 def is_sound(point: bytes) -> bool:

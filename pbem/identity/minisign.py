@@ -41,13 +41,13 @@ def parse(data: str) -> Key:
     public = "".join(lines)
     if "secret key" in comment or "encrypted" in comment or len(public) > 100:
         raise BadKey(
-            Phrase("This is no public key of minisign: send your minisign.pub, and keep minisign.key to yourself.")
+            Phrase("This is not a minisign public key: send your minisign.pub, and keep minisign.key to yourself.")
         )
     if not PUBLIC.fullmatch(public):
         raise BadKey(Phrase("This minisign key is damaged: send the two lines of your minisign.pub."))
     raw = base64.b64decode(public)
     if raw[:2] != b"Ed":
-        raise BadKey(Phrase("Only the Ed25519 keys of minisign are known."))
+        raise BadKey(Phrase("Only minisign's Ed25519 keys are supported."))
     if not is_sound(raw[10:]):
         raise BadKey(WEAK)
     return Key("minisign", public, public, comment)

@@ -91,7 +91,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
             Phrase("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")
         )
     if tags.count(Tag.KEY) != 1 or tags[0] != Tag.KEY or not _OF_A_KEY.issuperset(tags):
-        raise BadKey(Phrase("Send one OpenPGP key, and nothing beside it."))
+        raise BadKey(Phrase("Send one OpenPGP key, and nothing else."))
     if len(raw) > _KEY_BYTES:
         raise BadKey(_LONG)
     try:
@@ -114,9 +114,7 @@ def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
         raise BadKey(_LONG)
     for key in keys:
         if key.version not in _VERSIONS or key.algorithm in {DSA, ELGAMAL}:
-            raise BadKey(
-                Phrase("This OpenPGP key is of an age that is over (DSA, ElGamal, version 3): make a new one.")
-            )
+            raise BadKey(Phrase("This OpenPGP key is of an obsolete kind (DSA, ElGamal, version 3): make a new one."))
         if key.algorithm in RSA:
             check_rsa(key.modulus, key.exponent)
 
@@ -232,7 +230,7 @@ class Signature:
         if self.body.expires:
             raise BadSignature(
                 Phrase(
-                    "The OpenPGP signature expires by itself, and what you sign must hold for good: sign without"
+                    "The OpenPGP signature will expire, but what you sign must hold for good: sign without"
                     " `default-sig-expire` in gpg.conf."
                 )
             )
@@ -314,10 +312,10 @@ def _checked(sig: Sig, body: SignatureBody) -> Signature:
             )
         )
     if _sequoia(lambda: sig.key_algorithm) not in algorithms:
-        raise BadSignature(Phrase("OpenPGP signatures are accepted by RSA, ECDSA and EdDSA keys."))
+        raise BadSignature(Phrase("OpenPGP signatures are accepted from RSA, ECDSA and EdDSA keys."))
     kind = _sequoia(lambda: sig.signature_type)
     if kind not in (SignatureType.Binary, SignatureType.Text):
-        raise BadSignature(Phrase("This OpenPGP signature is not one over a document."))
+        raise BadSignature(Phrase("This OpenPGP signature does not sign a document."))
     issuer = sig.issuer_fingerprint or sig.issuer_key_id
     if not issuer:
         raise BadSignature(Phrase("The OpenPGP signature does not say which key made it."))

@@ -74,7 +74,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     if at is not None:
         _check_certificate(certificate, octets, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
-        raise BadKey(Phrase("This certificate is not made for signatures."))
+        raise BadKey(Phrase("This certificate is not meant for signatures."))
     digest = hashlib.sha256(octets).hexdigest().upper()
     fingerprint = ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))
     pem = certificate.public_bytes(Encoding.PEM).decode()
@@ -89,7 +89,7 @@ def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetim
         raise BadKey(Phrase("This certificate is not valid yet."))
     # RFC 5280 4.2: who does not know a critical extension must refuse the certificate.
     if any(one.critical and isinstance(one.value, x509.UnrecognizedExtension) for one in certificate.extensions):
-        raise BadKey(Phrase("This certificate makes a condition that is not understood (a critical extension)."))
+        raise BadKey(Phrase("This certificate has an unknown condition (a critical extension)."))
 
 
 def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
@@ -104,7 +104,7 @@ def _check_key(public: object) -> None:
         check_rsa(public.public_numbers().n, public.public_numbers().e)
     elif isinstance(public, ec.EllipticCurvePublicKey):
         if public.curve.name not in _CURVES:
-            raise BadKey(Phrase("Of the elliptic curves P-256, P-384, P-521 and Ed25519 are accepted."))
+            raise BadKey(Phrase("The elliptic curves accepted are P-256, P-384, P-521 and Ed25519."))
     elif not isinstance(public, ed25519.Ed25519PublicKey):
         raise BadKey(Phrase("Certificates are accepted with RSA, ECDSA and Ed25519 keys."))
     elif not is_sound(public.public_bytes_raw()):
@@ -225,7 +225,7 @@ def read(data: bytes) -> Signature:
         if kind != "signed_data":
             raise BadSignature(
                 Phrase(
-                    "An S/MIME letter must be signed and not encrypted; this is {kind}.", kind=ascii(str(kind)[:40])
+                    "An S/MIME letter must be signed but not encrypted; this is {kind}.", kind=ascii(str(kind)[:40])
                 )
             )
         return _taken_apart(info["content"])
@@ -242,7 +242,7 @@ def _refusal(error: Exception) -> BadSignature:
 
 def _taken_apart(signed: cms.SignedData) -> Signature:
     if signed["encap_content_info"]["content_type"].native != "data":
-        raise BadSignature(Phrase("The S/MIME signature is not one over a letter."))
+        raise BadSignature(Phrase("The S/MIME signature does not sign a letter."))
     encapsulated = signed["encap_content_info"]["content"]
     content = None if encapsulated.native is None else bytes(encapsulated.native)
     signers = signed["signer_infos"]
@@ -259,7 +259,7 @@ def _taken_apart(signed: cms.SignedData) -> Signature:
         )
     values = _attributes(signer["signed_attrs"])
     if values["content_type"].native != "data":
-        raise BadSignature(Phrase("The S/MIME signature is not one over a letter."))
+        raise BadSignature(Phrase("The S/MIME signature does not sign a letter."))
     _check_algorithm(signer["signature_algorithm"])
     # RFC 5652 5.4: what is signed has the tag of a SET OF, not that of the field.
     attributes = b"\x31" + signer["signed_attrs"].dump()[1:]
@@ -285,7 +285,7 @@ def _check_algorithm(algorithm: algos.SignedDigestAlgorithm) -> None:
     digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
     if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
         raise BadSignature(
-            Phrase("S/MIME signatures of the sort {name} are not accepted.", name=ascii(str(name)[:40]))
+            Phrase("S/MIME signatures of the kind {name} are not accepted.", name=ascii(str(name)[:40]))
         )
     if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
         raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))

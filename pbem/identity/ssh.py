@@ -208,7 +208,7 @@ def _taken_apart(blob: bytes) -> Signature:
     if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
         raise _DamagedError
     if int.from_bytes(blob[len(_MAGIC) : head], "big") != _VERSION:
-        raise BadSignature(Phrase("This version of SSH signatures is not known."))
+        raise BadSignature(Phrase("This version of SSH signatures is not supported."))
     publickey, rest = _take(blob[head:])
     namespace, rest = _take_name(rest)
     reserved, rest = _take(rest)
@@ -233,7 +233,7 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
     if algorithm not in _ALGORITHMS[kind]:
         raise BadSignature(
             Phrase(
-                "Signatures of the sort {algorithm} are not accepted for a {kind} key.",
+                "Signatures of the kind {algorithm} are not accepted for a {kind} key.",
                 algorithm=ascii(algorithm),
                 kind=kind,
             )

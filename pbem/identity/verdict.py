@@ -31,8 +31,8 @@ STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phras
 
 AHEAD = timedelta(days=1)
 """By so much a date may lie ahead of the receipt: clocks in the wrong zone."""
-FUTURE = Phrase("The signature is dated in the future: set the clock of your device, and sign again.")
-DEMANDS = Phrase("The signature makes conditions of its own that are not understood: sign without them.")
+FUTURE = Phrase("The signature is dated in the future: set your device's clock, and sign again.")
+DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Several letters in one: what happened at one moment of a match, and what waits for a player's digest.
 
-Pure: letters as they were written go in, one letter comes out, which says what each of them says. When a digest goes,
-and what cannot wait for it, is reckoned here, too. Implements protocol.md, "Commands" (`set mail`).
+Pure: finished letters go in, and one letter comes out that says what each of them says. This module also computes
+when a digest is sent, and what cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The one table of notices: whatever is true of a kind of letter stands in its row, and nowhere else.
 
 A notice is what a match tells its seats; the other kinds are letters of the desk's own that can wait for a digest.
-The words are in `templates/letters/`, one template a notice by the name of its kind. No look-ups, no decisions.
+The words are in `templates/letters/`, one template per notice, named after its kind. No look-ups, no decisions.
 Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for one fact".
 """
 
@@ -49,7 +49,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
     for one in (
         NoticeSpec(
             "setup",
-            Phrase("game {game}, your setup is asked for"),
+            Phrase("game {game}, send your setup"),
             can_wait=True,
             html=True,
             starts_clock=True,
@@ -78,7 +78,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         ),
         NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True),
         NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True),
-        NoticeSpec("missed", Phrase("game {game}, {what}: the time is over"), can_wait=True),
+        NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True),
         NoticeSpec(
             "extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True
         ),
@@ -86,7 +86,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), can_wait=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}")),
         NoticeSpec("keys", Phrase("{by} has changed keys")),
-        NoticeSpec("substitute", Phrase("who is to have a seat?")),
+        NoticeSpec("substitute", Phrase("who takes a seat?")),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), can_wait=True),
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), starts_clock=True, brings_deadline=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),

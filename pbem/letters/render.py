@@ -1,7 +1,7 @@
-"""Templates put into words: prose in jinja2, one for all languages, with what boards and phrases are set with.
+"""Templates rendered: prose in jinja2, one template for all languages, with the filters that set boards and phrases.
 
-A template is one for all languages. What it says stands in `{% trans %}` and `_(...)`, as jinja2's own extension has
-it, so that a catalogue can say it otherwise; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
+What a template says is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
+translate it; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None
 
 
 def read(letter: Letter) -> Bounce:
-    """What a letter that came to a return path says; a vacation answer, for one, is unclear."""
+    """What a letter to a return path says; a vacation answer, for example, is unclear."""
     statuses = [
         bounce
         for part in letter.parts

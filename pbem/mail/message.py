@@ -207,7 +207,7 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
 
 
 def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
-    """Why a letter is to be taken for a machine's (RFC 3834 2), each reason in short; empty for a person's."""
+    """Why a letter counts as automatic (RFC 3834 2), each reason in short; empty for a person's letter."""
     reasons = {
         "own address": _is_own(letter.sender or "", address),
         "null sender": envelope_sender in {"", "<>"},
@@ -226,7 +226,7 @@ def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str
 
 
 def _is_own(sender: str, address: str) -> bool:
-    """Whether a letter says that it is from the very mailbox that it came to, or from a sub-address of it."""
+    """Whether a letter claims to come from the mailbox that received it, or from a sub-address of it."""
     local, _, domain = sender.lower().rpartition("@")
     mailbox, _, host = address.lower().rpartition("@")
     return domain == host and (local == mailbox or local.startswith((f"{mailbox}+", f"{mailbox}-")))

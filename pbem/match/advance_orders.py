@@ -1,6 +1,6 @@
-"""Orders before they are asked for: in advance for a later turn, and default orders for whichever turn is missed.
+"""Orders before they are due: in advance for a later turn, and default orders for any turn that is missed.
 
-Nothing of it enters the transcript before its turn is resolved, so that nobody else learns what is stored. Implements
+They enter the transcript only when their turn is resolved, so that nobody else learns what is stored. Implements
 protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 
@@ -27,7 +27,7 @@ FARTHEST = 30
 """So many turns ahead orders may be sent."""
 
 
-_NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are played where it is `miss: default`")
+_NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are only played with `miss: default`")
 
 
 def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission:
@@ -47,7 +47,7 @@ def store(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
         agreed = _NOT_AGREED.given(miss=match.terms.miss)
         faults.append(Fault("default", None, agreed))
     if seat not in match.position.remaining:
-        faults.append(Fault("orders", None, Phrase("you are out of this game, and order nothing any more")))
+        faults.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
     faults.extend(match.rules.ahead(match.position, seat, turn, form.text))
     if faults:
         raise Refused(*faults)
@@ -63,9 +63,9 @@ def withdraw(step: Step, seat: int, turn: int, form: SignedForm, signed: Signed)
     match = step.match
     submission = match.stored.get((seat, turn))
     if submission is None or not submission.standing:
-        message = Phrase("nothing of yours is stored as default orders")
+        message = Phrase("you have stored no default orders")
         if turn != DEFAULT:
-            message = Phrase("nothing of yours is stored for turn {turn}", turn=turn)
+            message = Phrase("you have stored nothing for turn {turn}", turn=turn)
         raise Refused(Fault("clear", None, message))
     given_up = withdrawn(step, seat, turn, form, signed, submission)
     step.match = replace(match, stored={**match.stored, (seat, turn): given_up})

@@ -1,7 +1,7 @@
 """The forms that the body of an entry can have, key by key: nothing may stand in a bundle that nobody checks.
 
-What a body says is proved elsewhere, by making the entry again; a running game's entries, and what is the server's
-bare word, have this alone. It is for bundles of version 2; those of version 1 were never told apart so finely.
+What a body says is proved elsewhere, by remaking the entry; for the entries of a running game, and for the server's
+bare word, this check is the only one. It applies to bundles of version 2; those of version 1 were never this strict.
 Implements docs/bundle.md, "Entries".
 """
 

@@ -101,7 +101,7 @@ class KeyChange:
 
     @staticmethod
     def path(seq: int, seat: int, who: str) -> str:
-        """Where a letter of the change lies in the bundle."""
+        """Where a letter of the change is in the bundle."""
         return f"letters/keys-{seq}-seat-{seat}-{who}.eml"
 
     @classmethod

@@ -75,7 +75,7 @@ class Document(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that a seat is to be told: the kind names the letter's template, the match is as it was then."""
+    """Something to tell a seat: the kind names the letter's template, the match is as it was then."""
 
     kind: str
     seat: int
@@ -164,11 +164,11 @@ class Step:
         for key, value in wanted.items():
             given = getattr(form, key)
             if given is None:
-                faults.append(Fault(key, None, Phrase("the form does not say `{key} {value}`", key=key, value=value)))
+                faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
             elif given != value and not (key == "prev" and in_advance and match.printed(given)):
-                faults.append(Fault(key, f"{key} {given}", Phrase("this is `{key} {value}`", key=key, value=value)))
+                faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
         if form.rev is None:
-            faults.append(Fault("rev", None, Phrase("the form does not say its revision, such as `rev 1`")))
+            faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
         elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
         return faults
@@ -212,9 +212,16 @@ def again(before: Submission | None, form: SignedForm, text: str) -> Submission 
         Fault(
             "rev",
             f"rev {form.rev}",
-            Phrase("rev {rev} was here before with other content; use a higher one", rev=before.rev),
+            Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev),
         )
     )
+
+
+def _wrong(key: str, given: object, value: object) -> Phrase:
+    """What a line of the form should say at this place."""
+    if key == "turn" and isinstance(given, int) and isinstance(value, int) and given < value:
+        return Phrase("turn {given} is over; turn {value} is being played", given=given, value=value)
+    return Phrase("wrong `{key}`; expected {value}", key=key, value=value)
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
@@ -225,4 +232,4 @@ def _received(match: Match, body: JsonObject) -> Iterator[str]:
         yield letter["received"]
 
 
-_USED_UP = Phrase("rev {rev} was here before; use a higher one")
+_USED_UP = Phrase("rev {rev} was used before; use a higher one")

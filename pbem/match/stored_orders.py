@@ -1,7 +1,7 @@
-"""Orders that are stored for later turns, and default orders: what of them could be played now.
+"""Orders that are stored for later turns, and default orders: which of them could be played now.
 
-What no position can make good was refused at once; the rest is judged when the turn comes, by the position and the
-keys of that moment. How they are sent and withdrawn is in `advance_orders`. Implements protocol.md, "A match" and
+What no position can make legal was refused at once; the rest is judged when the turn comes, by the position and the
+keys of that moment. `advance_orders` is how they are sent and withdrawn. Implements protocol.md, "A match" and
 "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 
@@ -40,12 +40,12 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
     position, receipt = match.position, Receipt.read(submission.paper)
     assert position is not None
     if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
-        message = Phrase("they count no longer: the key that signed them is revoked")
+        message = Phrase("they no longer count: the key that signed them is revoked")
         if receipt.level == "mailbox":
-            message = Phrase("they count no longer: you have a key now")
+            message = Phrase("they no longer count: you have a key now")
         raise Refused(Fault("keys", None, message))
     if position.due.get(seat, DEFAULT) is not None:
-        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
+        raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     return match.rules.order(position, seat, submission.text)
 
 

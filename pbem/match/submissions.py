@@ -35,7 +35,7 @@ def setup(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     before = match.setups.get(seat)
     faults = step.misplaced(form, seat, before, game=match.game)
     if match.phase != "setup" or match.options is None:
-        raise Refused(Fault("setup", None, Phrase("no setup is being asked for")))
+        raise Refused(Fault("setup", None, Phrase("no setup is due")))
     try:
         setup = match.rules.setup(match.options, seat, form.text)
     except Refused as refused:
@@ -79,7 +79,7 @@ def order(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     before = match.orders.get(seat)
     faults = step.misplaced(form, seat, before, in_advance=True, turn=match.turn)
     if match.position.due.get(seat, 0) is not None:
-        raise Refused(Fault("orders", None, Phrase("turn {turn} does not ask for orders of yours", turn=match.turn)))
+        raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
         orders = match.rules.order(match.position, seat, form.text)
     except Refused as refused:
@@ -139,12 +139,12 @@ def clear(step: Step, seat: int, form: SignedForm, signed: Signed) -> Submission
     """Withdraw what stands: orders of this turn, or the setup while the game has not begun; what it was."""
     match = step.match
     if match.phase not in RUNNING:
-        raise Refused(Fault("clear", None, Phrase("nothing is being asked for")))
+        raise Refused(Fault("clear", None, Phrase("nothing is due")))
     where = "setups" if match.phase == "setup" else "orders"
     submissions: Mapping[int, Submission] = getattr(match, where)
     submission = standing(submissions, seat)
     if submission is None:
-        raise Refused(Fault("clear", None, Phrase("nothing of yours stands")))
+        raise Refused(Fault("clear", None, Phrase("you have submitted nothing")))
     given_up = withdrawn(step, seat, match.turn, form, signed, submission)
     step.match = replace(step.match, resolve_at=None, **{where: {**submissions, seat: given_up}})
     _answered_at(step, seat, None)

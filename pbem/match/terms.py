@@ -35,33 +35,29 @@ OPTIONS: Mapping[str, Phrase] = {
     "kind": Phrase(
         "single (default), scored or continued: one game, several, or several in which survivors carry over"
     ),
-    "games": Phrase(
-        "how many games the match has; without it, it goes on to the target, or until one resigns the match"
-    ),
+    "games": Phrase("the number of games; without it, the match goes on to the target, or until a player resigns it"),
     "target": Phrase("the match ends after the game in which somebody's scores add up to this"),
     "victory": Phrase("sum of scores (default) or last game: who wins a scored or continued match"),
-    "settle": Phrase("time in which orders may still be replaced when all are in, such as 10m or 2h; 0 for none"),
-    "privacy": Phrase("public (default): others may watch what is open to all; or private"),
+    "settle": Phrase("time in which orders may still be replaced once all are in, such as 10m or 2h; 0 for none"),
+    "privacy": Phrase("public (default): others may watch what everybody may know; or private"),
     "rules": Phrase("edition of the rulings; the newest by default"),
     "pace": Phrase("time for each turn and setup, such as 3d or 12h (default 7d); none: there are no deadlines"),
     "grace": Phrase("time after the deadline before anything happens (default 3d); 0 for none"),
     "miss": Phrase(
         "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
-        " and who is silent twice in a row loses; forfeit: the game is lost; default: the orders are played that the"
-        " player sent for this (`orders m17 default`), and where there are none that are legal, it is as with wait"
+        " and two misses in a row lose; forfeit: the game is lost; default: the player's default orders are"
+        " played (`orders m17 default`); if none of them are legal, it is as with wait"
     ),
-    "weekends": Phrase("count (default) or free: on Saturdays and Sundays no clock runs"),
-    "bank": Phrase(
-        "a store of time for the whole match, such as 21d, drawn on when the pace is over; none by default"
-    ),
+    "weekends": Phrase("count (default), or free: no clock runs on Saturdays and Sundays"),
+    "bank": Phrase("a time bank for the whole match, such as 21d, drawn on when the pace is over; none by default"),
     "keys": Phrase("optional (default) or demanded: whether every player must sign with a key, or a mailbox will do"),
 }
 """The options of a match and what they mean: help and the parser both read this table."""
 
 _TIMES = {
-    (False, False): Phrase("{key} is a time such as 10m, 2h or 1d, {most}d at most or 0"),
-    (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, {least}h at least, {most}d at most"),
-    (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, {least}h at least, {most}d at most, or none"),
+    (False, False): Phrase("{key} is a time such as 10m, 2h or 1d, at most {most}d, or 0"),
+    (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d"),
+    (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d, or none"),
 }
 """What is said of a time that is none, by whether there is a least one, and whether `none` will do."""
 
@@ -160,7 +156,9 @@ class _Proposal:
         games = self.number("games")
         target = self.number("target")
         if kind == "single" and (target or games not in (None, 1)):
-            self.faults.append(Fault("games", None, Phrase("a single game has no number of games and no target")))
+            self.faults.append(
+                Fault("games", None, Phrase("a single game has neither a number of games nor a target"))
+            )
         terms = {
             "game": self.rules.name,
             "edition": self.number("rules") or self.rules.editions[-1],

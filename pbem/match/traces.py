@@ -1,9 +1,9 @@
-"""What was sent and neither stands nor was replaced: withdrawn by its player, or not legal when its turn came.
+"""Orders that neither stand nor were replaced: withdrawn by their player, or not legal when their turn came.
 
-No order disappears without a trace: each such letter lies in the bundle beside those that were obeyed, named by a
-salted list that the entry hashes which closes the turn, the setups or the game. So whoever holds a receipt can tell
-whether the server dropped what it acknowledged. The list is secret until the game is revealed, its presence tells
-nothing: there is one at each such entry. Implements protocol.md, "Transcript"; the papers are in docs/bundle.md.
+No order disappears without a trace: each such letter is in the bundle beside those that were obeyed, named by a
+salted list, whose hash is in the entry that closes the turn, the setups or the game. So whoever holds a receipt can
+tell whether the server dropped what it acknowledged. The list is secret until the game is revealed; its presence
+reveals nothing, as each such entry has one. Implements protocol.md, "Transcript"; the papers are in docs/bundle.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SetAside:
 
     @property
     def path(self) -> str:
-        """Where the paper lies in the bundle."""
+        """Where the paper is in the bundle."""
         return f"{'withdrawals' if isinstance(read(self.paper), Withdrawal) else 'receipts'}/{self.stem}.txt"
 
     @property

@@ -1,7 +1,7 @@
-"""The turns of the game that is being played: the latest at hand, those before them fetched when somebody asks.
+"""The turns of the game that is being played: the latest in memory, those before it fetched on demand.
 
 A match that grows in memory has all of its turns; one that comes out of the store has its latest, and knows how many
-there were. Nothing here knows where the others are. Implements design.md, "The rules interface": a state is the
+there were. Nothing here knows where the others are kept. Implements design.md, "The rules interface": a state is the
 replay of its orders.
 """
 

@@ -31,7 +31,7 @@ _KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
 _KEY_TYPES = frozenset({"application/pgp-keys", "application/x-x509-user-cert"})
 
 _SHORTEST = 6
-"""So many characters of a fingerprint must be given at the least, its `SHA256:` not counted."""
+"""How many characters of a fingerprint must be given at least, not counting its `SHA256:`."""
 
 _FORMS = re.compile(r"\b(orders|setup|preview)\s+m[0-9]", re.I)
 _QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)

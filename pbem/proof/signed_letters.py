@@ -342,7 +342,7 @@ def misdated(letter: Letter, received: datetime) -> Phrase | None:
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     if -LATE <= date - received <= EARLY:
         return None
-    return Phrase("it is dated {date}, and came on {day}", date=f"{date:%Y-%m-%d}", day=f"{received:%Y-%m-%d}")
+    return Phrase("it is dated {date}, but came on {day}", date=f"{date:%Y-%m-%d}", day=f"{received:%Y-%m-%d}")
 
 
 def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
@@ -404,7 +404,7 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
     if odd is None:
         return None
     return Phrase(
-        "The signed text holds a character that programs read in different ways, {name}: write it without, and sign"
+        "The signed text contains a character that programs read in different ways, {name}: remove it, and sign"
         " it again.",
         name=f"U+{ord(odd[0]):04X}",
     )

@@ -66,7 +66,7 @@ class Transport(Protocol):
         """Send one letter and give the reply; raises `Permanent` or `Temporary`."""
 
     async def rest(self) -> None:
-        """Nothing is to be sent for a while: let go of what was kept for the next letter."""
+        """Nothing will be sent for a while: drop what was kept for the next letter."""
 
 
 class Permanent(Exception):
@@ -365,7 +365,7 @@ class Deliverer:
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
-    """When to try again after so many attempts, or None when the letter is to be given up."""
+    """When to try again after this number of attempts, or None to give the letter up."""
     longest = schedule.longest_retry.total_seconds()
     wait = schedule.first_retry.total_seconds()
     for _ in range(attempts - 1):

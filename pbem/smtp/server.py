@@ -498,7 +498,7 @@ class _Session(SMTP):
         super().data_received(data)
 
     def _reset_timeout(self, duration: float | None = None) -> None:
-        """Begin to wait anew; one timer does for a session, and looks at the time when it rings."""
+        """Restart the wait; a session has one timer, which checks the time when it fires."""
         self._active = self.loop.time()
         if duration is not None or self._timeout_handle is None:
             super()._reset_timeout(duration)

@@ -71,7 +71,7 @@ class FullError(StoreError):
 
 
 class OvertakenError(StoreError):
-    """Somebody changed what a decision stood on before it was written; nothing was, and it is to be made anew."""
+    """The premises of a decision changed before it was written; nothing was written, and it must be made anew."""
 
 
 class DamagedError(StoreError):

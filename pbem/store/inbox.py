@@ -35,7 +35,7 @@ __all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
 NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
 REST = timedelta(minutes=1)
-"""So long a letter rests of which the process died."""
+"""How long a letter rests after the process that held it died."""
 
 LOT = 128 * 1024
 """How many octets of letters are worked on together, of players and of others each; one letter may have more."""
@@ -254,14 +254,14 @@ class Inbox:
         ]
 
     def _fresh(self, query: str, most: int) -> list[int]:
-        """The letters that are to be worked on next, of those that can be together."""
+        """The letters to work on next, of those that may share a batch."""
         rows = self._database.rows(query, self._values(most=most))
         of_players = [row for row in rows if row["round"] is not None]
         of_others = [row for row in rows if row["round"] is None][: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
 
     def _tried(self, now: datetime) -> list[int]:
-        """The letter that is to be worked on alone, if there is one."""
+        """The letter to work on alone, if there is one."""
         query = f"SELECT id {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
         values = self._values(attempts=ATTEMPTS, rested=to_db(now - REST))
         return [row["id"] for row in self._database.rows(query, values)]

@@ -48,7 +48,7 @@ class Lookups:
         return {row["name"]: row["record"] for row in rows}
 
     def due(self, now: datetime, most: int) -> list[Lookup]:
-        """What is to be asked now, oldest first."""
+        """The look-ups that are due now, oldest first."""
         rows = self._database.rows(
             "SELECT inbox, name, tries FROM lookups WHERE settled IS NULL AND due <= ? ORDER BY due, inbox LIMIT ?",
             (to_db(now), most),

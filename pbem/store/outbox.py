@@ -203,7 +203,7 @@ class Outbox:
         return None if due is None else from_db(due)
 
     def failures(self) -> list[Failure]:
-        """The letters given up of which nobody was told yet, oldest first."""
+        """The letters given up that nobody was told about yet, oldest first."""
         rows = self._database.rows("SELECT * FROM outbox WHERE state = 'failed' AND told = 0 ORDER BY id")
         return [_failure(row) for row in rows]
 

@@ -226,7 +226,7 @@ class Players:
         )
 
     def waiting_addresses(self, *, address: str | None = None, player: str | None = None) -> list[WaitingAddress]:
-        """The addresses that wait for their challenge: this one, by whomever, or all of this player."""
+        """The addresses that await their challenge: this one, whoever asked, or all of this player."""
         query = (
             "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
             " AND (address = :address OR player = :player) ORDER BY created, address"
@@ -260,7 +260,7 @@ class Players:
         return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
 
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
-        """Keep a challenge, or wait anew with one that is kept; forget all from before `too_old`."""
+        """Keep a challenge, or renew one that is kept; forget all from before `too_old`."""
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
         self._database.execute(
             "INSERT INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)"

@@ -16,7 +16,7 @@ __all__ = ["SnapshotRows"]
 
 
 class SnapshotRows:
-    """The snapshots of a store: one for each match at the most."""
+    """The snapshots of a store: at most one per match."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database

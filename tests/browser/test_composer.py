@@ -110,7 +110,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     assert {row.split()[-1] for row in page.locator("#controls tbody tr").all_inner_texts()} == {"0"}
     assert page.locator("#notation").input_value() == "Gx3 " * 8 + "bRv1Rv3 mBy1 Yw2 sBz5"
     click(page, "The other space", "Bz4")
-    assert "one scan is due this turn" in page.locator("#verdict").inner_text()
+    assert "that is one too many: you have one scan this turn" in page.locator("#verdict").inner_text()
     page.get_by_role("button", name="remove sBz4").click()
     page.locator("#final").check()
     send(referee, ann, page)

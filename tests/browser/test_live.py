@@ -206,7 +206,7 @@ def test_what_is_composed_is_accepted_by_a_running_server(
     setup, orders, later = COMPOSED[game]
     with table(tmp_path, game) as players:
         for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
-            letter = player.wait("your setup is asked for")
+            letter = player.wait("send your setup")
             page = opened(
                 composer(game, Home(SERVER, f"pbem@{SERVER}")),
                 f"setup-{seat}.html",

@@ -187,7 +187,7 @@ def operator_reads(referee: Referee) -> list[str]:
     return [str(letter["Subject"]) for letter in referee.people["operator@play.example"].letters]
 
 
-STEPPED = "[pbem] The time of the server stepped"
+STEPPED = "[pbem] The server's clock stepped"
 
 
 @pytest.mark.parametrize("days", [1, 3])

@@ -156,7 +156,7 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
 def test_case_18_html_only(referee: Referee) -> None:
     ann = referee.registered("ann")
     told = orders_as(referee, ann, "<p>help</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
-    assert "as HTML alone" in " ".join(told.split())
+    assert "as HTML only" in " ".join(told.split())
 
 
 def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
@@ -207,7 +207,7 @@ def test_case_21_forged_letters(referee: Referee) -> None:
     assert len(ann.letters) == before + 10
     referee.deliver(referee.raw(ann, orders, headers=same_provider), ann.address)
     assert "must be signed" in ann.text
-    assert "No orders of yours stand." in status(referee, ann)
+    assert "You have submitted no orders." in status(referee, ann)
     assert not mallory.letters
 
 
@@ -228,8 +228,8 @@ def test_case_22_another_players_key(referee: Referee) -> None:
     with structlog.testing.capture_logs() as logs:
         referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), ann.address)
     assert "signature unknown key, noticed" in [entry.get("outcome") for entry in logs]
-    assert "No orders of yours stand." in status(referee, ann)
-    assert "No orders of yours stand." in status(referee, bob)
+    assert "You have submitted no orders." in status(referee, ann)
+    assert "You have submitted no orders." in status(referee, bob)
 
 
 def test_case_23_replay(referee: Referee) -> None:
@@ -273,10 +273,10 @@ def test_case_23_replay(referee: Referee) -> None:
 def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
     ann, _ = referee.begun(SMALL, SETUPS)
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
-    assert "Nothing says that this letter came from you" in ann.text
+    assert "Nothing shows that this letter came from you" in ann.text
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=sent_from(ann.address) + head), ann.address)
     assert "must be signed" in ann.text
-    assert "No orders of yours stand." in status(referee, ann)
+    assert "You have submitted no orders." in status(referee, ann)
 
 
 def test_case_24_dkim_with_a_length() -> None:

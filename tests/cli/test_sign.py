@@ -87,7 +87,7 @@ def test_a_server_by_option() -> None:
         ("> \n", (), "no form"),
         ("Dear referee,\n" + FORM, (), "Dear referee"),
         (FORM + "-- \nAnna\n", (), "no part of it"),
-        (FORM.replace("end", ""), (), "not closed"),
+        (FORM.replace("end", ""), (), "is missing"),
         (FORM.replace("server play.example\n", ""), (), "--server"),
         (FORM, ("--server", "other.example"), "several servers"),
         (FORM + ssh.BEGIN, (), "signed already"),

@@ -106,7 +106,7 @@ def packed(random: Random, codes: Sequence[str]) -> list[frozenset[str]]:
 
 def setup(random: Random, letter: Letter) -> str:
     """A setup such as the letter asks for."""
-    asked = re.search(r"To these you add ships whose costs add up to exactly (\d+)", " ".join(letter.text.split()))
+    asked = re.search(r"Add ships whose costs add up to exactly (\d+)", " ".join(letter.text.split()))
     codes = fleet(random, int(asked[1]) if asked else 0)
     several = Counter(codes)
     number: Counter[str] = Counter()
@@ -137,7 +137,7 @@ def chart(letter: str, title: str) -> dict[str, str]:
 
 def due(letter: str) -> dict[str, Due]:
     """What may be ordered, by kind."""
-    lines = letter.partition("you may order any or all of:")[2].partition("Written, say:")[0]
+    lines = letter.partition("you may order any or all of these:")[2].partition("Example:")[0]
     text = re.sub(r"\n {29}", " ", lines)  # long lines go on under their text
     found = re.findall(
         r"^ +(\d+) (conventional|beam|missile|kamikaze|scan)s?\b(?: strikes?)?(.*)$", text, re.MULTILINE

@@ -45,13 +45,13 @@ class TestDraws:
         ann, bob = begun(referee)
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, "draw m1 offer\n")
-        assert "Offered: a draw of the game." in ann.text
+        assert "Offered: a draw." in ann.text
         reads_like(bob.last, "agreements/draw-offered")
         form = form_in(bob.text, "draw")
         referee.send(bob, form.replace("prev ", "prev 0"))
         assert "Refused; nothing was changed." in bob.text
         referee.send(bob, form)
-        assert "All agree to a draw of the game." in bob.text
+        assert "All agree to a draw." in bob.text
         reads_like(ann.find("the end"), "agreements/draw-end")
         assert types(referee)[-5:] == ["draw", "draw", "ended", "revealed", "closed"]
         found = proved(referee, ann)
@@ -64,7 +64,7 @@ class TestDraws:
         referee.send(bob, "draw m1 decline\n")
         reads_like(ann.last, "agreements/draw-declined")
         referee.send(bob, "draw m1 accept\n")
-        assert "no such offer stands" in bob.text
+        assert "there is no such offer" in bob.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert types(referee)[-1] == "turn"
 
@@ -73,7 +73,7 @@ class TestDraws:
         referee.send(ann, "draw m1 offer\n")
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(bob, "draw m1 accept\n")
-        assert "no such offer stands" in bob.text
+        assert "there is no such offer" in bob.text
         referee.send(ann, "draw m1 offer # again\n")
         referee.read_three_ways()
         referee.send(bob, "draw m1 accept # now\n")
@@ -86,7 +86,7 @@ class TestDraws:
         referee.send(ann, "draw m1 offer\n")
         referee.send(bob, "draw m1 offer\n")
         assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
-        assert "your setup is asked for" in str(bob.last["Subject"]) or bob.find("game 2, your setup is asked for")
+        assert "send your setup" in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
         found = proved(referee, ann)
         assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
 
@@ -97,13 +97,13 @@ class TestDraws:
         referee.send(ann, ann.filled("setup", ANN))
         referee.send(bob, bob.filled("setup", BOB))
         for text, said in (
-            ("draw m1 accept", "no such offer stands"),
-            ("draw m1 decline", "no such offer stands"),
+            ("draw m1 accept", "there is no such offer"),
+            ("draw m1 decline", "there is no such offer"),
             ("draw m1 please", "say offer, accept or decline"),
             ("draw m1 offer # 2", "Offered: a draw"),
-            ("draw m1 offer # 3", "your own offer stands already"),
-            ("draw m1 accept # 4", "your own offer stands already"),
-            ("draw m1 decline # 5", "Declined: a draw"),
+            ("draw m1 offer # 3", "you have already made this offer"),
+            ("draw m1 accept # 4", "you have already made this offer"),
+            ("draw m1 decline # 5", "You declined the draw"),
         ):
             referee.send(ann, f"{text}\n")
             assert said in ann.text, text
@@ -120,10 +120,10 @@ class TestDraws:
         referee.send(ann, offer)
         assert "is not obeyed twice" in ann.text
         referee.send(ann, f"Hello!\n{offer}")
-        assert "your own offer stands already" in ann.text
+        assert "you have already made this offer" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, f"Hello again!\n{offer}")
-        assert "this is `turn 2`" in ann.text
+        assert "turn 1 is over; turn 2 is being played" in ann.text
         assert not referee.match().offers
 
 
@@ -150,8 +150,8 @@ class TestReasons:
         [
             ("rules", "ann wins after 3 turns.", 1),
             ("agreement", "The game is a draw after 0 turns, as you agreed.", 0),
-            ("resignation", "bob wins after 0 turns, because the other side resigned.", 2),
-            ("forfeit", "bob wins after 0 turns, because the other side was silent.", 2),
+            ("resignation", "bob wins after 0 turns, because you resigned.", 2),
+            ("forfeit", "bob wins after 0 turns, because you missed the deadline and the grace period.", 2),
             ("abandoned", "The game ends without a winner after 0 turns, because nobody played on.", 0),
         ],
     )

@@ -129,7 +129,7 @@ class TestInAdvance:
         assert "Stored, revision 3" in ann.text
         for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
             early(referee, ann, "turn 2", text, rev)
-            assert "was here before" in ann.text
+            assert "was used before" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "\nrev 4\n" in ann.form("orders")
         referee.turn((bob, ""))
@@ -149,14 +149,12 @@ class TestInAdvance:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv5", rev=2)
         referee.send(ann, "clear m1 turn 2\n")
-        assert (
-            "Withdrawn, your orders for turn 2:\n\n  Rv5\n\nTo store others, send the form with `rev 4`." in ann.text
-        )
+        assert "Withdrawn: orders for turn 2\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`." in ann.text
         the_same_after_a_restart(referee)
         early(referee, ann, "turn 2", "Rv4", rev=1)
-        assert "rev 3 was here before" in ann.text  # the withdrawal took it
+        assert "rev 3 was used before" in ann.text  # the withdrawal took it
         referee.send(ann, "# again\nclear m1 turn 2\n")
-        assert "nothing of yours is stored for turn 2" in ann.text
+        assert "you have stored nothing for turn 2" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "in advance" not in body(reports(ann)[0])
         assert "\nrev 4\n" in ann.form("orders")
@@ -170,7 +168,7 @@ class TestInAdvance:
         referee.send(ann, "status m1\n", sign=False)
         assert "Stored for turn 5, revision 1, final:\n\n  Gx1 # a comment\n" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert "Stored for later, yours: orders for turn 5." in body(reports(ann)[0])
+        assert "You have also stored: orders for turn 5." in body(reports(ann)[0])
         referee.send(bob, "status m1\n", sign=False)
         assert "Stored" not in bob.text
         assert "Stored" not in body(reports(bob)[0])
@@ -179,7 +177,7 @@ class TestInAdvance:
         ("place", "text", "word"),
         [
             ("turn 32", "Rv1", "more than 30 turns ahead"),
-            ("turn 2", "Rv1 x", "`x` is no order"),
+            ("turn 2", "Rv1 x", "`x` is not an order"),
             ("turn 2", "bRv1Gx3", "not the ends of a line of three cells"),
             ("default", "Rv1", "you agreed on `miss: wait`"),
         ],
@@ -194,10 +192,10 @@ class TestInAdvance:
     @pytest.mark.parametrize(
         ("old", "new", "word"),
         [
-            ("prev ", "prev 0", "this is `prev"),
-            ("player ann", "player bob", "this is `player ann`"),
-            ("server play.example", "server else.example", "this is `server play.example`"),
-            ("rev 1", "", "does not say its revision"),
+            ("prev ", "prev 0", "wrong `prev`"),
+            ("player ann", "player bob", "wrong `player`; expected ann"),
+            ("server play.example", "server else.example", "wrong `server`; expected play.example"),
+            ("rev 1", "", "the line with the revision"),
         ],
     )
     def test_a_form_for_another_place(self, referee: Referee, old: str, new: str, word: str) -> None:
@@ -222,14 +220,14 @@ class TestInAdvance:
         referee.turn((bob, ""))
         proved(referee, ann)
         referee.send(ann, form)
-        assert "this is `turn 3`" in ann.text
+        assert "turn 2 is over; turn 3 is being played" in ann.text
 
     def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
         ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", SETUPS)
         early(referee, ann, "turn 2", "Rv3")
         early(referee, bob, "turn 2", "final\n")
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert "Your orders for turn 2 are here already" in body(ann.last)
+        assert "We already have your orders for turn 2" in body(ann.last)
         referee.wait(timedelta(minutes=119))
         assert len(reports(bob)) == 1
         referee.wait(timedelta(minutes=1))
@@ -248,7 +246,7 @@ class TestInAdvance:
             referee.send(person, person.filled("setup", text))
         assert not match_of(referee).stored
         referee.send(ann, form)
-        assert "this is `prev" in " ".join(ann.text.split())
+        assert "wrong `prev`" in " ".join(ann.text.split())
         assert not match_of(referee).stored
         the_same_after_a_restart(referee)
 
@@ -258,9 +256,9 @@ class TestInAdvance:
         early(referee, bob, "turn 2", "Rv3")
         referee.turn((ann, "Rv1"), (bob, ""))
         html = {person.name: str(reports(person)[0].get_body(("html",))) for person in (ann, bob)}
-        assert "Your orders for turn 2 are here already: you sent them in advance" in html["ann"]
+        assert "We already have your orders for turn 2: you sent them in advance" in html["ann"]
         assert "The orders that you sent in advance for turn 2 are not used" in html["bob"]
-        assert "no conventional strike is due this turn" in html["bob"]
+        assert "you have no conventional strike this turn" in html["bob"]
 
 
 def unquoted(letter: EmailMessage) -> str:
@@ -277,14 +275,14 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     assert "Z1 does not move from D2 to B9" in " ".join(ann.text.split())
     early(referee, ann, "turn 3", "Z1 D2-D3")
     told = " ".join(body(bob.find("begins")).split())
-    assert "in turn 1. Orders for a later turn may be sent in advance: `status m1` brings the form." in told
+    assert "in turn 1. You may send orders for a later turn in advance: `status m1` brings the form." in told
     referee.send(bob, "status m1\n", sign=False)
     referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
     assert "your orders for turn 2:" in bob.text
     referee.turn((ann, "Z1 D1-D2"))
     assert len(reports(ann)) == len(reports(bob)) == 1
     assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; game 1, turn 2")
-    assert "Your orders for turn 3 are here already" in body(reports(ann)[0])
+    assert "We already have your orders for turn 3" in body(reports(ann)[0])
 
 
 class TestDefaults:
@@ -346,7 +344,7 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
-        assert "You have sent no default orders" in body(bob.find(": the time is over"))
+        assert "You have sent no default orders" in body(bob.find(": a deadline was missed"))
         assert match_of(referee).turn == 1
         early(referee, bob, "default", "")
         assert match_of(referee).turn == 2
@@ -357,7 +355,7 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "")
         referee.send(bob, "clear m1 default\n")
-        assert "Withdrawn, your default orders" in bob.text
+        assert "Withdrawn: default orders" in bob.text
         the_same_after_a_restart(referee)
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
@@ -406,7 +404,7 @@ class TestDefaults:
         ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
         referee.send(ann, ann.filled("setup", SETUPS[0]))
         referee.wait(OVER)
-        assert "Nothing happens by itself" in body(bob.last)
+        assert "Nothing happens automatically" in body(bob.last)
         referee.send(ann, "claim m1\n")
         assert proved(referee, ann)[-1].startswith("ann won")
 

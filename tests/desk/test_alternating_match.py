@@ -42,9 +42,9 @@ def proved(person: Mailbox) -> list[str]:
 def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     ann, bob = begun(referee)
     assert "Turn 1 is yours" in body(ann.find("begins"))
-    assert "Nothing is asked of you in turn 1." in body(bob.find("begins"))
+    assert "You have nothing to do in turn 1." in body(bob.find("begins"))
     move(referee, ann, "Z1 D1-J1")
-    assert "Nothing is asked of you in turn 2." in told(ann, 1)
+    assert "You have nothing to do in turn 2." in told(ann, 1)
     assert "Z1 D1-J1" in told(ann, 1)
     assert "Turn 2 is yours" in told(bob, 1)
     assert "departure  ann's Z1 departs from D1" in told(bob, 1)
@@ -63,7 +63,7 @@ def test_who_is_not_asked_is_refused(referee: Referee) -> None:
     form = ann.form("orders").replace("player ann", "player bob")
     head, _, _ = form.rpartition("\nend\n")
     referee.send(bob, f"{head.rstrip()}\nZ1 G2-G3\nend\n")
-    assert "turn 1 does not ask for orders of yours" in bob.text
+    assert "you have nothing to order in turn 1" in bob.text
     move(referee, ann, "Z1 D1-D2")
     referee.send(ann, ann.filled("orders", "Z1 D2-D3"))
     assert "Refused; nothing was changed." in ann.text
@@ -72,7 +72,7 @@ def test_who_is_not_asked_is_refused(referee: Referee) -> None:
 def test_wrong_orders_are_answered_with_square_and_ruling(referee: Referee) -> None:
     ann, _ = begun(referee)
     move(referee, ann, "X2 A7-C7")
-    assert "B7: no move passes over an own asteroid" in " ".join(ann.text.split())
+    assert "B7: no move passes over your own asteroid" in " ".join(ann.text.split())
     assert "(ruling 6)" in ann.text
     move(referee, ann, "")
     assert "(ruling 25)" in ann.text
@@ -89,10 +89,10 @@ def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     move(referee, bob, "Z4 C5-D5")
     move(referee, ann, "Z2 D4-D3")
     referee.read_three_ways()
-    assert "Nothing is asked of you in turn 6." in told(ann, 5)
+    assert "You have nothing to do in turn 6." in told(ann, 5)
     assert "Turn 7 is yours" in told(ann, 6)
     assert "bob has no legal move" in told(ann, 6)
-    assert "Nothing is asked of you in turn 7." in told(bob, 6)
+    assert "You have nothing to do in turn 7." in told(bob, 6)
     move(referee, ann, "Z2 D3-D2")
     move(referee, ann, "Z2 D2-D3")
     assert "draw" in body(bob.find("what was secret"))

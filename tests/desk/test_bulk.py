@@ -74,7 +74,7 @@ def test_a_letter_brings_a_few_sheets_and_reports(referee: Referee, drawn: list[
     ann, _ = referee.begun()
     games = "sheet spaceships\nsheet shoot-em-up\nsheet dueling-masters\n"
     referee.send(ann, games + "sheet m1\nhelp\nrules spaceships\nrules dueling-masters\ntranscript m1\n", sign=False)
-    assert ann.text.count("a letter brings at most 5") == 2
+    assert ann.text.count("one letter may ask for at most 5") == 2
     assert len(list(ann.last.iter_attachments())) == 4
     assert len(drawn) == 4
 
@@ -102,7 +102,7 @@ def test_an_answer_that_becomes_too_long_says_what_is_left_out(
     assert "too long: shoot-em-up-sheet.pdf, dueling-masters-sheet.pdf" in " ".join(ann.text.split())
     monkeypatch.setattr(answer_letter, "_ANSWER", 3000)
     referee.send(ann, "help\nhelp setup\nhelp orders\nhelp signing\n", sign=False)
-    assert "the rest of it is left out" in " ".join(ann.text.split())
+    assert "the rest is left out" in " ".join(ann.text.split())
     assert len(ann.text) < 3300
 
 

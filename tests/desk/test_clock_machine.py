@@ -229,12 +229,12 @@ def _kinds(letter: EmailMessage) -> list[str]:
     """What a letter of the match tells, one thing after the other; an answer is nothing."""
     if not str(letter["Subject"]).startswith("[pbem m1]"):
         return []
-    told = {"the time is over": "missed", "you have more time": "extended", "a vacation": "vacation"}
+    told = {"a deadline was missed": "missed", "you have more time": "extended", "a vacation": "vacation"}
     kinds = []
     for part in body(letter).split(f"\n\n{'-' * 72}\n\n"):
         what = part.partition("\n")[0].rpartition(": ")[2]
         if what == "a reminder":
-            what = {"Hal": "half", "One": "day", "You": "deadline"}[part.split("\n\n")[1][:3]]
+            what = {"Hal": "half", "One": "day", "The": "deadline"}[part.split("\n\n")[1][:3]]
         kinds.append(told.get(what, what))
     return kinds
 

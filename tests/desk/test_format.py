@@ -43,7 +43,7 @@ def test_reports_come_as_html_too(referee: Referee) -> None:
 def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, SETUPS)
     referee.send(ann, "set format text\n")
-    assert "as text alone" in ann.text
+    assert "as plain text" in ann.text
     referee.turn((ann, "Rv5"), (bob, ""))
     text_alone = ann.find("turn 1")
     assert html(text_alone) is None
@@ -77,7 +77,7 @@ def test_settings_are_signed(referee: Referee) -> None:
     referee.send(ann, "set format text\n", sign=False)
     assert "must be signed" in ann.text
     referee.send(ann, "set format text\n")
-    assert "as text alone" in ann.text
+    assert "as plain text" in ann.text
     referee.send(ann, "set format loud\n")
     assert "or `set format text`" in ann.text
 

@@ -32,7 +32,7 @@ class TestStatus:
         referee.send(ann, form_in(body(ann.find("proposes a match")), "accept", lines=1))
         referee.send(ann, "resign m1 game 1\n")
         referee.send(bob, f"vacation {(referee.now + 20 * DAY).date()} to {(referee.now + 22 * DAY).date()}\n")
-        assert ann.find("game 2, your setup")
+        assert ann.find("game 2, send your setup")
         referee.send(ann, "status\n", sign=False)
         assert "bob is away from 2026-03-21 to 2026-03-23" in ann.text
         referee.send(bob, "status\n", sign=False)
@@ -50,7 +50,7 @@ class TestStatus:
         ann, _ = referee.agreed()
         carl = referee.registered("carl")
         referee.send(carl, "status\n", sign=False)
-        assert "You have no match that is played or proposed." in carl.text
+        assert "You have no running or proposed match." in carl.text
         referee.send(ann, "resign m1 match\n")
         referee.send(ann, "status\n", sign=False)
         assert "One more match is over" in ann.text
@@ -59,8 +59,8 @@ class TestStatus:
         ann, _ = begun(referee)
         referee.wait(12 * DAY)
         referee.send(ann, "status\n", sign=False)
-        assert "That time is over." in ann.text
-        assert "bob has missed the time." in ann.text
+        assert "That deadline has passed." in ann.text
+        assert "bob has missed the deadline." in ann.text
 
 
 class TestDiary:
@@ -122,12 +122,12 @@ class TestReliability:
         referee.send(ann, ann.filled("orders", "final"))
         referee.wait(11 * DAY)
         referee.send(bob, "whoami\n", sign=False)
-        assert "You sent 5 of 6 turns in time (too few to tell much)." in bob.text
+        assert "You sent 5 of 6 turns in time (too few to mean much)." in bob.text
         for _ in range(5):
             referee.turn((ann, ""), (bob, ""))
         carl = referee.registered("carl")
         referee.send(carl, "whoami\n", sign=False)
-        assert "You have not been asked for a turn yet." in carl.text
+        assert "You have no playing record yet." in carl.text
         referee.send(bob, "new spaceships with carl\nend\n")
         reads_like(carl.last, "history/proposal-of-bob")
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
@@ -136,7 +136,7 @@ class TestReliability:
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
         referee.send(carl, "join m3\n")
         assert "bob sent 10 of 11 turns in time (90%)." in carl.text
-        assert "carl has not been asked for a turn yet." in bob.text
+        assert "No playing record yet." in bob.text
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
         assert "bob sent 10 of 11 turns in time (90%)." in nemo.text

@@ -53,7 +53,7 @@ def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | 
 def add(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:
     send(referee, person, f"key add\n{line(new)}\n", person.key)
     send(referee, person, form_in(person.text, "confirm"), new)
-    assert "is yours, and counts from now on" in person.text, person.text
+    assert "is yours, and valid from now on" in person.text, person.text
 
 
 def said(person: Mailbox) -> str:
@@ -101,10 +101,10 @@ class TestAdding:
         assert fingerprint(new) in said(ann)
         assert "proof old-key" in said(ann)
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert "is yours, and counts from now on" in said(ann)
+        assert "is yours, and valid from now on" in said(ann)
         told = body(bob.find("ann has changed keys"))
         assert fingerprint(new) in told
-        assert "Both an old key and the new one signed for it." in told
+        assert "Both an old key and the new one signed this." in told
         send(referee, ann, ann.filled("orders", "final\nRv1"), new)
         assert "You have no such" not in said(ann)
         ann.key = new
@@ -133,7 +133,7 @@ class TestAdding:
             assert len(bob.letters) == before
         for key in (ann.key, bob.key, None):
             send(referee, ann, form, key)
-            assert "counts from now on" not in said(ann)
+            assert "valid from now on" not in said(ann)
         for old, changed in (("server play", "server other"), ("challenge ", "challenge 0"), ("old-key", "mailbox")):
             send(referee, ann, form.replace(old, changed), new)
             assert "the form said" in said(ann)
@@ -142,7 +142,7 @@ class TestAdding:
         assert not changes(proof(referee, bob))
         referee.open_desk()
         send(referee, ann, form, new)
-        assert "counts from now on" in said(ann)
+        assert "valid from now on" in said(ann)
 
     def test_only_an_own_old_key_may_ask(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
@@ -159,7 +159,7 @@ class TestAdding:
         assert "paste the new public key" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\nplayer bob\n", ann.key)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\nserver other.example\n", ann.key)
-        assert "this is `server play.example`" in said(ann)
+        assert "wrong `server`; expected play.example" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\n\nstatus m1\n", ann.key)
         assert "send nothing else in it" in said(ann)
         assert not changes(proof(referee, bob))
@@ -180,7 +180,7 @@ class TestAdding:
             assert "write its fingerprint after `key add`" in said(ann)
             return
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert "counts from now on" in said(ann)
+        assert "valid from now on" in said(ann)
         holds(proof(referee, ann))
 
     def test_a_letter_that_others_may_not_see_proves_nothing(self, referee: Referee) -> None:
@@ -189,7 +189,7 @@ class TestAdding:
         for beside in ("> your setup: MD Rv1 Rv2 Rv3\n", f"I keep {code_of(ann)}\n", "as in orders m1\n"):
             send(referee, ann, f"key add\n{line(new)}\n\n# {beside}", ann.key)
             if not beside.startswith(">"):
-                assert "opponents get this letter as the proof" in said(ann)
+                assert "opponents get this letter as proof" in said(ann)
         raw = referee.raw(ann, referee.signed(ann, f"key add\n{line(new)}\n") + "\n> MD Rv1\n")
         referee.deliver(raw, ann.address)
         assert "it quotes another letter" in said(ann)
@@ -295,12 +295,12 @@ class TestRecoveryCode:
         assert "proof recovery-code" in said(ann)
         assert not CODE.search(ann.text)
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert "has taken the place of all your others" in said(ann)
+        assert "has replaced all your others" in said(ann)
         assert fingerprint(old) in said(ann)
         second = code_of(ann)
         assert second != first
         told = body(bob.find("ann has changed keys"))
-        assert "the player's recovery code" in told
+        assert "The player's recovery code was used" in told
         assert not CODE.search(told)
         send(referee, ann, "clear m1\n", old)
         assert "is revoked" in said(ann)
@@ -371,9 +371,9 @@ class TestRecoveryCode:
 class TestMailboxAlone:
     def lost(self, referee: Referee, ann: Mailbox, new: Ed25519PrivateKey) -> None:
         send(referee, ann, f"recover\n{line(new)}\n", None)
-        form = form_in(body(ann.find("said to be lost")), "confirm")
+        form = form_in(body(ann.find("says that your keys are lost")), "confirm")
         send(referee, ann, form, new)
-        assert "takes the place of all your others on" in said(ann), ann.text
+        assert "replaces all your others on" in said(ann), ann.text
 
     def test_after_notice_and_delay(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
@@ -394,7 +394,7 @@ class TestMailboxAlone:
         assert fingerprint(new) in done
         assert code_of(ann) == first, "the code stays good, and nothing of it is mailed"
         assert not CODE.search(done)
-        assert "no old key spoke" in body(bob.find("ann has changed keys"))
+        assert "objected in time" in body(bob.find("ann has changed keys"))
         assert not CODE.search(body(bob.last))
         send(referee, ann, "clear m1\n", old)
         assert "is revoked" in said(ann)
@@ -418,7 +418,7 @@ class TestMailboxAlone:
         send(referee, ann, ann.filled("orders", "Rv1") if by == "orders" else by, old)
         told = [" ".join(body(letter).split()) for letter in ann.letters[-2:]]
         assert any("Your keys stay as they are" in text for text in told)
-        assert "no other takes their place" in body(bob.find("has a key after all"))
+        assert "no other replaces them" in body(bob.find("still has a key"))
         referee.wait(timedelta(days=30))
         assert not changes(proof(referee, bob))
         send(referee, ann, "clear m1\n", new)
@@ -456,10 +456,10 @@ class TestMailboxAlone:
         ann, bob = referee.begun(SMALL, SETUPS)
         new = another("ann")
         send(referee, ann, f"recover\n{line(new)}\n", None)
-        form = form_in(body(ann.find("said to be lost")), "confirm")
+        form = form_in(body(ann.find("says that your keys are lost")), "confirm")
         send(referee, ann, f"recover\n{line(new)}\n", None)
         send(referee, ann, form, new)
-        assert "takes the place of all your others on" in said(ann)
+        assert "replaces all your others on" in said(ann)
         send(referee, ann, f"recover\n{line(new)}\n", None)
         assert "its delay runs" in said(ann)
         for _ in range(9):
@@ -488,10 +488,10 @@ class TestEverywhere:
         send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
         send(referee, ann, f"key add\n{line(another('third'))}\n", new)
         send(referee, ann, "whoami\n", None)
-        assert f"{fingerprint(new)} counts, since 2026-03-01" in said(ann)
+        assert f"{fingerprint(new)} valid since 2026-03-01" in said(ann)
         assert f"{fingerprint(old)} since 2026-03-01, revoked on 2026-03-03" in said(ann)
-        assert f"{fingerprint(another('third'))} waits for its signature" in said(ann)
-        assert "There is a recovery code" in said(ann)
+        assert f"{fingerprint(another('third'))} not yet confirmed by a signature" in said(ann)
+        assert "Your account has a recovery code" in said(ann)
 
     def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
@@ -550,7 +550,7 @@ class TestEverywhere:
         send(referee, other, form, bob.key)
         send(referee, other, form, None)
         send(referee, ann, "whoami\n", None)
-        assert f"The address {other.address} waits" in said(ann)
+        assert f"The form for the address {other.address} has not come back yet" in said(ann)
         send(referee, other, form, ann.key)
         assert "is yours as well" in said(other)
         send(referee, other, ann.filled("orders", "Rv5"), ann.key)
@@ -613,9 +613,9 @@ def test_orders_in_advance_need_a_key_that_still_counts(referee: Referee) -> Non
     referee.turn((bob, ""))
     told = " ".join(body(ann.find("turn 2")).split())
     assert "The orders that you sent in advance for turn 3 are not used" in told
-    assert "they count no longer: the key that signed them is revoked" in told
+    assert "they no longer count: the key that signed them is revoked" in told
     play(referee, ann, bob, ("Rv3",))
-    assert "Your orders for turn 4 are here already" in body(ann.find("turn 3"))
+    assert "We already have your orders for turn 4" in body(ann.find("turn 3"))
     referee.turn((bob, ""))
     found = [check.found for check in verify(proof(referee, bob), Letters)]
     assert "the match goes on" in found[-1] or "not revealed yet" in " ".join(found)

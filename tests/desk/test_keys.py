@@ -90,7 +90,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
         referee.send(ann, f"key add\n{content.decode()}")
     assert "proof old-key" in ann.text, ann.text
     referee.deliver(sign(ann, confirming(ann)), ann.address)
-    assert "and counts from now on" in ann.text, ann.text
+    assert "and valid from now on" in ann.text, ann.text
     own = parse_key(ssh.public(ann.key)).fingerprint
     referee.deliver(sign(ann, f"key revoke {own}\n{placed(ann)}"), ann.address)
     assert "is revoked" in ann.text, ann.text
@@ -117,7 +117,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     referee.deliver(by_openpgp_mime(ann, parts, content_type=""), ann.address)
     assert "proof old-key" in ann.text, ann.text
     referee.deliver(by_ssh(ann, confirming(ann)), ann.address)
-    assert "and counts from now on" in ann.text
+    assert "and valid from now on" in ann.text
 
 
 def test_revoked_and_expired_keys_are_not_registered(referee: Referee) -> None:

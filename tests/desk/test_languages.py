@@ -22,7 +22,7 @@ SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 
 @pytest.fixture
 def pair(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    """Ann, who reads German, and Bob, who reads English, in a match: their setups are asked for."""
+    """Ann, who reads German, and Bob, who reads English, in a match: their setups are due."""
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "set language de\nset timezone Europe/Berlin\n")
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
@@ -38,14 +38,14 @@ def test_it_is_chosen_and_shown(referee: Referee) -> None:
     assert "Briefe an dich sind auf Deutsch." in ann.text
     assert "  language de\n" in ann.text
     referee.send(ann, f"set language en\n{placed(ann)}whoami\n")
-    assert "Letters come to you in English." in ann.text
+    assert "Your letters come in English." in ann.text
     assert "  language en\n" in ann.text
 
 
 def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
     ann, bob = pair
     reads_like(ann.last, "de/letters/setup")
-    assert bob.find("your setup is asked for")
+    assert bob.find("send your setup")
     referee.send(ann, ann.filled("setup", SETUPS[0]))
     reads_like(ann.last, "de/letters/setup-answer")
     referee.send(bob, bob.filled("setup", SETUPS[1]))
@@ -123,7 +123,7 @@ def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) 
     referee.send(cy, "help\n", sign=False)
     assert "Schreib Befehle untereinander" in cy.text
     referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n" + sent_from(cy.address)), cy.address)
-    assert "Write commands one beneath the other" in cy.text
+    assert "Write commands one below the other" in cy.text
     referee.send(cy, "new chess\nend\n", sign=False)
     assert "deine Adresse ist hier nicht angemeldet" in cy.text
 

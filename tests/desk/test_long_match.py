@@ -142,7 +142,7 @@ class Years:
         to = f"pbem+b{self.referee.database.scalar(query, (self.bob.address,))}@play.example"
         self.referee.deliver(BOUNCE.format(to=to).replace("\n", "\r\n").encode(), "", to)
         self.referee.wait(25 * DAY)
-        reads_like(self.ann.find("do not arrive"), "long-match/unreachable")
+        reads_like(self.ann.find("do not reach"), "long-match/unreachable")
         self.referee.send(self.bob, "status m1 # here I am\n")
         reads_like(self.ann.find("can be reached again"), "long-match/reachable")
         self.orders(self.bob, CELLS[3])

@@ -74,8 +74,8 @@ def _answer(person: Mailbox) -> EmailMessage:
 def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", (SMALL_ANN, SMALL_BOB))
     play_small(referee, ann, bob)
-    assert "To these you add ships whose costs add up to exactly 3" in body(ann.find("game 2, your setup"))
-    assert "To these you add" not in body(bob.find("game 2, your setup"))
+    assert "Add ships whose costs add up to exactly 3" in body(ann.find("game 2, send your setup"))
+    assert "Add ships" not in body(bob.find("game 2, send your setup"))
     referee.read_three_ways()
     referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
@@ -96,7 +96,7 @@ def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(refer
     assert "line 6" in ann.text
     assert "(ruling 4)" in ann.text
     referee.send(ann, "status m1\n", sign=False)
-    assert "Yours is asked for." in ann.text
+    assert "Send your setup." in ann.text
 
 
 def test_half_legal_orders_change_nothing_and_what_stands_still_stands(referee: Referee) -> None:
@@ -118,7 +118,7 @@ def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None
     assert "with other content" in ann.text
     referee.send(ann, ann.filled("orders", "Rv3", rev=2))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    assert "rev 2 was here before" in ann.text
+    assert "rev 2 was used before" in ann.text
     referee.send(bob, bob.filled("orders", ""))
     assert "strike    Rv3  hit" in body(ann.find("game 1, turn 1"))
 
@@ -138,7 +138,7 @@ def test_orders_for_another_place_are_refused(referee: Referee) -> None:
     referee.send(ann, form.replace("m1", "m2", 1))
     assert "you have no such match" in ann.text
     referee.send(ann, "status m1", sign=False)
-    assert "No orders of yours stand." in ann.text
+    assert "You have submitted no orders." in ann.text
 
 
 def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
@@ -169,27 +169,29 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     referee.send(ann, form)
     clear = whole_sentence_of(referee, ann, "clear m1 turn 1\n")
     referee.send(ann, clear)
-    assert "Nothing of yours stands now; send the form again with `rev 3`" in ann.text
+    assert "You have nothing submitted now; send the form again with `rev 3`" in ann.text
     referee.send(ann, form)
     assert "Refused" in ann.text
     referee.send(bob, bob.filled("orders", ""))
     referee.send(ann, clear)
     assert "is not obeyed twice" in ann.text
     referee.send(ann, "status m1", sign=False)
-    assert "No orders of yours stand." in ann.text
+    assert "You have submitted no orders." in ann.text
 
 
 def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
     referee.turn((ann, "Rv1"), (bob, ""))
+    referee.send(ann, "withdraw m1\n")
+    assert "this match has begun; resign it, or offer to annul it" in " ".join(ann.text.split())
     referee.send(bob, "resign m1\n")
     assert "say what you resign" in bob.text
     referee.send(bob, "resign m1 game 1\n")
-    assert "ann wins after 1 turn, because the other side resigned" in body(ann.find("game 1, the end"))
+    assert "ann wins after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.send(ann, "resign m1 match\n")
-    assert "bob has won the match, because the other side resigned" in body(bob.find("closed"))
+    assert "bob has won the match, because ann resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
@@ -260,7 +262,7 @@ def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee
     referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), "evil@elsewhere.example")
     assert len(ann.letters) == before + 11
     referee.send(ann, "status m1", sign=False)
-    assert "No orders of yours stand." in ann.text
+    assert "You have submitted no orders." in ann.text
 
 
 def test_unsigned_orders_are_refused(referee: Referee) -> None:
@@ -291,7 +293,7 @@ def test_reading_commands(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.send(ann, "games\nwhoami\nlist mine\nrules spaceships\npreview m1 turn 1 Rv5 sRv1 end\n", sign=False)
     assert "You are ann" in ann.text
-    assert "game 1, turn 1; it is for you to order" in ann.text
+    assert "game 1, turn 1. Your move." in ann.text
     assert "`sRv1`" in ann.text
     assert "1. A cell is colour, letter, number" in body(ann.find("The rules of Spaceships"))
     referee.turn((ann, "Rv5"), (bob, ""))
@@ -384,9 +386,9 @@ def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
     both = ann.filled("orders", "Rv1") + ann.filled("orders", "Rv1").replace("m1", "m2")
     referee.send(ann, both)
-    assert ann.text.count("one match a letter") == 2
+    assert ann.text.count("one match per letter") == 2
     referee.send(ann, "status m1\n", sign=False)
-    assert "No orders of yours stand." in ann.text
+    assert "You have submitted no orders." in ann.text
 
 
 def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:

@@ -128,7 +128,7 @@ def test_a_proposal_can_be_ended(referee: Referee) -> None:
     assert order(referee, "pause") == ("refused", "the match is proposed, not under way")
     assert order(referee, "end") == ("done", "m1 is declined")
     for person in (ann, bob):
-        assert "The operator of the server declined the match m1" in person.text
+        assert "The operator of the server declined match m1" in person.text
 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     order(referee, "resume", reason="both agree")
     told, other = body(ann.last), " ".join(body(bob.last).split())
     assert "keine Befehle für Zug 1 da" in told
-    assert "Of yours revision 1 is here, and stands." in other
+    assert "Your revision 1 is here, and stands." in other
     referee.send(ann, form_in(told, "orders").replace("\nend", "\nGx3 bGx1Gx3\nend"))
     referee.wait(timedelta(minutes=10))
     assert types(referee)[-2:] == ["resumed", "turn"]
@@ -226,5 +226,5 @@ def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee) ->
     assert not operator.letters
     for number in range(5):
         referee.send(ann, form.replace(form.split("prev ")[1][:64], str(number) * 64))
-    assert "Orders or a setup of ann in m1" in operator.letters[0].get_content()
+    assert "Signed orders or a signed setup of ann in m1" in operator.letters[0].get_content()
     assert len(operator.letters) == 3

@@ -23,10 +23,10 @@ SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 def test_an_open_proposal_is_joined_from_the_list(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "new spaceships\nend\n")
-    assert "It stands in the open list" in ann.text
+    assert "It is on the open list" in ann.text
     referee.send(bob, "list open\n", sign=False)
     assert "m1     Spaceships, proposed by ann" in bob.text
-    assert "1 seat is free of 2" in bob.text
+    assert "1 of 2 seats is free" in bob.text
     referee.send(bob, "join m1\n")
     assert "You have a seat in m1" in bob.text
     assert "bob joins your match m1" in ann.text
@@ -57,7 +57,7 @@ def test_three_join_one_after_the_other(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     referee.send(bob, "join m1\n")
-    assert "We wait for more players" in bob.text
+    assert "We are waiting for more players" in bob.text
     referee.send(bob, "status m1\n", sign=False)
     assert "(free)" in bob.text
     assert "?3" not in bob.text
@@ -74,16 +74,16 @@ def test_what_a_proposal_refuses(referee: Referee) -> None:
     referee.send(ann, "new spaceships\nprivacy: private\nend\n")
     assert "a private match is not on the open list" in ann.text
     referee.send(ann, "new spaceships with cy@@nowhere\nend\n")
-    assert "this is no address" in ann.text
+    assert "this is not an address" in ann.text
 
 
 def test_a_player_cannot_fill_the_open_list(referee: Referee) -> None:
     ann = referee.registered("ann")
     for number in range(20):
         referee.send(ann, f"new spaceships\nkind: scored\ntarget: {number + 1}\nend\n")
-        assert "It stands in the open list" in ann.text
+        assert "It is on the open list" in ann.text
     referee.send(ann, "new spaceships\nkind: scored\ntarget: 99\nend\n")
-    assert "enough proposals of yours wait" in ann.text
+    assert "too many of your proposals are unanswered" in ann.text
 
 
 def test_a_proposal_is_withdrawn(referee: Referee) -> None:
@@ -93,9 +93,9 @@ def test_a_proposal_is_withdrawn(referee: Referee) -> None:
     assert "ann proposed it" in bob.text
     referee.send(ann, "withdraw m1\n")
     assert "Withdrawn" in ann.text
-    assert "ann withdrew the match m1" in bob.text
+    assert "ann withdrew match m1" in bob.text
     referee.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
-    assert "withdrawn and waits for no agreement" in " ".join(bob.text.split())
+    assert "withdrawn; there is nothing to accept" in " ".join(bob.text.split())
 
 
 def test_an_address_is_invited_once_and_finds_the_proposals(referee: Referee) -> None:
@@ -164,7 +164,7 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
     ann, bob = referee.begun()
     cy = referee.registered("cy")
     referee.send(cy, "observe m1\n")
-    assert "You watch m1 (Spaceships, ann - bob)" in cy.text
+    assert "You now watch m1 (Spaceships, ann - bob)" in cy.text
     before = len(cy.letters)
     referee.turn((ann, "Gz1"), (bob, "Gz5"))
     assert len(cy.letters) == before + 1
@@ -194,7 +194,7 @@ def test_who_may_observe_what(referee: Referee) -> None:
     assert "nobody else may watch" in bob.text
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     referee.send(cy, "observe m1\n")
-    assert "there is no such match to be watched" in cy.text
+    assert "there is no such match to watch" in cy.text
     referee.send(cy, "unobserve m1\n")
     assert "you do not watch this match" in cy.text
     referee.send(ann, "new spaceships with bob\nend\n")

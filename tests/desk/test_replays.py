@@ -111,7 +111,7 @@ class TestOtherPlaces:
         assert "m2" in token, [str(letter["Subject"]) for letter in ann.letters]
         referee.deliver(orders, ann.address, token)
         assert "Your orders for turn 1 stand" in ann.text  # of m1, where they belong
-        for number, wanted in ((1, "Your orders stand, revision 1, final"), (2, "No orders of yours stand")):
+        for number, wanted in ((1, "Your orders stand, revision 1, final"), (2, "You have submitted no orders")):
             referee.send(ann, f"status m{number}\n", sign=False)
             assert wanted in ann.text
 

@@ -82,7 +82,7 @@ class Post:
     def _begin(self) -> tuple[Mailbox, Mailbox]:
         ann, bob = self.agreed()
         self.referee.send(ann, ann.filled("setup", ANN))
-        self.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("your setup is asked for")))
+        self.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("send your setup")))
         return ann, bob
 
     def trust(self, authserv_id: str) -> None:
@@ -174,7 +174,7 @@ def test_registrations_are_few(post: Post) -> None:
 
 def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     ann, bob = post.begun()
-    assert "(level mailbox)" in body(ann.find("your setup is asked for"))
+    assert "(level mailbox)" in body(ann.find("send your setup"))
     assert "bob, at the level mailbox:" in ann.text
     assert "at the level mailbox" in body(bob.find("orders"))
     for turn in range(1, 4):
@@ -590,7 +590,7 @@ def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
     ann, bob = post.begun()
     post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
     post.reply(bob, f"recover\n{ssh.public(bob.key)}")
-    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    post.referee.send(bob, form_in(body(bob.find("says that your keys are lost")), "confirm"))
     post.referee.wait(timedelta(days=8))
     assert post.referee.desk.players.level("bob") == "key"
     post.referee.turn((ann, ""))
@@ -618,8 +618,8 @@ def test_two_people_without_keys(post: Post) -> None:
     bob, carl = post.registered("bob"), post.registered("carl")
     post.reply(bob, "new spaceships with carl\nsettle: 0\nend")
     post.reply(carl, form_in(carl.text, "accept", lines=1))
-    post.reply(bob, bob.filled("setup", ANN), to=reply_to(bob.find("setup is asked for")))
-    post.reply(carl, carl.filled("setup", BOB), to=reply_to(carl.find("setup is asked for")))
+    post.reply(bob, bob.filled("setup", ANN), to=reply_to(bob.find("send your setup")))
+    post.reply(carl, carl.filled("setup", BOB), to=reply_to(carl.find("send your setup")))
     post.reply(carl, "press m1\nGood luck!\nend", to=reply_to(carl.find("begins")))
     assert "Good luck!" in bob.text
     post.reply(carl, carl.filled("orders", "final"))
@@ -651,7 +651,7 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
     post.reply(bob, f"key add\n{ssh.public(bob.key)}\n", to=reply_to(bob.find("begins")))
     assert "you have no key yet" in bob.text
     post.referee.send(bob, f"recover\n{ssh.public(bob.key)}\n", sign=False)
-    post.referee.send(bob, form_in(body(bob.find("said to be lost")), "confirm"))
+    post.referee.send(bob, form_in(body(bob.find("says that your keys are lost")), "confirm"))
     assert "bob" in ann.text
     post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(bob.find("begins")))
     post.referee.wait(timedelta(days=7))
@@ -672,9 +672,7 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
 def small(post: Post) -> tuple[Mailbox, Mailbox]:
     ann, bob = post.agreed("fleet: cost:3\nsettle: 0\nmiss: default")
     post.referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv3"))
-    post.reply(
-        bob, bob.filled("setup", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), to=reply_to(bob.find("your setup is asked for"))
-    )
+    post.reply(bob, bob.filled("setup", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), to=reply_to(bob.find("send your setup")))
     return ann, bob
 
 

@@ -31,7 +31,7 @@ def play(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
 
 def refused(referee: Referee, ann: Mailbox, setup: str) -> bool:
     referee.send(ann, ann.filled("setup", setup))
-    return "these ships are more of a type than was agreed (ruling 9)" in " ".join(ann.text.split())
+    return "there are more ships of a type than agreed (ruling 9)" in " ".join(ann.text.split())
 
 
 def test_additional_ships_are_of_the_types_agreed_in_every_next_game(referee: Referee) -> None:

@@ -171,9 +171,9 @@ class TestQuotas:
         assert len(ann.letters) == letters
         for _ in range(3):
             answer(referee, ann, "status m1\n")
-            assert "No orders of yours stand." in ann.text
+            assert "You have submitted no orders." in ann.text
         referee.send(ann, "status m1\n")
-        assert "No orders of yours stand." in ann.text
+        assert "You have submitted no orders." in ann.text
 
     def test_a_token_is_good_once(self, referee: Referee) -> None:
         ann = referee.person("ann")
@@ -200,7 +200,7 @@ class TestQuotas:
         ann, _ = referee.begun(SMALL, SETUPS)
         for number in range(15):
             forge(referee, ann, signed("eve", f"help # {number}\n"))
-        assert "This is the last such letter today." in ann.text
+        assert "You get no more such letters today." in ann.text
         letters = len(ann.letters)
         answer(referee, ann, signed("new laptop", "status m1\n"))
         assert len(ann.letters) == letters + 1
@@ -220,22 +220,22 @@ class TestKeys:
             forge(referee, ann, f"recover {number:032x}\n{line('eve')}\n")
         referee.send(ann, f"recover {code}\n{line('new')}\n", sign=False)
         referee.send(ann, signed("new", form_in(ann.text, "confirm")), sign=False)
-        assert "has taken the place of all your others" in ann.text
+        assert "has replaced all your others" in ann.text
 
     def test_case_41_forged_recoveries_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
         referee.send(ann, f"recover\n{line('before')}\n", sign=False)
-        before = form_in(body(ann.find("said to be lost")), "confirm")
+        before = form_in(body(ann.find("says that your keys are lost")), "confirm")
         for number in range(9):
             forge(referee, ann, f"recover\n{line(number)}\n")
         assert "Answer this letter with your command" in " ".join(ann.text.split())
         answer(referee, ann, f"recover\n{line('after')}\n")
-        after = form_in(body(ann.find("said to be lost")), "confirm")
+        after = form_in(body(ann.find("says that your keys are lost")), "confirm")
         referee.send(ann, signed("after", after), sign=False)
-        assert "takes the place of all your others on" in " ".join(ann.text.split())
+        assert "replaces all your others on" in " ".join(ann.text.split())
         # Those that wait side by side stand: the first one can be confirmed as well.
         referee.send(ann, signed("before", before), sign=False)
-        assert "takes the place of all your others on" in " ".join(ann.text.split())
+        assert "replaces all your others on" in " ".join(ann.text.split())
 
     def test_nobody_says_first_what_the_player_is_going_to_say(self, referee: Referee) -> None:
         """Signed with a key that merely waits, a text is not the player's: it does not count as said before."""

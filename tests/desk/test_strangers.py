@@ -80,7 +80,7 @@ def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None
     # Who is vouched for is answered all the same, and so is a player.
     honest = referee.person("honest")
     referee.send(honest, "help\n", sign=False)
-    assert "Write commands one beneath the other" in honest.text
+    assert "Write commands one below the other" in honest.text
 
 
 def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) -> None:
@@ -110,7 +110,7 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     """Without DKIM: the answer to a short letter proves that its address is the writer's."""
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address)
-    assert "Nothing says that this letter came from you" in plain(zoe.last)
+    assert "Nothing shows that this letter came from you" in plain(zoe.last)
     to = email.utils.parseaddr(str(zoe.last["Reply-To"]))[1]
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address, to)
     assert "> games" in zoe.text
@@ -135,7 +135,7 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
     form = form_in(zoe.text, "confirm")
     assert form.startswith("confirm NAME\n")
-    assert "put the name that you asked for in the place of NAME" in plain(zoe.last)
+    assert "replace NAME with the name that you asked for" in plain(zoe.last)
     referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
     assert "You are registered as zoe" in plain(zoe.last)
 
@@ -147,7 +147,7 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
     raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
     referee.deliver(raw, "eve@elsewhere.example")
     assert len(victim.letters) == 2
-    assert all("Nothing says that this letter" in plain(letter) for letter in victim.letters)
+    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_case_24_what_our_server_may_not_have_taken_out_vouches_for_nobody(refer
     word = sent_from(victim.address).strip()
     raw = f"{head.format(word.partition(': ')[2] if ': {' in head else word)}\r\n".encode()
     referee.deliver(raw + referee.raw(victim, f"help\n{SPAM}\n"), victim.address)
-    assert "Nothing says that this letter" in plain(victim.last)
+    assert "Nothing shows that this letter" in plain(victim.last)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
     refused = 0
     for number in range(1, most + 4):
         referee.send(ann, text.format(number=number))
-        if "times a day; come back tomorrow" in plain(ann.last):
+        if "times a day; try again tomorrow" in plain(ann.last):
             refused += 1
         elif text.startswith("new"):
             referee.send(ann, f"decline m{number + 1}\n")
@@ -190,9 +190,9 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
     if text.startswith("transcript"):
         for _ in range(most + 1):
             referee.send(ann, text, sign=False)
-        assert "come back tomorrow" in plain(ann.last)
+        assert "try again tomorrow" in plain(ann.last)
         referee.send(ann, text.format(number="once more"))
-        assert "come back tomorrow" not in plain(ann.last)
+        assert "try again tomorrow" not in plain(ann.last)
 
 
 def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:

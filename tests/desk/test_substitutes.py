@@ -133,7 +133,7 @@ class TestHandedOver:
         referee.read_three_ways()
         referee.turn((ann, ""), (carl, ""))
         referee.send(carl, "status m1\n", sign=False)
-        assert "No orders of yours stand." in carl.text
+        assert "You have submitted no orders." in carl.text
         proved(referee, ann)
 
     def test_before_a_game_has_begun(self, referee: Referee) -> None:
@@ -161,9 +161,9 @@ class TestHandedOver:
         for person in (bob, ann):
             referee.send(person, "substitute m1 carl for bob # anew\n")
         referee.send(carl, "substitute m1 none for bob\n")
-        assert "You do not take the seat of bob" in carl.text
+        assert "You do not take bob's seat" in carl.text
         reads_like(ann.last, "substitutes/declined")
-        assert "carl does not want the seat" in bob.text
+        assert "carl does not want bob's seat" in bob.text
         assert types(referee)[-1] == "substitute"
         proved(referee, ann)
 
@@ -176,7 +176,7 @@ class TestGone:
         referee.send(ann, says_so)
         assert "bob plays on" in ann.text
         referee.wait(11 * DAY)
-        assert "substitute m1 NAME for bob" in body(ann.find("the time is over"))
+        assert "substitute m1 NAME for bob" in body(ann.find("a deadline was missed"))
         says(referee, ann, f"{says_so}# now\n")
         assert "carl has been asked" in ann.text
         assert "It is your seat" in bob.text
@@ -224,11 +224,11 @@ class TestRefused:
         [
             ("substitute m1 carl for bob", "bob plays on"),
             ("substitute m1 nemo for ann", "no player is called nemo"),
-            ("substitute m1 bob for ann", "bob has a seat in this match already"),
+            ("substitute m1 bob for ann", "bob already has a seat in this match"),
             ("substitute m1 carl for dora", "dora has no seat in this match"),
-            ("substitute m1 none for bob", "nobody was named for the seat of bob"),
+            ("substitute m1 none for bob", "nobody was named for bob's seat"),
             ("substitute m1 carl", "say for whom"),
-            ("substitute m1 carl for ann\nserver other.example\nplayer ann\nprev 00\nend", "this is `server"),
+            ("substitute m1 carl for ann\nserver other.example\nplayer ann\nprev 00\nend", "wrong `server`"),
             ("substitute m2 carl for ann", "you have no such match"),
         ],
     )
@@ -263,9 +263,9 @@ class TestRefused:
         assert "you have no such match" in dora.text
         form = form_in(carl.text, "substitute")
         for old, new, said in (
-            ("for bob", "for ann", "you were asked to take the seat of bob"),
+            ("for bob", "for ann", "you were asked to take bob's seat"),
             ("for bob\n", "for bob\n00000000 ", "the hash of the agreed rules is"),
-            ("player carl", "player dora", "this is `player carl`"),
+            ("player carl", "player dora", "wrong `player`; expected carl"),
         ):
             referee.send(carl, form.replace(old, new))
             assert said in carl.text

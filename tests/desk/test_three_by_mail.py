@@ -40,7 +40,7 @@ def test_three_play_to_the_reveal_and_one_is_out_early(referee: Referee) -> None
     play(referee, people, TURNS[0])
     ann, _, cem = people
     assert "a3       your I, hit by your G and your H: destroyed" in body(cem.find("turn 1"))
-    assert "Nothing is asked of you in turn 2." in body(cem.find("turn 1"))
+    assert "You have nothing to do in turn 2." in body(cem.find("turn 1"))
     assert "orders m1" not in body(cem.find("turn 1"))
     for number, turn in enumerate(TURNS[1:], start=2):
         referee.read_three_ways()
@@ -69,11 +69,11 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
     prev = ann.form("orders").split("prev ")[1].split("\n")[0]
     old = last_form.split("prev ")[1].split("\n")[0]
     referee.send(cem, last_form.replace("turn 1", "turn 2").replace(old, prev))
-    assert "turn 2 does not ask for orders of yours" in cem.text
+    assert "you have nothing to order in turn 2" in cem.text
     referee.send(cem, "status m1\nlist mine\nreport m1 turn 1\n", sign=False)
-    assert "You have no ships left: turn 2 asks nothing of you." in cem.text
+    assert "You have no ships left and nothing to order in turn 2." in cem.text
     assert "orders m1 turn" not in cem.text
-    assert "No orders of yours stand" not in cem.text
+    assert "You have submitted no orders" not in cem.text
     assert "Action 1\n" in body(cem.find("again"))
     referee.send(cem, "press m1\nHave fun.\nend\n")
     assert "Have fun." in ann.text
@@ -98,9 +98,9 @@ def test_a_resignation_among_three_ends_the_game_without_a_winner(referee: Refer
     ann, bob, _ = people
     referee.send(bob, "resign m1 game 1\n")
     reveal = ann.find("what was secret")
-    assert "The game ends without a winner after 0 turns, because one of you resigned" in body(reveal)
+    assert "The game ends without a winner after 0 turns, because a player resigned" in body(reveal)
     assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
-    assert "The match ends without a winner, because one of you resigned." in body(ann.find("the match is closed"))
+    assert "The match ends without a winner, because a player resigned." in body(ann.find("the match is closed"))
 
 
 def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
@@ -109,8 +109,8 @@ def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
     play(referee, people, TURNS[0])
     referee.send(bob, "resign m1 match\n")
     for person in (ann, cem):
-        assert "ann wins after 1 turn, because one of you resigned" in body(person.find("what was secret"))
-        assert "ann has won the match, because one of you resigned" in body(person.find("the match is closed"))
+        assert "ann wins after 1 turn, because a player resigned" in body(person.find("what was secret"))
+        assert "ann has won the match, because a player resigned" in body(person.find("the match is closed"))
     checks = list(verify(attachment(cem.find("what was secret"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
 
@@ -139,7 +139,7 @@ def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> Non
 def test_reading_commands(referee: Referee) -> None:
     ann = begun(referee)[0]
     referee.send(ann, "games\nrules shoot-em-up\npreview m1 turn 1\nA: FMS\nB: LRL\nC: SSS\nend\n", sign=False)
-    assert "Legal, and not stored:\n\n  A: FMS\n  B: LRL\n  C: SSS" in ann.text
+    assert "Legal. This was a preview; nothing was submitted.\n\n  A: FMS\n  B: LRL\n  C: SSS" in ann.text
     assert "SHOOT 'EM UP SPACESHIPS" in body(ann.find("The rules of"))
     for letter in ann.letters:
         assert body(letter).isascii()

@@ -66,9 +66,9 @@ def test_its_refusals_help_and_record(referee: Referee) -> None:
     turn = re.search(r"(?ms)^orders m1 turn 1$.*?^end$", body(ann.find("begins")))
     assert turn
     referee.send(bob, turn[0].replace("player ann", "player bob").replace("\nend", "\nguess 4\nend\n"))
-    assert "turn 1 does not ask for orders of yours" in bob.text
+    assert "you have nothing to order in turn 1" in bob.text
     referee.send(ann, "rules marbles\nstatus m1\npreview m1 turn 1\nguess 4\nend\n", sign=False)
-    assert "Legal, and not stored" in ann.text
+    assert "Legal. This was a preview; nothing was submitted" in ann.text
     assert "MARBLES" in body(ann.find("The rules of"))
     referee.send(ann, ann.filled("orders", "final\nguess 4"))
     (record,) = (

@@ -1,4 +1,4 @@
-"""Keys that cost more than a letter is worth, or that are of an age that is over, are refused at registration."""
+"""Keys that cost more than a letter is worth, or that are of an obsolete kind, are refused at registration."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class TestOpenPGP:
     def test_dsa_and_elgamal(self, algorithm: int) -> None:
         number = struct.pack(">H", 1024) + b"\xff" * 128
         body = b"\x04" + seconds(BORN) + bytes([algorithm]) + number * 4
-        with pytest.raises(BadKey, match="age that is over"):
+        with pytest.raises(BadKey, match="obsolete kind"):
             registered(ANN.certificate(ANN.subkey(body)))
 
     def test_version_3(self) -> None:

@@ -165,7 +165,9 @@ def test_entitlements_of_special_positions() -> None:
     nothing = {"turn": 9, "over": False, "entitled": None}
     assert call("entitled", "entitled", nothing) == ""
     assert call("entitled", "entitled", nothing | {"over": True}) == "The game is over."
-    assert call("entitled", "entitled", nothing | {"entitled": []}) == "You have no legal move in turn 9, and pass."
+    assert (
+        call("entitled", "entitled", nothing | {"entitled": []}) == "You have no legal move in turn 9, so you pass."
+    )
 
 
 def test_the_rules_letter_prints_every_ruling_whole() -> None:

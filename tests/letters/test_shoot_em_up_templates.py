@@ -260,4 +260,4 @@ def test_the_orders_shown_as_an_example_are_legal() -> None:
     ]
     position = judge.begin(options, setups)
     text = call("entitled", "entitled", judge.view(position, 2, []))
-    assert judge.order(position, 2, text.rpartition("say:")[2]).text.startswith("D: ")
+    assert judge.order(position, 2, text.rpartition("Example:")[2]).text.startswith("D: ")

@@ -382,25 +382,22 @@ def test_long_lists_stay_within_the_column() -> None:
         (
             entitled_to(scans=1),
             (
-                "In turn 9 you may order any or all of:\n\n   1 scan\n\nWritten, say:  sGx3\n\n"
+                "In turn 9 you may order any or all of these:\n\n   1 scan\n\nExample:  sGx3\n\n"
                 "You have no strike left: the game ends with this turn."
             ),
         ),
         (
             entitled_to(kamikazes=[{"ship": "KC", "cells": ["Gx1"]}]),
             (
-                "In turn 9 you may order any or all of:\n\n   1 kamikaze strike         KC from Gx1\n\n"
-                "Written, say:  kGx1 Gx3\n\n"
-                "You have no conventional and no missile strike: the game ends with this turn\n"
-                "unless you order a kamikaze strike."
+                "In turn 9 you may order any or all of these:\n\n   1 kamikaze strike         KC from Gx1\n\n"
+                "Example:  kGx1 Gx3\n\n"
+                "You have neither a conventional nor a missile strike: the game ends with\n"
+                "this turn unless you order a kamikaze strike."
             ),
         ),
         (
             entitled_to(),
-            (
-                "In turn 9 there is nothing that you may order.\n\n"
-                "You have no strike left: the game ends with this turn."
-            ),
+            ("In turn 9 you have nothing to order.\n\nYou have no strike left: the game ends with this turn."),
         ),
     ],
 )

@@ -190,7 +190,7 @@ def test_a_block_that_is_not_closed(name: str) -> None:
     reading = parse(f"{name}\nserver x challenge a: y\nresign m17\nstatus m17\n")
     (command,) = reading.commands
     assert command.block is None
-    assert any("not closed" in fault.message for fault in command.faults)
+    assert any("`end`" in fault.message for fault in command.faults)
 
 
 def test_armor_ends_the_reading() -> None:

@@ -178,7 +178,7 @@ class TestServerWithItsKey:
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         referee.send(ann, "clear m1 default\n")
-        assert "Withdrawn, your default orders" in body(ann.last)
+        assert "Withdrawn: default orders" in body(ann.last)
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.wait(9 * DAY)
         assert referee.match().turn == 2, "the server played what was withdrawn"
@@ -305,7 +305,7 @@ class TestServerWithItsKey:
         ann, bob = post.agreed(f"{SMALL}\nkind: scored\ngames: 2")
         for game in (1, 2):
             referee.send(ann, ann.filled("setup", SETUPS[0]))
-            post.reply(bob, bob.filled("setup", SETUPS[1]), to=reply_to(bob.find("your setup is asked for")))
+            post.reply(bob, bob.filled("setup", SETUPS[1]), to=reply_to(bob.find("send your setup")))
             assert (referee.match().game, referee.match().turn) == (game, 1)
             post.reply(bob, "orders m1 turn 1\nfinal\nend\n", to=reply_to(bob.last))
             referee.send(ann, ann.filled("orders", "Rv1"))

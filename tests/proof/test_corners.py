@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
 
-FAULT = Fault("orders", None, Phrase("nothing of yours stands"))
+FAULT = Fault("orders", None, Phrase("you have submitted nothing"))
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 

@@ -346,8 +346,8 @@ class TestBodies:
         clear = orders.replace("orders m1 turn 1", "clear m1 turn 1").replace("rev 1", "rev 2").replace("Rv1\n", "")
         referee.send(ann, orders + clear)
         said = " ".join(ann.text.split())
-        assert "this letter withdraws what it brings" in said
-        assert "this letter brings what it withdraws" in said
+        assert "this letter also withdraws what it submits" in said
+        assert "this letter also submits what it withdraws" in said
         assert not referee.match().orders
 
 

@@ -104,8 +104,8 @@ def test_in_another_turn(found: Bundle) -> None:
 
 def test_in_another_game(found: Bundle) -> None:
     """The head that they cite was printed in game 1."""
-    fails(exchanged(found, (2, 3, 1), letter_of(found, 1, 3, 1)), "letters/game-2-turn-3-seat-1.eml", "this is `prev")
-    fails(exchanged(found, (2, 2, 1), letter_of(found, 1, 2, 1)), "letters/game-2-turn-2-seat-1.eml", "this is `prev")
+    fails(exchanged(found, (2, 3, 1), letter_of(found, 1, 3, 1)), "letters/game-2-turn-3-seat-1.eml", "wrong `prev`")
+    fails(exchanged(found, (2, 2, 1), letter_of(found, 1, 2, 1)), "letters/game-2-turn-2-seat-1.eml", "wrong `prev`")
 
 
 def test_by_default_in_another_game(found: Bundle) -> None:

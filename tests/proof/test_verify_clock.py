@@ -127,7 +127,7 @@ def test_a_game_lost_by_one_silence(passed: Bundle, referee: Referee) -> None:
     lost = replace(entry(passed, "forfeited"), time=entry(passed, "turn").time)
     content = rewritten(passed, referee, {entry(passed, "turn").seq: lost})
     # Bob's setup was late, but it came: his first silence in a row is that of turn 1.
-    assert "nobody was silent for so long" in found(content)
+    assert "nobody was silent for that long" in found(content)
 
 
 def test_who_was_not_silent_does_not_lose(passed: Bundle, referee: Referee) -> None:

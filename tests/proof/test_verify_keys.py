@@ -82,7 +82,7 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     shoot(referee, ann, bob, "Rv3")
     referee.send(bob, bob.filled("orders", "final\n"))
     send(referee, bob, f"recover\n{ssh.public(key('bob'))}\n", None)
-    send(referee, bob, form_in(body(bob.find("said to be lost")), "confirm"), key("bob"))
+    send(referee, bob, form_in(body(bob.find("says that your keys are lost")), "confirm"), key("bob"))
     referee.wait(timedelta(days=7))
     send(referee, ann, f"recover {code}\n{ssh.public(key('by code'))}\n", None)
     send(referee, ann, form_in(ann.text, "confirm"), key("by code"))
@@ -251,13 +251,13 @@ class TestWhichKeysCount:
         ann.key = old
         shoot(referee, ann, bob, "Rv3")
         ann.key = new
-        fails(self.end(referee, ann, bob, "Bz5"), "letters/game-1-turn-2-seat-1.eml", "none of yours here")
+        fails(self.end(referee, ann, bob, "Bz5"), "letters/game-1-turn-2-seat-1.eml", "not one of your keys here")
 
     def test_a_resignation_counts_at_once(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Players, "revoke_key", lambda *_: None)
         ann, bob, _ = self.revoked(referee)
         send(referee, ann, "resign m1 match\n", ann.key)
-        fails(self.end(referee, ann, bob), "letters/resign-", "none of yours here")
+        fails(self.end(referee, ann, bob), "letters/resign-", "not one of your keys here")
 
     def test_a_key_that_no_entry_pinned(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)

@@ -109,7 +109,7 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
     if caller.player is not None and caller.player.name == name:
         return _account(desk, caller.player)
     if waiting is None:
-        raise Refused(Fault("confirm", None, Phrase("no registration of this address waits for an answer")))
+        raise Refused(Fault("confirm", None, Phrase("this address has no pending registration")))
     wanted = {"confirm": waiting.name, "server": desk.config.server, "challenge": waiting.challenge}
     given = {"confirm": name, **command.fields}
     faults = [
@@ -122,9 +122,9 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
         if given.get(key) != value
     ]
     if desk.players.by_name(name):
-        faults.append(Fault("confirm", name, Phrase("this name was taken meanwhile; register another")))
+        faults.append(Fault("confirm", name, Phrase("this name has been taken meanwhile; register another")))
     if desk.players.owner(waiting.key.fingerprint):
-        faults.append(Fault("confirm", None, Phrase("this key was registered meanwhile")))
+        faults.append(Fault("confirm", None, Phrase("this key has been registered meanwhile")))
     if faults:
         raise Refused(*faults)
     desk.players.add(name, caller.address, waiting.key, to_db(caller.now))

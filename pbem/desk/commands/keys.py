@@ -47,14 +47,14 @@ _LETTERS_A_DAY = 5
 """How many challenges a day are mailed for one player to an address that need not have asked for them."""
 
 _NO_KEY = Phrase(
-    "you have no key yet; `recover` with one beneath it makes it yours, after notice to your opponents and a delay"
+    "you have no key yet; `recover` with a key below it makes it yours, after notice to your opponents and a delay"
 )
 
-_PASTE = Phrase("paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`")
+_PASTE = Phrase("paste the new public key below, such as `{command}` and then `ssh-ed25519 AAAA...`")
 
 _PASTE_OR_ATTACH = Phrase(
-    "paste the new public key beneath, such as `{command}` and then `ssh-ed25519 AAAA...`; or attach it, and write"
-    " its fingerprint after `key add`: you must sign for that very key"
+    "paste the new public key below, such as `{command}` and then `ssh-ed25519 AAAA...`; or attach it, and write"
+    " its fingerprint after `key add`: your signature must cover that very key"
 )
 
 _LOG: FilteringBoundLogger = structlog.get_logger("keys")
@@ -83,14 +83,14 @@ def revoke(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault(command.name, given, Phrase("{gone} is revoked already", gone=gone[0])))
     found = key_changes.named((key.fingerprint for key in player.keys), given)
     if len(found) != 1:
-        reason = Phrase("more of it, please: several of your keys begin so")
+        reason = Phrase("several of your keys begin with this; write more of the fingerprint")
         if not found:
             reason = Phrase("`whoami` lists your keys")
         raise Refused(Fault(command.name, given, reason))
     if len(player.keys) == 1:
         reason = Phrase(
-            "this is your only key: add another first (`key add`), or let a new one take its place at once with"
-            " your recovery code (`recover CODE`)"
+            "this is your only key: add another first (`key add`), or replace it at once with your recovery code"
+            " (`recover CODE`)"
         )
         raise Refused(Fault(command.name, given, reason))
     _count(desk, player, caller.now)
@@ -133,7 +133,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
     if address.lower() in [known.lower() for known in player.addresses]:
         raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
     if desk.people.opted_out(address):
-        raise Refused(Fault(command.name, address, Phrase("nothing is mailed there: somebody wrote `stop` from it")))
+        raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
     if desk.players.by_address(address) or (local.partition(desk.config.delimiter)[0], domain) == own[::2]:
         raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
     if len(player.addresses) >= _MOST_ADDRESSES:
@@ -223,7 +223,7 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: Pl
     if not caller.tokens and desk.today(f"recoveries {player.name}", caller.now) > _LETTERS_A_DAY:
         return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
     asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), keys.delay(desk)
-    subject = Phrase("Your keys are said to be lost")
+    subject = Phrase("Somebody says that your keys are lost")
     keys.write(desk, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
     return Reply("recovery_asked", {"delay": delay})
 
@@ -238,7 +238,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
             desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
     desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
     facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
-    subject = Phrase("Your keys are said to be lost")
+    subject = Phrase("Somebody says that your keys are lost")
     keys.tell_player(desk, player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
     subject = Phrase("{player} says that all keys are lost", player=player.name)
     keys.tell_opponents(desk, player, "recovery", subject, caller.now, facts)
@@ -288,9 +288,7 @@ def _challenge(
         raise Refused(Fault("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs")))
     # By the mailbox alone anybody can ask: who did is not to be in the way of who may.
     if proof != "mailbox" and same is None and len(waiting) >= _LETTERS_A_DAY:
-        raise Refused(
-            Fault("key", None, Phrase("too many new keys wait for their confirmation; confirm one of them"))
-        )
+        raise Refused(Fault("key", None, Phrase("too many new keys await confirmation; confirm one of them")))
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else desk.world(now).salt()
     desk.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
@@ -305,7 +303,7 @@ def _count(desk: Desk, player: PlayerRow, now: datetime) -> None:
                 "key",
                 None,
                 Phrase(
-                    "keys may be changed {changes_a_day} times a day; come back tomorrow",
+                    "keys may be changed {changes_a_day} times a day; try again tomorrow",
                     changes_a_day=_CHANGES_A_DAY,
                 ),
             )
@@ -319,7 +317,7 @@ def _spare(desk: Desk, mark: str, name: str, now: datetime) -> None:
                 name,
                 None,
                 Phrase(
-                    "{letters_a_day} such letters went out today; come back tomorrow",
+                    "{letters_a_day} such letters went out today; try again tomorrow",
                     letters_a_day=_LETTERS_A_DAY,
                 ),
             )
@@ -340,7 +338,7 @@ def _fit(caller: Caller, command: Command) -> None:
     """The letter becomes evidence, for opponents to see; raises `Refused`."""
     if reason := key_changes.unfit(caller.letter):
         message = Phrase(
-            "{reason}, and your opponents get this letter as the proof: write a new one, of the command alone",
+            "{reason}, and your opponents get this letter as proof: write a new one with nothing but the command",
             reason=reason,
         )
         raise Refused(Fault(command.name, None, message))

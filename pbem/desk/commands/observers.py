@@ -31,7 +31,7 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     name = command.match or ""
     loaded = desk.archive.load(int(name.removeprefix("m") or 0))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
-        raise Refused(Fault("observe", name, Phrase("there is no such match to be watched")))
+        raise Refused(Fault("observe", name, Phrase("there is no such match to watch")))
     match, row = loaded
     if match.seat_of(caller.player.name):
         raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))

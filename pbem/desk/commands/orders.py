@@ -73,7 +73,7 @@ def clear(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("default") or (given or 0) > seated.match.turn:
         return advance_orders.withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
-        raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not the one being played")))
+        raise Refused(Fault("clear", f"turn {given}", Phrase("that turn is not being played")))
     step = seated.step(caller.now)
     submission = submissions.clear(
         step, seated.seat, placed(caller, command, seated.match, seated.seat), caller.signed

@@ -18,7 +18,7 @@ from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_key
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.events import agreed
-from pbem.match.state import PHASES
+from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
@@ -78,7 +78,7 @@ def new(desk: Desk, caller: Caller, command: Command) -> Reply:
     if terms is not None:
         faults += without_keys(desk, terms, *(name for name in names if name not in unasked))
     if desk.archive.matches.pending(caller.player.name) >= _PENDING:
-        faults.append(Fault("new", None, Phrase("enough proposals of yours wait for an answer; withdraw one first")))
+        faults.append(Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first")))
     if faults or terms is None:
         raise Refused(*faults)
     desk.people.opt_in(caller.address)
@@ -117,7 +117,7 @@ def _wanted(
         try:
             free[seat] = validate_email(name, check_deliverability=False, test_environment=True).normalized
         except EmailNotValidError:
-            faults.append(Fault("new", name, Phrase("this is no address")))
+            faults.append(Fault("new", name, Phrase("this is not an address")))
         names.append(f"?{seat}")
     return tuple(names), free, faults
 
@@ -128,7 +128,7 @@ def _listening(desk: Desk, player: PlayerRow | None) -> PlayerRow | None:
 
 
 def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
-    """Seats for anybody, up to the number that was asked for or that the game needs at the least."""
+    """Seats for anybody, up to the requested number, or the least that the game needs."""
     if game not in GAMES:
         return range(0), []
     allowed = rules(game).seats
@@ -249,7 +249,7 @@ def accept(desk: Desk, caller: Caller, command: Command) -> Reply:
             Fault(
                 "accept",
                 match.id,
-                Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
+                Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase]),
             )
         )
     given = command.arguments.get("hash")
@@ -310,12 +310,13 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
     seated = seated_at(desk, caller, command)
     match, number = seated.match, seated.row.number
     if match.phase not in ("proposed", "open"):
-        done = Phrase(
-            "this match is {phase} and cannot be {wanted} any more",
-            phase=PHASES[match.phase],
-            wanted=PHASES[phase],
-        )
-        raise Refused(Fault(command.name, match.id, done))
+        if match.phase in RUNNING:
+            late = Phrase("this match has begun; resign it, or offer to annul it")
+        else:
+            late = Phrase(
+                "this match is {phase} and can no longer be {wanted}", phase=PHASES[match.phase], wanted=PHASES[phase]
+            )
+        raise Refused(Fault(command.name, match.id, late))
     if phase == "withdrawn" and seated.seat != 1:
         raise Refused(
             Fault(

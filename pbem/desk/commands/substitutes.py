@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDLERS"]
 
-_WILL_YOU = Phrase("[pbem {match}] {title}: will you take the seat of {leaver}?")
+_WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 
@@ -125,14 +125,16 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     if (given["name"], given["leaver"]) == (nominated.NOBODY, left):
         for row in seated.row.seats:
             if row.player != left or not desk.players.unreachable(left):
-                seated.write_to(row.seat, "seat_declined", Phrase("{name} does not come", name=name), now, **facts)
+                seated.write_to(
+                    row.seat, "seat_declined", Phrase("{name} declines the seat", name=name), now, **facts
+                )
         return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
     if (given["name"], given["leaver"]) != (name, left):
         raise Refused(
             Fault(
                 "substitute",
                 None,
-                Phrase("you were asked to take the seat of {left}, and nothing else", left=left),
+                Phrase("you were asked to take {left}'s seat, and nothing else", left=left),
             )
         )
     if given.get("hash", match.rules_hash) != match.rules_hash:

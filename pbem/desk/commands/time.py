@@ -42,7 +42,7 @@ def vacation(desk: Desk, caller: Caller, command: Command) -> Reply:
     said = None
     if command.arguments.get("off"):
         if not desk.players.vacations(player, to_db(now)):
-            raise Refused(Fault("vacation", "off", Phrase("no vacation of yours lasts or is to come")))
+            raise Refused(Fault("vacation", "off", Phrase("you have no present or future vacation")))
         desk.players.call_off(player, to_db(now), today.isoformat())
     else:
         said = _days(desk, player, command, today)
@@ -88,7 +88,7 @@ def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date,
             Fault("vacation", given[0], Phrase("a vacation cannot begin before today, {today}", today=today))
         )
     if last < first:
-        faults.append(Fault("vacation", given[1], Phrase("a vacation ends after it began")))
+        faults.append(Fault("vacation", given[1], Phrase("a vacation must end after it begins")))
     if (last - today).days > _AHEAD:
         faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
     others = [(row.first, row.last) for row in desk.players.vacations(player)]
@@ -97,7 +97,7 @@ def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date,
             "vacation",
             None,
             Phrase(
-                "you have a vacation from {other} to {end}; call it off first: `vacation off`",
+                "you have a vacation from {other} to {end}; cancel it first: `vacation off`",
                 other=other,
                 end=end,
             ),
@@ -112,7 +112,7 @@ def _days(desk: Desk, player: str, command: Command, today: date) -> tuple[date,
                 "vacation",
                 None,
                 Phrase(
-                    "{days} days of vacation in {year}, and {budget} a year are allowed",
+                    "{days} days of vacation in {year}; {budget} a year are allowed",
                     days=days,
                     year=year,
                     budget=budget,

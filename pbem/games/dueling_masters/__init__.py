@@ -56,13 +56,13 @@ class DuelingMasters:
         position = cast("State", state)
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         if turn and transit.moves(turn) != seat:
-            found.append(Fault("8", f"turn {turn}", Phrase("seats alternate, and that turn is your opponent's")))
+            found.append(Fault("8", f"turn {turn}", Phrase("players move in turn, and that turn is your opponent's")))
         if turn > position.options.max_turns:
             found.append(
                 Fault(
                     "28",
                     f"turn {turn}",
-                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                    Phrase("the game has at most {max_turns} turns", max_turns=position.options.max_turns),
                 )
             )
         return tuple(found)

@@ -164,7 +164,7 @@ class _Reading:
             elif word in SQUARES and piece:
                 self._put(word, at, piece, left)
             elif word in SQUARES:
-                self._blame("34", word, Phrase("{word} stands before the first piece", word=word), at)
+                self._blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
             else:
                 rule, message = self._why_no_word(word)
                 self._blame(rule, word, message, at)
@@ -195,7 +195,7 @@ class _Reading:
 
     def _why_no_word(self, word: str) -> tuple[str, Phrase]:
         if word in self.slots:
-            return "35", Phrase("{word} is read as a piece at the start of a line only", word=word)
+            return "35", Phrase("{word} is read as a piece only at the start of a line", word=word)
         if _NUMBERED.fullmatch(word):
             return "36", Phrase("there is no piece {word}", word=word)
         return "34", Phrase("`{word}` is neither a piece nor a square", word=word)
@@ -205,9 +205,9 @@ class _Reading:
         bit = 1 << square
         alone = piece[0] in (ASTEROID, HOME)
         if not bit & HALVES[self.seat - 1]:
-            self._blame("2", word, Phrase("{word} is no square of your half", word=word), at)
+            self._blame("2", word, Phrase("{word} is not in your half", word=word), at)
         elif bit & self.taken[0 if alone else 1]:
-            self._blame("3", word, Phrase("{word}: asteroids and home planets stand alone", word=word), at)
+            self._blame("3", word, Phrase("{word}: asteroids and home planets must stand alone", word=word), at)
         self.taken[0] |= bit
         self.taken[1] |= bit if alone else 0
         if piece == ASTEROID:
@@ -216,7 +216,7 @@ class _Reading:
                 self._blame(
                     "2",
                     word,
-                    Phrase("{word}: there are but {asteroids} asteroids", word=word, asteroids=ASTEROIDS),
+                    Phrase("{word}: there are only {asteroids} asteroids", word=word, asteroids=ASTEROIDS),
                     at,
                 )
         elif left:
@@ -231,7 +231,7 @@ class _Reading:
             yield (
                 behind,
                 Fault(
-                    "2", None, Phrase("{asteroids} asteroids are due, not {count}", asteroids=ASTEROIDS, count=count)
+                    "2", None, Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
                 ),
             )
         for name, square in zip(self.names, self.squares, strict=True):
@@ -332,7 +332,7 @@ def _why_no_order(order: str) -> tuple[str, str, Phrase]:
     words = len(_WORDS.findall(order))
     if words > 2 and _ORDER.match(order):
         return "8", order, Phrase("a turn is one order")
-    return "37", order, Phrase("`{order}` is no order such as Z2 A1-C3", order=order)
+    return "37", order, Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
 
 
 def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:
@@ -352,9 +352,9 @@ def _faults(agreed: Options, standing: Standing, slot: int, start: str, end: str
         return
     for square in path:
         if standing.homes >> square & 1:
-            yield "5", Phrase("{square}: no move passes over or ends on an own home planet", square=NAMES[square])
+            yield "5", Phrase("{square}: no move passes over or ends on your own home planet", square=NAMES[square])
         if standing.asteroids >> square & 1:
             if square != path[-1]:
-                yield "6", Phrase("{square}: no move passes over an own asteroid", square=NAMES[square])
+                yield "6", Phrase("{square}: no move passes over your own asteroid", square=NAMES[square])
             elif slot >= FIRST_HOME:
                 yield "32", Phrase("{square}: a home planet never rams", square=NAMES[square])

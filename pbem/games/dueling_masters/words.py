@@ -123,7 +123,7 @@ def _known(view: View, known: Known, board: Board, name: str) -> Pieces:
     lines = [
         Line(RESTING, heard["resting"]),
         Line(IN_TRANSIT, heard["in transit"]),
-        Line(Phrase("not heard of"), unheard),
+        Line(Phrase("not yet seen"), unheard),
         Line(DESTROYED, heard["destroyed"]),
     ]
     both = Phrase("{name}'s pieces, as both know them", name=name)
@@ -181,11 +181,11 @@ def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
             words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
             yield Event(kind, Phrase("departure"), words, words)
         elif report["seat"] == seat:
-            told = Phrase("you have no legal move, and pass")
+            told = Phrase("you have no legal move, so you pass")
             yield Event(kind, Phrase("pass"), Phrase("you have no legal move"), told)
         else:
             name = names[report["seat"]]
-            told = Phrase("{name} has no legal move, and passes", name=name)
+            told = Phrase("{name} has no legal move, so {name} passes", name=name)
             yield Event(kind, Phrase("pass"), Phrase("{name} has no legal move", name=name), told)
 
 

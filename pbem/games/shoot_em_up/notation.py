@@ -88,7 +88,7 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
                 Fault(
                     "4",
                     line,
-                    Phrase("not a ship, a square and a facing, such as `A c1 N`, on a line of its own"),
+                    Phrase("write a ship, a square and a facing, such as `A c1 N`, on a line of its own"),
                     number,
                 )
             )
@@ -100,7 +100,7 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
                 Fault(
                     "3",
                     line,
-                    Phrase("{ship} is no ship of yours: you have {ships}", ship=found[1], ships=_listed(own)),
+                    Phrase("{ship} is not your ship: you have {ships}", ship=found[1], ships=_listed(own)),
                     number,
                 )
             )
@@ -190,7 +190,7 @@ def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
                 Fault(
                     "7",
                     line,
-                    Phrase("not a ship and three of L R F M S, such as `A: FMS`, on a line of its own"),
+                    Phrase("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"),
                     number,
                 )
             )
@@ -217,7 +217,7 @@ def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:
 def _why_not(ship: int, seat: int) -> Phrase:
     if ship in letters_of(seat):
         return Phrase("{ship} is destroyed", ship=LETTERS[ship])
-    return Phrase("{ship} is no ship of yours", ship=LETTERS[ship])
+    return Phrase("{ship} is not your ship", ship=LETTERS[ship])
 
 
 def _meant(line: str, ships: Sequence[int]) -> set[int]:

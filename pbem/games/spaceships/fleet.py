@@ -100,7 +100,7 @@ def options(raw: Mapping[str, object], seats: int) -> Options:
         except ValueError as error:
             faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
     if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
-        faults.append(Fault("allowed", "allowed", Phrase("option allowed goes with a cost fleet only")))
+        faults.append(Fault("allowed", "allowed", Phrase("the option allowed works only with a cost fleet")))
     if faults:
         raise Refused(*faults)
     return Options(**agreed)
@@ -131,7 +131,7 @@ def _allowed(value: object) -> Allowed:
         if code not in TYPES:
             raise ValueError(Phrase("there is no type {code}", code=code))
         if not _is_count(most):
-            raise ValueError(Phrase("the greatest number of {code} is a whole number", code=code))
+            raise ValueError(Phrase("the greatest number of {code} must be a whole number", code=code))
     return tuple((code, value[code]) for code in TYPES if code in value)
 
 

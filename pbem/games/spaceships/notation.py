@@ -139,7 +139,7 @@ def _read_list(read: Text) -> _Draft:
             ship = _Named(token, code, int(number) if number else None, at)
             draft.ships.append(ship)
         elif unknown and _LIKE_A_SHIP.fullmatch(unknown):
-            draft.faults.append(read.fault("10", token, Phrase("`{token}` is no ship", token=token), at))
+            draft.faults.append(read.fault("10", token, Phrase("no ship is called `{token}`", token=token), at))
             draft.whole = False
             ship = _Named(token, "", None, at, broken=True)
         elif unknown:
@@ -150,7 +150,7 @@ def _read_list(read: Text) -> _Draft:
                 ship.broken = True
         elif ship is None:
             draft.faults.append(
-                read.fault("10", token, Phrase("{token} stands before the first ship", token=token), at)
+                read.fault("10", token, Phrase("{token} comes before the first ship", token=token), at)
             )
             ship = _Named(token, "", None, at, broken=True)
         else:
@@ -239,14 +239,16 @@ def _shapes(read: Text, ships: list[_Named]) -> Iterator[Placed]:
                 size=kind.size,
             )
         else:
-            message = Phrase("the cells of {token} have not the shape of a {kind}", token=ship.token, kind=kind.title)
+            message = Phrase(
+                "the cells of {token} do not have the shape of a {kind}", token=ship.token, kind=kind.title
+            )
         yield read.fault("5" if ship.code == "DS" and count == kind.size else "4", ship.token, message, ship.at)
 
 
 def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) -> Placed:
     free = options.unrestricted
     if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
-        return read.fault("9", None, Phrase("these ships are more of a type than was agreed"))
+        return read.fault("9", None, Phrase("there are more ships of a type than agreed"))
     extra = options.additional[seat - 1]
     base = Phrase("the standard fleet")
     if options.cost is not None:
@@ -254,13 +256,13 @@ def _not_agreed(read: Text, options: Options, seat: int, ships: list[_Named]) ->
     total = sum(TYPES[ship.code].cost for ship in ships)
     if extra:
         message = Phrase(
-            "these ships, of cost {total}, are not {base} and additional ships of cost {extra}",
+            "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
             total=total,
             base=base,
             extra=extra,
         )
         return read.fault("8", None, message)
-    return read.fault("7", None, Phrase("these ships, of cost {total}, are not {base}", total=total, base=base))
+    return read.fault("7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base))
 
 
 def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
@@ -360,7 +362,7 @@ class _Reading:
                 if canonical:
                     words[place] = canonical
                 else:
-                    self._blame(place, "36", Phrase("`{word}` is no order", word=word))
+                    self._blame(place, "36", Phrase("`{word}` is not an order", word=word))
         if conventional > allowed.conventional:
             places = [place for place, word in enumerate(words) if word in CELLS]
             self._blame(places[allowed.conventional], "14", _strikes(allowed.conventional))
@@ -403,9 +405,13 @@ class _Reading:
         self.strikes.append(CELLS[cell])
         matching = fitting & self.entitled.missiles
         if not part:
-            self._blame(place, "37", Phrase("which missile? The part is never empty, even when one is left"))
+            self._blame(
+                place,
+                "37",
+                Phrase("which missile? Name at least one of its letters and digits, even if only one is left"),
+            )
         elif not matching:
-            self._blame(place, "37", Phrase("no unfired missile of yours is at {part}", part=part))
+            self._blame(place, "37", Phrase("you have no unfired missile at {part}", part=part))
         elif matching & (matching - 1):
             self._blame(
                 place,
@@ -415,7 +421,7 @@ class _Reading:
         else:
             ship = self.setup.owner[matching.bit_length() - 1]
             if self.firing >> ship & 1:
-                self._blame(place, "19", Phrase("{name} gives one missile strike a turn", name=self._name(ship)))
+                self._blame(place, "19", Phrase("{name} has only one missile strike a turn", name=self._name(ship)))
             self.firing |= 1 << ship
             self.fired |= matching
         return f"m{part} {cell}"
@@ -429,7 +435,7 @@ class _Reading:
         if self.entitled.kamikazes >> launch & 1:
             ship = self.setup.owner[launch]
             if self.launching >> ship & 1:
-                self._blame(place, "19", Phrase("{name} gives one kamikaze strike a turn", name=self._name(ship)))
+                self._blame(place, "19", Phrase("{name} has only one kamikaze strike a turn", name=self._name(ship)))
             self.launching |= 1 << ship
             self.launches.append(launch)
         else:
@@ -442,10 +448,10 @@ class _Reading:
             return Phrase("you have no ship at {cell}", cell=cell)
         ship = self.setup.ships[owner]
         if ship.code in ("DS", "LS"):
-            return Phrase("a {kind} never gives a kamikaze strike", kind=TYPES[ship.code].title)
+            return Phrase("a {kind} never flies a kamikaze strike", kind=TYPES[ship.code].title)
         if self.entitled.kamikazes & ship.mask:
             return Phrase("{cell} is destroyed", cell=cell)
-        return Phrase("{name} gives no kamikaze strike this turn", name=ship.name)
+        return Phrase("{name} may not fly a kamikaze strike this turn", name=ship.name)
 
     def beam(self, place: int, word: str) -> str | None:
         found = _BEAM.fullmatch(word)
@@ -470,7 +476,7 @@ class _Reading:
             return word
         ship = able[0]
         if self.burning >> ship & 1:
-            self._blame(place, "19", Phrase("{name} fires its beam once a turn", name=self._name(ship)))
+            self._blame(place, "19", Phrase("{name} fires its beam only once a turn", name=self._name(ship)))
         self.burning |= 1 << ship
         self.beams.append((targets, ship))
         return f"b{first}{last}({self._name(ship)})" if needed else f"b{first}{last}"
@@ -495,23 +501,23 @@ def _why_no_beam(able: list[int], name: str | None) -> tuple[str, Phrase]:
     if able:
         return "38", Phrase("{count} of your death stars could fire along this line: name one", count=len(able))
     if name:
-        return "38", Phrase("no {name} of yours can fire along this line", name=name)
-    return "17", Phrase("no death star of yours can fire along this line")
+        return "38", Phrase("you have no {name} that can fire along this line", name=name)
+    return "17", Phrase("you have no death star that can fire along this line")
 
 
 def _strikes(number: int) -> Phrase:
     if not number:
-        return Phrase("no conventional strike is due this turn")
+        return Phrase("you have no conventional strike this turn")
     if number == 1:
-        return Phrase("one conventional strike is due this turn")
-    return Phrase("{number} conventional strikes are due this turn", number=number)
+        return Phrase("that is one too many: you have one conventional strike this turn")
+    return Phrase("that is one too many: you have {number} conventional strikes this turn", number=number)
 
 
 def _scans(number: int) -> Phrase:
     if not number:
-        return Phrase("no scan is due this turn")
+        return Phrase("you have no scan this turn")
     return (
-        Phrase("one scan is due this turn")
+        Phrase("that is one too many: you have one scan this turn")
         if number == 1
-        else Phrase("{number} scans are due this turn", number=number)
+        else Phrase("that is one too many: you have {number} scans this turn", number=number)
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board
 
 TINTS: Final = (
-    (Square("K", "own"), Phrase("ship of yours")),
+    (Square("K", "own"), Phrase("your ship")),
     (Square("M-", "fired"), Phrase("missile, fired")),
     (Square("k", "lost"), Phrase("destroyed")),
     (Square("#", "seen"), Phrase("ship, undamaged")),
@@ -38,7 +38,7 @@ HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("des
 NO_SHIP: Final = Phrase("no ship")
 OWN_SIGNS: Final = {
     "-": Phrase("after it: fired"),
-    "o": Phrase("looked at in vain"),
+    "o": Phrase("searched, empty"),
     ".": NO_SHIP,
     "!": Phrase("struck last turn"),
 }
@@ -46,7 +46,7 @@ KNOWN_SIGNS: Final = {
     "#": Phrase("ship, undamaged"),
     "X": Phrase("ship, destroyed cell"),
     "o": NO_SHIP,
-    ".": Phrase("not looked at"),
+    ".": Phrase("not searched"),
     "!": Phrase("shot at last turn"),
 }
 
@@ -106,12 +106,12 @@ def _own(own: OwnSpace, board: Board) -> Space:
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Space:
-    public = Phrase("{name}'s space, as it is known", name=name)
+    public = Phrase("{name}'s space, as everybody knows it", name=name)
     title = Phrase("{name}'s space, as you know it", name=name) if view["own"] else public
     legend = _legend(board, KNOWN_SIGNS, SHOT_AT)
     destroyed, unknown = len(known["destroyed"]), _plain(board)
-    several = Phrase("{count} cells destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
-    one = Phrase("{count} cell destroyed, {unknown} not looked at", count=destroyed, unknown=unknown)
+    several = Phrase("{count} cells destroyed, {unknown} not searched", count=destroyed, unknown=unknown)
+    one = Phrase("{count} cell destroyed, {unknown} not searched", count=destroyed, unknown=unknown)
     count = one if destroyed == 1 else several
     caption = Phrase("{name}'s space, layer", name=name)
     return Space(board, title, count, title, caption, *legend, own=(), ships=list(_known_ships(known)))
@@ -196,7 +196,7 @@ def _wounded(label: str, size: int, standing: Sequence[str], destroyed: Sequence
     if destroyed:
         parts.append(Phrase("destroyed {cells}", cells=" ".join(destroyed)))
     if missing > 0:
-        parts.append(Phrase("{missing} of {size} cells to be found", missing=missing, size=size))
+        parts.append(Phrase("{missing} of {size} cells not found", missing=missing, size=size))
     return Line(label, parts)
 
 
@@ -376,7 +376,7 @@ def sheet_rows(mine: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
 
 
 SHAPES: Final[Mapping[str, Phrase]] = {
-    "DS": Phrase("2x2x2, or as said below"),
+    "DS": Phrase("2x2x2, or as described below"),
     "KC": Phrase("rectangle 3x2x1"),
     "FS": Phrase("square 2x2x1"),
     "PC": Phrase("line of four"),

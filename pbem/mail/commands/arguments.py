@@ -213,7 +213,7 @@ def _game(words: Words, given: Arguments) -> Phrase | None:
         return None
     number = _number(words, "game")
     if number is None:
-        return Phrase("after game comes its number, such as game 2")
+        return Phrase("after `game`, give its number, such as game 2")
     given["game"] = number
     return None
 
@@ -332,7 +332,7 @@ def _players(words: Words, given: Arguments) -> Phrase | None:
     while words.more and not (words.word().endswith(":") or words.bare().lower() in RESERVED):
         players += [name for name in words.take().split(",") if name]
     given["players"] = tuple(name.lower() if _NAME.fullmatch(name) else name.strip("<>;") for name in players)
-    return None if players else Phrase("after with come the opponents' names, or their addresses")
+    return None if players else Phrase("after `with`, give the opponents' names or addresses")
 
 
 def _key(words: Words, given: Arguments) -> Phrase | None:
@@ -381,7 +381,7 @@ def _is_whole(blob: str, strings: int) -> bool:
 
 def _fingerprint(words: Words, given: Arguments) -> Phrase | None:
     if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
-        return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists yours")
+        return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists your keys")
     parts = [words.bare()]
     words.take()
     while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints it in groups

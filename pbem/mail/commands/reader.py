@@ -104,7 +104,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def parse(text: str, most: int | None = None) -> Reading:
-    """Read the commands of a text, so many at the most, and ignore what is behind them; never raises."""
+    """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))
     words = Words(kept)
     commands: list[Command] = []
@@ -218,9 +218,9 @@ def _read_fields(words: Words, spec: CommandSpec, given: Arguments, wrong: list[
             continue
         words.at += 1
         if name in fields:
-            wrong.append((name, Phrase("`{name}` stands twice.", name=name)))
+            wrong.append((name, Phrase("`{name}` appears twice.", name=name)))
         elif name in {"rev", *NUMBERED} and not _REV.fullmatch(value):
-            wrong.append((value, Phrase("`{name}` is a number from 1.", name=name)))
+            wrong.append((value, Phrase("`{name}` must be a whole number, at least 1.", name=name)))
         fields.setdefault(name, value)
 
 
@@ -240,7 +240,7 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
             (
                 None,
                 Phrase(
-                    "`{command}` is not closed: write `end` after it. Nothing behind it was read.", command=spec.name
+                    "The final line `end` of `{command}` is missing. Nothing after it was read.", command=spec.name
                 ),
             )
         )
@@ -280,7 +280,7 @@ def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wr
     if spec.body == "press" and _SECRET.search(block):
         # An `end` was forgotten, and the next command's secrets would go to the opponent.
         wrong.append(
-            (None, Phrase("The message holds the beginning of another command: close it with a line `end`."))
+            (None, Phrase("The message contains the beginning of another command: close it with a line `end`."))
         )
     if spec.body == "fields":
         wrong.extend(
@@ -289,7 +289,7 @@ def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wr
             if name not in fields
         )
         if _COMMENT.sub("", block).strip():
-            wrong.append((block.split()[0], Phrase("Nothing but the lines of the form may stand here.")))
+            wrong.append((block.split()[0], Phrase("Only the lines of the form may be here.")))
     return {}
 
 
@@ -301,7 +301,7 @@ def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:
         if word.endswith(":") and len(word) > 1:
             name = word[:-1].lower()
             if name in values:
-                wrong.append((word, Phrase("`{name}` stands twice.", name=name)))
+                wrong.append((word, Phrase("`{name}` appears twice.", name=name)))
             last = values.setdefault(name, [])
         elif last is not None:
             last.append(word)

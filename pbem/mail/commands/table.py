@@ -159,7 +159,7 @@ COMMANDS: dict[str, CommandSpec] = {
             newcomer=True,
             unvouched=3,
         ),
-        CommandSpec("games", Phrase("List the games that are played here."), level="anyone", newcomer=True),
+        CommandSpec("games", Phrase("List the games played here."), level="anyone", newcomer=True),
         CommandSpec(
             "rules",
             Phrase("Mail the rules of a game."),
@@ -171,7 +171,9 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "sheet",
-            Phrase("Mail a record sheet to be printed: of a game, empty, or of your match, with all that you know."),
+            Phrase(
+                "Mail a record sheet to print: an empty one of a game, or one of your match with all that you know."
+            ),
             (arguments.RULES_OR_MATCH,),
             level="anyone",
             bulky=True,
@@ -179,7 +181,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "register",
             Phrase(
-                "Open an account for your address; paste your SSH public key after it, and send back the answer"
+                "Open an account for your address: paste your SSH public key after it, and send the answer back"
                 " signed."
             ),
             (arguments.NAME, arguments.KEY),
@@ -189,7 +191,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "confirm",
-            Phrase("Prove that a key is yours: the form that an answer brought, signed with that key."),
+            Phrase("Prove that a key is yours: send the form that an answer brought, signed with that key."),
             (arguments.NAME,),
             body="fields",
             signed=True,
@@ -202,7 +204,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec("whoami", Phrase("Show your account, its addresses and keys.")),
         CommandSpec(
             "key add",
-            Phrase("Use one more key: signed with a key of yours here; its answer is to be signed with the new one."),
+            Phrase("Add a key: sign this with a key that you use here, and its answer with the new one."),
             (arguments.KEY_OR_FINGERPRINT,),
             signed=True,
             level="key",
@@ -214,7 +216,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "key revoke",
-            Phrase("Never accept this key of yours again: named by its fingerprint, signed with any key of yours."),
+            Phrase("Revoke one of your keys for ever: name its fingerprint, and sign with any of your keys."),
             (arguments.FINGERPRINT,),
             signed=True,
             level="key",
@@ -226,7 +228,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "key keep",
-            Phrase("You still have your key: stop a recovery that somebody asked for in your name."),
+            Phrase("Keep your keys: stop a recovery that somebody requested in your name."),
             signed=True,
             level="key",
             place="player",
@@ -235,9 +237,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "recover",
-            Phrase(
-                "You lost your keys: a new one takes their place, by your recovery code, or without it after a delay."
-            ),
+            Phrase("Replace lost keys with a new one: by your recovery code, or without it after a delay."),
             (arguments.CODE, arguments.KEY),
             opens=_A_RECOVERY,
             secret=True,
@@ -245,7 +245,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "address add",
-            Phrase("Write from one more address: it is mailed a form that is to be sent back signed."),
+            Phrase("Add an address to write from: we mail it a form to send back signed."),
             (arguments.ADDRESS,),
             signed=True,
             level="key",
@@ -256,7 +256,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "set",
             Phrase(
-                "Choose your time zone, language, a letter an event or one a day, and reports with HTML (both),"
+                "Choose your time zone, language, a letter per event or one a day, and reports with HTML (both),"
                 " pictures or text."
             ),
             (arguments.SETTING,),
@@ -267,7 +267,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "vacation",
-            Phrase("Let your clocks stand from the first day to the last, in all your matches; off: you are back."),
+            Phrase("Stop your clocks in all your matches, from the first day to the last; off: you are back."),
             (arguments.DAYS,),
             signed=True,
             opens=_A_VACATION,
@@ -277,7 +277,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "new",
             Phrase(
-                "Propose a match to players, or to addresses that are then invited; without, to all in the open list."
+                "Propose a match to players, or to addresses that are then invited; without names, on the open list."
             ),
             (arguments.RULES, arguments.PLAYERS),
             body="options",
@@ -297,7 +297,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "accept",
-            Phrase("Agree to a proposed match; the hash is that of its agreed rules."),
+            Phrase("Accept a proposed match; the hash is that of its agreed rules."),
             (arguments.MATCH, arguments.HASH),
             signed=True,
             place="terms",
@@ -307,7 +307,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "decline",
-            Phrase("Turn a proposed match down."),
+            Phrase("Decline a proposed match."),
             (arguments.MATCH,),
             signed=True,
             place="player",
@@ -315,7 +315,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "join",
-            Phrase("Take a seat in a match of the open list."),
+            Phrase("Take a seat in a match on the open list."),
             (arguments.MATCH,),
             signed=True,
             opens=_A_MATCH,
@@ -324,7 +324,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "withdraw",
-            Phrase("Take back a proposal of yours."),
+            Phrase("Withdraw your proposal."),
             (arguments.MATCH,),
             signed=True,
             opens=_A_MATCH,
@@ -333,7 +333,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "setup",
-            Phrase("Hand in your secret setup of the next game, replacing an earlier one."),
+            Phrase("Submit your secret setup of the next game; it replaces an earlier one."),
             (arguments.MATCH, arguments.GAME),
             body="text",
             signed=True,
@@ -345,7 +345,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "orders",
             Phrase(
-                "Hand in all your orders of this turn or a later one, or default ones; they replace earlier ones."
+                "Submit all your orders for this turn or a later one, or default orders; they replace earlier ones."
             ),
             (arguments.MATCH, arguments.TURN_OR_DEFAULT, arguments.FINAL),
             body="text",
@@ -358,7 +358,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "clear",
             Phrase(
-                "Withdraw your orders of this turn or a later one, default ones, or a setup before the game begins."
+                "Withdraw your orders for this turn or a later one, default ones, or a setup before the game begins."
             ),
             (arguments.MATCH, arguments.WHAT_STANDS),
             signed=True,
@@ -369,12 +369,14 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "status",
-            Phrase("Show what is stored and what is awaited in a match; without one, all of yours on one page."),
+            Phrase(
+                "Show what you have submitted and what is due in a match; without a match, all of yours on one page."
+            ),
             (arguments.OPTIONAL_MATCH,),
         ),
         CommandSpec(
             "preview",
-            Phrase("Judge orders without storing them."),
+            Phrase("Check orders without submitting them."),
             (arguments.MATCH, arguments.TURN, arguments.FINAL),
             body="text",
             opens=_A_MATCH,
@@ -386,13 +388,13 @@ COMMANDS: dict[str, CommandSpec] = {
             (arguments.MATCH, arguments.GAME, arguments.TURN_OR_ALL),
             bulky=True,
         ),
-        CommandSpec("diary", Phrase("What happened in a match, and when."), (arguments.MATCH,), opens=_A_MATCH),
+        CommandSpec("diary", Phrase("Show what happened in a match, and when."), (arguments.MATCH,), opens=_A_MATCH),
         CommandSpec(
             "transcript", Phrase("Send the transcript of a match."), (arguments.MATCH,), bulky=True, a_day=20
         ),
         CommandSpec(
             "press",
-            Phrase("Send a message to the other players; with `public`, to those who watch, too."),
+            Phrase("Send a message to the other players; with `public`, also to observers."),
             (arguments.MATCH, arguments.PUBLIC),
             body="press",
             a_day=50,
@@ -403,7 +405,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "observe",
-            Phrase("Watch a public match: what everybody may know of it."),
+            Phrase("Watch a public match: get what everybody may know of it."),
             (arguments.MATCH,),
             signed=True,
             opens=_A_MATCH,
@@ -412,17 +414,17 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "unobserve",
-            Phrase("Watch it no longer."),
+            Phrase("Stop watching a match."),
             (arguments.MATCH,),
             opens=_A_MATCH,
             signed=True,
             place="player",
             once=True,
         ),
-        CommandSpec("standings", Phrase("Who has played how many matches, and the ratings."), level="anyone"),
+        CommandSpec("standings", Phrase("Show who has played how many matches, and the ratings."), level="anyone"),
         CommandSpec(
             "resign",
-            Phrase("Give the game up, or the whole match."),
+            Phrase("Resign the game, or the whole match."),
             (arguments.MATCH, arguments.GAME_OR_WHOLE),
             signed=True,
             place="turn",
@@ -446,7 +448,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "annul",
-            Phrase("Offer that the whole match be annulled and count for nothing, or answer such an offer."),
+            Phrase("Offer to annul the whole match, so that it does not count, or answer such an offer."),
             (arguments.MATCH, arguments.WORD),
             signed=True,
             opens=_A_MATCH,
@@ -457,7 +459,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         CommandSpec(
             "extend",
-            Phrase("Give your opponent more time for what is asked now."),
+            Phrase("Give your opponent more time for what is due now."),
             (arguments.MATCH, arguments.TIME),
             signed=True,
             opens=_A_MATCH,
@@ -469,8 +471,8 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "claim",
             Phrase(
-                "Claim the game from an opponent whose deadline and grace are over, or end a match that nobody else"
-                " can."
+                "Claim the game from an opponent who missed the deadline and the grace period, or end a match that"
+                " nobody else can."
             ),
             (arguments.MATCH,),
             signed=True,
@@ -483,8 +485,8 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "substitute",
             Phrase(
-                "Let somebody new have the seat of a player who leaves or is gone; all say so, the newcomer with"
-                " a hash."
+                "Give the seat of a player who leaves or is gone to somebody new; all must say so, the newcomer"
+                " with a hash."
             ),
             (arguments.MATCH, arguments.NEWCOMER, arguments.LEAVER, arguments.HASH),
             signed=True,

@@ -64,15 +64,15 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, Phrase("the match is not being played")))
     if what == DRAW and match.phase != "playing":
-        raise Refused(Fault(what, match.id, Phrase("no game has begun that could be drawn")))
+        raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
     if seat not in _asked(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     if word != "offer" and not wanted:
         raise Refused(
-            Fault(what, word, Phrase("no such offer stands; it may have lapsed when the turn was resolved"))
+            Fault(what, word, Phrase("there is no such offer; it may have lapsed when the turn was resolved"))
         )
     if word != "decline" and seat in wanted:
-        raise Refused(Fault(what, word, Phrase("your own offer stands already; the others have yet to answer")))
+        raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
 
 
 def remake(replay: TranscriptReplay) -> Step:

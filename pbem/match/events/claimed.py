@@ -1,4 +1,4 @@
-"""A player claims what those lost who missed their time, or whom no letter reaches.
+"""A player claims what others lost by missing their time, or because no letter reaches them.
 
 Implements protocol.md, "Commands" (`claim`).
 """
@@ -42,14 +42,12 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
         grant(step, seat, lost, form, signed)
     elif not match.terms.claimable:
         raise Refused(
-            Fault("claim", match.id, Phrase("nothing is to be claimed: the agreed rules say what a miss means"))
+            Fault("claim", match.id, Phrase("there is nothing to claim: the agreed rules say what a miss means"))
         )
     elif match.asked(seat):
-        raise Refused(
-            Fault("claim", match.id, Phrase("the match waits for you, too: send what is asked of you first"))
-        )
+        raise Refused(Fault("claim", match.id, Phrase("the match is also waiting for you: first send what is due")))
     else:
-        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
+        raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
 
 
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
@@ -58,7 +56,7 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signe
     silent = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (silent or lost):
-        raise Refused(Fault("claim", match.id, Phrase("nobody's time and grace are over")))
+        raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
     sentence = step.sentence("claim", seat, form, signed)
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
     if silent:

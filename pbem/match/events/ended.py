@@ -1,4 +1,4 @@
-"""A game is over: it is scored and laid open, and the next one is asked for, or the match is closed.
+"""A game is over: it is scored and revealed, and the next one is asked for, or the match is closed.
 
 Implements protocol.md, "A match" (reveal, length, victory).
 """

@@ -29,9 +29,9 @@ def extend(step: Step, seat: int, seconds: int, form: SignedForm, signed: Signed
     match = step.match
     to = sorted(other for other in match.clocks if other != seat)
     if not to:
-        raise Refused(Fault("extend", match.id, Phrase("no deadline of your opponent runs")))
+        raise Refused(Fault("extend", match.id, Phrase("your opponent has no running deadline")))
     if not GIFT[0] <= seconds <= GIFT[1]:
-        raise Refused(Fault("extend", None, Phrase("a gift of time is 1h at least and 30d at most")))
+        raise Refused(Fault("extend", None, Phrase("give at least 1h and at most 30d")))
     sentence = step.sentence("extend", seat, form, signed)
     step.append_entry("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
     clocks = {other: match.clocks[other].given(seconds, step.now) for other in to}

@@ -28,7 +28,7 @@ def forfeit(step: Step, seats: Iterable[int]) -> None:
     losing = sorted(seats)
     allowed = [seat for seat in match.seats if seat in lost(match)]
     if not losing or not set(losing) <= set(allowed):
-        raise Refused(Fault("forfeit", None, Phrase("nobody was silent for so long")))
+        raise Refused(Fault("forfeit", None, Phrase("nobody was silent for that long")))
     step.append_entry("forfeited", {"game": match.game, "seats": losing})
     lose(step, losing)
 

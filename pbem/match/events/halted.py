@@ -50,7 +50,7 @@ def lose(step: Step, seat: int, since: datetime) -> None:
 
 
 def long_enough(terms: Terms) -> timedelta:
-    """How long anybody must wait for a player whom no letter reaches: pace and grace, a week at the least.
+    """How long anybody must wait for a player whom no letter reaches: pace and grace, at least a week.
 
     A month where there are no deadlines.
     """

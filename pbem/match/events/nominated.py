@@ -1,6 +1,6 @@
 """A player wants somebody new in a seat: the one who leaves, and every opponent, say the same sentence.
 
-Who is gone is told by the transcript: a time that was missed, or letters that do not arrive for long. Implements
+The transcript shows who is gone: a missed deadline, or letters that have not arrived for long. Implements
 protocol.md, "Commands" (`substitute`) and "A match".
 """
 
@@ -75,11 +75,11 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     if name == NOBODY:
         if nomination is None:
             raise Refused(
-                Fault("substitute", name, Phrase("nobody was named for the seat of {name}", name=match.name(seat)))
+                Fault("substitute", name, Phrase("nobody was named for {name}'s seat", name=match.name(seat)))
             )
         return
     if match.seat_of(name):
-        raise Refused(Fault("substitute", name, Phrase("{name} has a seat in this match already", name=name)))
+        raise Refused(Fault("substitute", name, Phrase("{name} already has a seat in this match", name=name)))
     if any(other != seat and found.name == name for other, found in match.nominated.items()):
         raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
     leaves = nomination is not None and seat in nomination.willing
@@ -89,14 +89,14 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
                 "substitute",
                 match.name(seat),
                 Phrase(
-                    "{name} plays on: only who hands the seat over, has missed the time or cannot be reached for long"
-                    " may be replaced",
+                    "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
+                    " of reach for long may be replaced",
                     name=match.name(seat),
                 ),
             )
         )
     if nomination and nomination.name == name and by in nomination.willing:
-        raise Refused(Fault("substitute", name, Phrase("you have said so already; others have yet to agree")))
+        raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 
 
 def remake(replay: TranscriptReplay) -> Step:

@@ -41,7 +41,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm, signed: S
             Fault("substitute", match.id, Phrase("{name} was not asked to take this seat", name=player.name))
         )
     if not agreed(match, seat, step.world.now):
-        raise Refused(Fault("substitute", match.id, Phrase("not everybody agrees to it any more")))
+        raise Refused(Fault("substitute", match.id, Phrase("no longer does everybody agree to it")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)
     step.file_mailbox(seat, player)
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})

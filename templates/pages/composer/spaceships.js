@@ -139,13 +139,13 @@ const GAME = (() => {
     if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", said: `${ship ? title(ship) : "ship"}, destroyed${plan}`, marks };
     if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", said: `${ship ? title(ship) : "ship"}, undamaged${plan}`, marks };
     if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `no ship${plan}`, marks };
-    return { symbol: aimed.has(cell) ? "+" : "", said: `not looked at${plan}`, marks };
+    return { symbol: aimed.has(cell) ? "+" : "", said: `not searched${plan}`, marks };
   }
 
   function own(space, cell) {
     const ship = space.ships.find((each) => each.cells.includes(cell));
     const marks = space.fresh.includes(cell) ? "fresh" : "";
-    if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: "looked at in vain", marks } : {};
+    if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: "searched, empty", marks } : {};
     if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", said: `${title(ship.ship)}, destroyed`, marks };
     if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", said: `${title(ship.ship)}, fired`, marks };
     return { symbol: symbol(ship.ship), tint: "own", said: title(ship.ship), marks };

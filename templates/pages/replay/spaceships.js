@@ -65,7 +65,7 @@ const GAME = (() => {
 
   function square(own, cell) {
     const ship = own.ships.get(cell), fresh = own.fresh.has(cell);
-    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: "looked at in vain" } : null;
+    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: "searched, empty" } : null;
     if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", fresh, said: `${ship}, destroyed` };
     if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", fresh, said: `${ship}, fired` };
     return { symbol: symbol(ship), tint: "own", fresh, said: ship };

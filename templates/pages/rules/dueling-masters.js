@@ -51,9 +51,9 @@ const RULES = (() => {
       } else if (SQUARES.has(word) && piece) {
         put(word, at);
       } else if (SQUARES.has(word)) {
-        blame("34", word, `${word} stands before the first piece`, at);
+        blame("34", word, `${word} comes before the first piece`, at);
       } else {
-        if (slots.has(word)) blame("35", word, `${word} is read as a piece at the start of a line only`, at);
+        if (slots.has(word)) blame("35", word, `${word} is read as a piece only at the start of a line`, at);
         else if (/^[WBXYZH][1-9][0-9]{0,2}$/.test(word)) blame("36", word, `there is no piece ${word}`, at);
         else blame("34", word, `\`${word}\` is neither a piece nor a square`, at);
         piece = word; left = null; whole = false;
@@ -62,20 +62,20 @@ const RULES = (() => {
 
     function put(word, at) {
       const square = SQUARES.get(word), single = piece[0] === "*" || piece[0] === "H";
-      if (!own(seat, square)) blame("2", word, `${word} is no square of your half`, at);
-      else if ((single ? taken : alone).has(square)) blame("3", word, `${word}: asteroids and home planets stand alone`, at);
+      if (!own(seat, square)) blame("2", word, `${word} is not in your half`, at);
+      else if ((single ? taken : alone).has(square)) blame("3", word, `${word}: asteroids and home planets must stand alone`, at);
       taken.add(square);
       if (single) alone.add(square);
       if (piece === "*") {
         asteroids.add(square);
-        if (asteroids.size === ASTEROIDS + 1) blame("2", word, `${word}: there are but ${ASTEROIDS} asteroids`, at);
+        if (asteroids.size === ASTEROIDS + 1) blame("2", word, `${word}: there are only ${ASTEROIDS} asteroids`, at);
       } else if (left && left.length) squares[left.shift()] = square;
       else if (left) blame("2", word, `${word} is one square too many for ${piece}`, at);
     }
 
     if (whole) {
       const behind = text.length + 1;
-      if (asteroids.size < ASTEROIDS) blame("2", null, `${ASTEROIDS} asteroids are due, not ${asteroids.size}`, behind);
+      if (asteroids.size < ASTEROIDS) blame("2", null, `place ${ASTEROIDS} asteroids, not ${asteroids.size}`, behind);
       names.forEach((name, slot) => { if (squares[slot] < 0) blame("2", null, `${name} is not placed`, behind); });
     }
     const lines = [["*", ...[...asteroids].sort((a, b) => a - b).map((square) => NAMES[square])].join(" ")];
@@ -102,7 +102,7 @@ const RULES = (() => {
     const can = view.entitled || [];
     if (!order) return can.length ? fault("25", "a player with a legal move may not pass") : { faults: [], text: "" };
     const found = order.match(/^(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))$/);
-    if (!found) return fault("37", `\`${order}\` is no order such as Z2 A1-C3`);
+    if (!found) return fault("37", `\`${order}\` is not an order; write for example Z2 A1-C3`);
     const [, word, start, end] = found;
     if (word === "*") return fault("4", "asteroids do not move");
     const homes = view.options.homes;

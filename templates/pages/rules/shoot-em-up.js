@@ -34,13 +34,13 @@ const RULES = (() => {
     for (const [number, line] of lines(text)) {
       const found = line.match(/^([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])$/);
       if (!found) {
-        blame("4", line, "not a ship, a square and a facing, such as `A c1 N`", number);
+        blame("4", line, "write a ship, a square and a facing, such as `A c1 N`", number);
         const ship = meant(line, own);
         if (ship) named.add(ship);
         continue;
       }
       const [, ship, square, facing] = found;
-      if (!own.includes(ship)) { blame("3", line, `${ship} is no ship of yours: you have ${own.join(", ")}`, number); continue; }
+      if (!own.includes(ship)) { blame("3", line, `${ship} is not your ship: you have ${own.join(", ")}`, number); continue; }
       if (named.has(ship)) { blame("4", line, `${ship} has a line already`, number); continue; }
       named.add(ship);
       if (!exists(options, square)) blame("1", line, `there is no ${square} on a board of ${sizeOf(options).join("x")}`, number);
@@ -65,11 +65,11 @@ const RULES = (() => {
     for (const [number, line] of lines(text)) {
       const found = line.match(/^([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})$/);
       if (!found) {
-        blame("7", line, "not a ship and three of L R F M S, such as `A: FMS`", number);
+        blame("7", line, "write a ship and three of L R F M S, such as `A: FMS`", number);
         const ship = meant(line, living);
         if (ship) named.add(ship);
       } else if (!living.includes(found[1])) {
-        blame("8", line, `${found[1]} is ${letters(seat).includes(found[1]) ? "destroyed" : "no ship of yours"}`, number);
+        blame("8", line, `${found[1]} is ${letters(seat).includes(found[1]) ? "destroyed" : "not your ship"}`, number);
       } else if (named.has(found[1])) {
         blame("8", line, `${found[1]} has a line already`, number);
       } else {

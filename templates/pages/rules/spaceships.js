@@ -152,7 +152,7 @@ const RULES = (() => {
       faults.push({
         rule: ship.code === "DS" && !wrong ? "5" : "4", token: ship.token, at: ship.at,
         message: wrong ? `${ship.token} has ${cells.length} cells; a ${type.title} has ${type.size}`
-          : `the cells of ${ship.token} have not the shape of a ${type.title}`,
+          : `the cells of ${ship.token} do not have the shape of a ${type.title}`,
       });
     }
     const codes = draft.ships.map((ship) => ship.code);
@@ -175,14 +175,14 @@ const RULES = (() => {
         ship = { token, code, number: number ? Number(number) : null, at: place0, cells: new Set(), broken: false };
         draft.ships.push(ship);
       } else if (unknown && LIKE_A_SHIP.test(unknown)) {
-        draft.faults.push({ rule: "10", token, at: place0, message: `\`${token}\` is no ship` });
+        draft.faults.push({ rule: "10", token, at: place0, message: `no ship is called \`${token}\`` });
         draft.whole = false;
         ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
       } else if (unknown) {
         draft.faults.push({ rule: "10", token, at: place0, message: `\`${token}\` is neither a ship nor a cell` });
         if (ship) ship.broken = true;
       } else if (!ship) {
-        draft.faults.push({ rule: "10", token, at: place0, message: `${token} stands before the first ship` });
+        draft.faults.push({ rule: "10", token, at: place0, message: `${token} comes before the first ship` });
         ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
       } else {
         const cells = last ? box(place(CELLS.get(first)), place(CELLS.get(last))) : [CELLS.get(first)];
@@ -228,13 +228,13 @@ const RULES = (() => {
 
   function notAgreed(options, seat, codes) {
     if ((options.allowed || options.additional_allowed) && isAgreed(options, seat, codes, false)) {
-      return { rule: "9", message: "these ships are more of a type than was agreed" };
+      return { rule: "9", message: "there are more ships of a type than agreed" };
     }
     const extra = (options.additional || [0, 0])[seat - 1], cost = baseCost(options);
     const base = cost === null ? "the standard fleet" : `a fleet of cost ${cost}`;
     const total = costOf(counted(codes));
-    if (extra) return { rule: "8", message: `these ships, of cost ${total}, are not ${base} and additional ships of cost ${extra}` };
-    return { rule: "7", message: `these ships, of cost ${total}, are not ${base}` };
+    if (extra) return { rule: "8", message: `these ships cost ${total}; they are not ${base} and additional ships of cost ${extra}` };
+    return { rule: "7", message: `these ships cost ${total}; they are not ${base}` };
   }
 
   // Orders
@@ -270,7 +270,7 @@ const RULES = (() => {
   }
 
   const able = (due, step) => due.stars.filter((ship) => fires(ship, step));
-  const isDue = (number, what) => (number ? (number === 1 ? `one ${what} is due this turn` : `${number} ${what}s are due this turn`) : `no ${what} is due this turn`);
+  const isDue = (number, what) => (number ? `that is one too many: you have ${number === 1 ? `one ${what}` : `${number} ${what}s`} this turn` : `you have no ${what} this turn`);
 
   /**
    * @param {Object<string, *>} view what a report shows of the position
@@ -297,18 +297,18 @@ const RULES = (() => {
       } else if (target) {
         word = `m${part} ${target}`;
         const fitting = [...due.missiles].filter((cell) => [...part].every((value) => cell.includes(value)));
-        if (!part) blame(found, "37", "which missile? The part is never empty, even when one is left");
-        else if (!fitting.length) blame(found, "37", `no unfired missile of yours is at ${part}`);
+        if (!part) blame(found, "37", "which missile? Name at least one of its letters and digits, even if only one is left");
+        else if (!fitting.length) blame(found, "37", `you have no unfired missile at ${part}`);
         else if (fitting.length > 1) blame(found, "37", `${fitting.length} of your unfired missiles match ${part}`);
-        else claim(found, used.missiles, due.owner.get(fitting[0]).ship, "gives one missile strike a turn");
+        else claim(found, used.missiles, due.owner.get(fitting[0]).ship, "has only one missile strike a turn");
       } else if (aim) {
         word = `k${launch} ${aim}`;
         if (!due.kamikazes.has(launch)) blame(found, "16", whyNoKamikaze(due, launch));
-        else claim(found, used.kamikazes, due.owner.get(launch).ship, "gives one kamikaze strike a turn");
+        else claim(found, used.kamikazes, due.owner.get(launch).ship, "has only one kamikaze strike a turn");
       } else if (first) {
         word = beam(found, first, last, named, due, used, blame, claim);
       } else {
-        blame(found, "36", `\`${whole}\` is no order`);
+        blame(found, "36", `\`${whole}\` is not an order`);
       }
       list.push(word);
     }
@@ -319,9 +319,9 @@ const RULES = (() => {
     const ship = due.owner.get(launch);
     if (!ship) return `you have no ship at ${launch}`;
     const code = ship.ship.slice(0, 2);
-    if (code === "DS" || code === "LS") return `a ${TYPES[code].title} never gives a kamikaze strike`;
+    if (code === "DS" || code === "LS") return `a ${TYPES[code].title} never flies a kamikaze strike`;
     if (ship.cells.some((cell) => due.kamikazes.has(cell))) return `${launch} is destroyed`;
-    return `${ship.ship} gives no kamikaze strike this turn`;
+    return `${ship.ship} may not fly a kamikaze strike this turn`;
   }
 
   function beam(found, first, last, named, due, used, blame, claim) {
@@ -331,11 +331,11 @@ const RULES = (() => {
     const fitting = named ? could.filter((ship) => ship.ship === named || (named === "DS1" && ship.ship === "DS")) : could;
     if (fitting.length !== 1) {
       if (fitting.length) blame(found, "38", `${fitting.length} of your death stars could fire along this line: name one`);
-      else if (named) blame(found, "38", `no ${named} of yours can fire along this line`);
-      else blame(found, "17", "no death star of yours can fire along this line");
+      else if (named) blame(found, "38", `you have no ${named} that can fire along this line`);
+      else blame(found, "17", "you have no death star that can fire along this line");
       return found[0];
     }
-    claim(found, used.beams, fitting[0].ship, "fires its beam once a turn");
+    claim(found, used.beams, fitting[0].ship, "fires its beam only once a turn");
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
