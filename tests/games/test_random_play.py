@@ -56,7 +56,7 @@ def test_nothing_is_ordered_for_a_turn_after_the_last(game: str) -> None:
     seat = 2 - last % 2 if game == "dueling-masters" else 1
     found = [judge.ahead(played.states[0], seat, turn, "") for turn in (last, last + 2)]
     (fault,) = set(found[1]) - set(found[0])
-    assert f"{last} turns at the most" in fault.message
+    assert f"at most {last} turns" in fault.message
 
 
 @pytest.mark.parametrize(("game", "case"), CASES)

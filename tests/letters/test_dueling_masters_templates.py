@@ -61,9 +61,9 @@ def test_asteroids_that_are_all_gone_are_not_unheard_of() -> None:
     told = [
         call("position", "position", view | {"known": {"1": known}}, NAMES) for known in (view["known"]["1"], gone)
     ]
-    assert [re.findall(r"not heard of .*", text) for text in told] == [
-        ["not heard of W, B, X1, Y1, Y2, Z2, Z3, Z4, H, 7 *"],
-        ["not heard of W, B, X1, Y1, Y2, Z2, Z3, Z4, H"],
+    assert [re.findall(r"not yet seen .*", text) for text in told] == [
+        ["not yet seen W, B, X1, Y1, Y2, Z2, Z3, Z4, H, 7 *"],
+        ["not yet seen W, B, X1, Y1, Y2, Z2, Z3, Z4, H"],
     ]
 
 

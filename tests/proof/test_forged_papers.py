@@ -87,7 +87,7 @@ class TestTraces:
         letter = f"letters/{TURN}-withdrawn-seat-1-rev-2.eml"
         forged = with_papers(found, {letter: found.papers[f"letters/{before}.eml"]})
         other = replace(paper, mail=setup.mail).text().encode()
-        fails(traced(forged, {WITHDRAWN: other}), letter, "not said here", "the form does not say `turn 3`")
+        fails(traced(forged, {WITHDRAWN: other}), letter, "not said here", "the line `turn 3` is missing")
 
     def test_orders_that_were_withdrawn_are_not_played(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch

@@ -59,7 +59,7 @@ class ShootEmUp:
                 Fault(
                     "26",
                     f"turn {turn}",
-                    Phrase("the game has {max_turns} turns at the most", max_turns=position.options.max_turns),
+                    Phrase("the game has at most {max_turns} turns", max_turns=position.options.max_turns),
                 )
             )
         return tuple(found)
