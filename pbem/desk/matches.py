@@ -90,6 +90,11 @@ class MatchRepository:
         if len(self._warm) > WARM:
             self._warm.popitem(last=False)
 
+    def _go_on(self, number: int, match: Match, later: int) -> None:
+        """Keep what a cached match became, so many versions later."""
+        if (cached := self._warm.get(number)) is not None:
+            self._keep(number, match, cached[0] + later)
+
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
             return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
@@ -135,7 +140,7 @@ class MatchRepository:
         """Keep a snapshot of what a step led to, once everybody was told of it."""
         if step.entries and self._snapshots is not None:
             match = self._snapshots.write(number, before, step.match, self._walk(number))
-            self._keep(number, match, self._warm[number][0])
+            self._go_on(number, match, 0)
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write what a step led to: entries with the server's signatures, papers, the row."""
@@ -165,7 +170,7 @@ class MatchRepository:
             clock if any(clock.values()) else None,
             to_db(match.wakes) if match.wakes else None,
         )
-        self._keep(number, match, self._warm[number][0] + 1)
+        self._go_on(number, match, 1)
         for seat, in_time in reliability(before, step.entries):
             self._people.count_turn(before.name(seat), in_time=in_time)
         if match.phase == "closed" and before.phase != "closed":
