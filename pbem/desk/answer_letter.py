@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk.strangers import EACH
+from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 
@@ -75,7 +76,14 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
     out.language = language
     out.room = _ANSWER
     out.text = letter_writer.draft(
-        "letters/answer.txt", answers=told, ignored=ignored, stopped=reading.optout, html_only=html_only
+        "letters/answer.txt",
+        answers=told,
+        ignored=ignored,
+        stopped=reading.optout,
+        html_only=html_only,
+        player=caller.player is not None,
+        games=titles(),
+        pages=desk.config.pages,
     )
     out.subject = SHORT
     if not caller.repeated:

@@ -30,6 +30,7 @@ __all__ = [
     "Told",
     "faults",
     "rules",
+    "titles",
 ]
 
 Report = dict[str, Any]
@@ -192,3 +193,8 @@ def rules(game: str) -> Rules:
     """The rules of a game by its name; raises KeyError for a game that nobody taught us."""
     found: Rules = import_module(GAMES[game]).RULES
     return found
+
+
+def titles() -> dict[str, str]:
+    """The games by name, with their titles."""
+    return {name: rules(name).title for name in GAMES}

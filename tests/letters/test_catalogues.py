@@ -33,7 +33,7 @@ TYPED = {
     *COMMANDS,
     *FIELDS,
     *{word for form in COMMANDS.values() for word in form.usage.split()},
-    *{"accept", "confirm", "continued", "end", "games", "keep", "key", "kind", "settle", "stop", "with"},
+    *{"accept", "confirm", "continued", "end", "games", "keep", "key", "kind", "open", "settle", "stop", "with"},
     *{"bob", "anna", "home", "30m", "NAME", "AAAAC3NzaC1lZDI1NTE5AAAAI", "ssh", "ed25519", "tYw4JkQ", "SHA256"},
     *{"3f2a", "91bc", "sha256", "head", "signature"},
 }

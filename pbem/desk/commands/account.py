@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import keys
 from pbem.desk.commands import proposals
-from pbem.desk.commands.help import titles
 from pbem.desk.commands.keys import confirm_key
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.timekeeper import TIMEZONE
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.clock import written, zone_named

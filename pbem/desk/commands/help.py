@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import keys
 from pbem.desk.reply import Reply
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match.terms import OPTIONS
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
-__all__ = ["HANDLERS", "no_such_game", "titles"]
+__all__ = ["HANDLERS", "no_such_game"]
 
 
 def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
-    """`help`: one command, a topic, or all commands."""
+    """`help`: one command, a topic, a game, or how to begin and all commands."""
     topic = command.arguments.get("topic")
     spec = COMMANDS.get(topic or "")
     if spec is not None and spec.topic is None:
@@ -37,19 +37,18 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     of_keys = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
     if topic and topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in of_keys}:
         return Reply("help_keys", {"forms": of_keys, "delay": keys.delay(desk)})
+    pages = desk.config.pages
+    if topic in GAMES:
+        page = f"{pages}{topic}.html" if pages else ""
+        return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": page})
     if topic is not None:
         raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
-    return Reply("help", {"commands": COMMANDS.values()})
+    return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": pages})
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:
     """`games`: those that are played here."""
     return Reply("games", {"games": titles()})
-
-
-def titles() -> dict[str, str]:
-    """The games by name, with their titles."""
-    return {name: rules(name).title for name in GAMES}
 
 
 def mail_rules(desk: Desk, _caller: Caller, command: Command) -> Reply:

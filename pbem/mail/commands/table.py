@@ -153,7 +153,7 @@ COMMANDS: dict[str, CommandSpec] = {
     for spec in (
         CommandSpec(
             "help",
-            Phrase("Explain a command, or list them all."),
+            Phrase("Show how to begin and list all commands, or explain one, or a game."),
             (_TOPIC,),
             level="anyone",
             newcomer=True,

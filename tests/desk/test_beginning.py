@@ -1,0 +1,65 @@
+"""Who has never been here asks for help, by whatever words come to mind, and is told how to begin."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from referee import Mailbox, Referee, sent_from
+
+from pbem.games import GAMES, titles
+
+BEGIN = "You want to play?"
+
+
+def ask(referee: Referee, person: Mailbox, text: str, subject: str = "hello") -> str:
+    """The answer to a letter for whose sender its provider vouches."""
+    del person.letters[:]
+    referee.deliver(referee.raw(person, text, subject=subject, headers=sent_from(person.address)), person.address)
+    return person.text
+
+
+@pytest.fixture
+def eve(referee: Referee) -> Mailbox:
+    return referee.person("eve")
+
+
+@pytest.mark.parametrize("subject", ["help", "Help", " HELP! "])
+def test_the_subject_alone_asks_for_help(referee: Referee, eve: Mailbox, subject: str) -> None:
+    text = ask(referee, eve, "", subject)
+    assert BEGIN in text
+    assert "* orders m17 turn 5" in text
+
+
+def test_the_subject_asks_for_nothing_where_the_text_does(referee: Referee, eve: Mailbox) -> None:
+    text = ask(referee, eve, "games\n", "help")
+    assert BEGIN not in text
+    assert "spaceships" in text
+
+
+def test_a_letter_without_a_command_is_told_how_to_begin(referee: Referee, eve: Mailbox) -> None:
+    text = ask(referee, eve, "Hi, I would like to play!\n")
+    assert "Your letter has no command" in text
+    assert BEGIN in text
+    assert all(title in text for title in titles().values())
+
+
+def test_a_player_is_told_what_is_due_instead(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    text = ask(referee, ann, "What now?\n")
+    assert "`status`" in text
+    assert BEGIN not in text
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_help_on_a_game(referee: Referee, eve: Mailbox, game: str) -> None:
+    text = ask(referee, eve, f"help {game}\n")
+    assert titles()[game].upper() in text
+    assert f"new {game} with bob" in text
+    assert f"`rules {game}`" in text
+
+
+def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:
+    assert "click" not in ask(referee, eve, "help\n")
+    referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    assert "https://play.example/pbem/" in ask(referee, eve, "help\n")
+    assert "https://play.example/pbem/spaceships.html" in ask(referee, eve, "help spaceships\n")
