@@ -19,7 +19,7 @@ from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, parse
+from pbem.mail.commands import COMMANDS, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command, Reading
-    from pbem.mail.message import Letter
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -71,8 +70,8 @@ class _UnplacedError(Exception):
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; what became of it, in a few words."""
-    if not (reading.commands or reading.optout) and _asks_for_help(caller.letter):
-        reading = msgspec.structs.replace(reading, commands=parse("help").commands)
+    if not (reading.commands or reading.optout):
+        reading = msgspec.structs.replace(reading, commands=asked_by_subject(caller.letter.subject))
     # By a key that is not the player's yet anybody can sign what the player is going to say.
     signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
     seen = caller.seen
@@ -106,11 +105,6 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         reading = msgspec.structs.replace(reading, ignored=[*reading.ignored, *left_out])
         answer_letter.write(desk, caller, reading, replies)
     return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
-
-
-def _asks_for_help(letter: Letter) -> bool:
-    """Whether the subject is all that was meant, as many mail judges had it."""
-    return letter.subject.strip(" .!?").lower() == "help"
 
 
 def _obeyed(command: Command, reply: Reply) -> bool:

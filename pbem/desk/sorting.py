@@ -1,6 +1,7 @@
 """Sorting: letters that no person wrote, or that nobody can read, are handled before anybody asks who wrote them.
 
-What came to a return path is a bounce, see `bounces`; automatic mail is stored and never answered. Implements
+What came to a role address is the operator's, see `role_addresses`, and what came to a return path is a bounce, see
+`bounces`; automatic mail is stored and never answered. Implements
 reliability.md, case 35, and RFC 3834.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from pbem.desk import bounces
+from pbem.desk import bounces, role_addresses
 from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
 from pbem.desk.reading import ReaderError
@@ -29,6 +30,8 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
     """The letter, if somebody wrote it; else what became of it, in a few words."""
     if isinstance(letter, ReaderError):
         raise letter
+    if passed_on := role_addresses.pass_on(desk, row, letter, now):
+        return passed_on
     if isinstance(letter, Unreadable):
         return _unreadable(desk, row, letter, now)
     # Whoever writes to a return path is a machine, whatever else it looks like.

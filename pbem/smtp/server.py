@@ -31,7 +31,7 @@ from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.networks import is_of_this_machine, network_of
 from pbem.store.database import BusyError, FullError
-from pbem.store.inbox import Envelope
+from pbem.store.inbox import ROLES, Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,12 +179,12 @@ class Intake:
             path.unlink(missing_ok=True)
 
     def knows(self, recipient: str) -> bool:
-        """Whether letters for this address are taken in: the mailbox, its sub-addresses and postmaster."""
+        """Whether letters for this address are taken in: the mailbox, its sub-addresses, postmaster and abuse."""
         local, _, domain = recipient.lower().rpartition("@")
         if domain not in {self._domain, self.server}:
             return False
         detail = local.removeprefix(self._local + self._delimiter)
-        return local in {self._local, "postmaster"} or detail not in {local, ""}
+        return local in {self._local, *ROLES} or detail not in {local, ""}
 
     def judged(self, recipient: str, others: list[str]) -> str:
         """Add a recipient to the others where letters for it are taken in; the reply to its RCPT."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["ATTEMPTS", "Envelope", "Inbox", "InboxRow", "Stranded"]
+__all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded"]
 
 NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
@@ -92,6 +92,10 @@ _OF_MATCH = re.compile(r"[+=_-](m[0-9]{1,9})(?=[.@])")
 """A match in a sub-address; it orders letters, and gives no right."""
 
 
+ROLES = frozenset({"postmaster", "abuse"})
+"""The local parts of addresses that are the operator's (RFC 2142)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
@@ -100,6 +104,11 @@ class Envelope:
     recipients: tuple[str, ...]
     network: str = ""
     """The client's; "" where a mail server of this machine does not say whom it took the letter from."""
+
+    @property
+    def for_operator(self) -> bool:
+        """Whether it is to the operator alone."""
+        return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
     @property
     def match(self) -> str:

@@ -6,7 +6,7 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, SETTINGS, Arguments, masked
-from pbem.mail.commands.reader import Command, Reading, parse
+from pbem.mail.commands.reader import Command, Reading, asked_by_subject, parse
 from pbem.mail.commands.table import COMMANDS, CommandSpec
 from pbem.mail.commands.words import clean
 
@@ -18,6 +18,7 @@ __all__ = [
     "Command",
     "CommandSpec",
     "Reading",
+    "asked_by_subject",
     "clean",
     "masked",
     "parse",

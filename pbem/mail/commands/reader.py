@@ -103,6 +103,13 @@ class Reading(msgspec.Struct, frozen=True):
     """The server and the player that a `stop` names."""
 
 
+def asked_by_subject(subject: str) -> list[Command]:
+    """The command that a subject alone asks for, if it is one."""
+    word = subject.strip(" .!?").lower()
+    spec = COMMANDS.get(word)
+    return parse(word).commands if spec is not None and spec.by_subject else []
+
+
 def parse(text: str, most: int | None = None) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, skipped, signature = _split(clean(text))

@@ -77,6 +77,8 @@ class CommandSpec:
     """How often a player may have it done in a day, where it makes letters that are large, or go to others."""
     newcomer: bool = False
     """Whether it is answered though the key or the address of the letter is not the player's yet."""
+    by_subject: bool = False
+    """Whether it is also asked for by a subject, where the text has no command."""
     unvouched: int | None = None
     """Whether it is answered where nobody vouches for the sender: of a letter, the one of the lowest number."""
     by_reply: Literal["register"] | None = None
@@ -157,6 +159,7 @@ COMMANDS: dict[str, CommandSpec] = {
             (_TOPIC,),
             level="anyone",
             newcomer=True,
+            by_subject=True,
             unvouched=3,
         ),
         CommandSpec("games", Phrase("List the games played here."), level="anyone", newcomer=True),

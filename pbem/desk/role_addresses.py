@@ -1,0 +1,57 @@
+"""Role addresses: a letter to postmaster or abuse is for the operator, and goes there as it came.
+
+Such a letter is no command, whoever wrote it, and nobody answers it. Implements RFC 2142 and RFC 5321, 4.5.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.letters.draft import OutgoingLetter
+from pbem.mail.message import Letter
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.desk.wiring import Desk
+    from pbem.mail.message import Unreadable
+    from pbem.store.inbox import InboxRow
+
+__all__ = ["pass_on"]
+
+_A_DAY = 20
+"""How many letters a day are passed on: anybody may write to these addresses."""
+
+_MOST = 1024 * 1024
+"""How many octets of a letter are attached; of a longer one the operator is told where it is."""
+
+
+def pass_on(desk: Desk, row: InboxRow, letter: Letter | Unreadable, now: datetime) -> str | None:
+    """Send a letter to a role address on to the operator; what became of it, None if it was to somebody else."""
+    if not row.envelope.for_operator:
+        return None
+    operator = desk.config.operator
+    ours = {operator.lower(), desk.config.mail_address.lower()}
+    # An operator who is reached here would get it again and again.
+    round_about = operator.lower() in {to.lower() for to in row.envelope.recipients}
+    if not operator or round_about or row.envelope.sender.lower() in ours:
+        return "to the operator, kept"
+    if (count := desk.today("letters passed on", now)) > _A_DAY:
+        return "to the operator, one too many"
+    subject = letter.subject if isinstance(letter, Letter) else ""
+    facts = {
+        "to": ", ".join(row.envelope.recipients),
+        "sender": row.envelope.sender or "<>",
+        "about": subject,
+        "received": row.received,
+        "inbox": row.id,
+        "attached": len(row.raw) <= _MOST,
+        "last": count == _A_DAY,
+    }
+    text = desk.letters.draft("letters/passed_on.txt", **facts)
+    out = OutgoingLetter(Phrase("[pbem] A letter to {to}", to=facts["to"]), text)
+    if facts["attached"]:
+        out.attachments.append(("letter.eml", "application/octet-stream", row.raw))
+    desk.letters.send(operator, out, now)
+    return "passed on to the operator"

@@ -1,0 +1,74 @@
+"""A letter to postmaster or abuse is the operator's: passed on as it came, and nobody's command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import SERVER, Referee, sent_from
+
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from referee import Mailbox
+
+OPERATOR = "operator@play.example"
+
+
+@pytest.fixture
+def operator(referee: Referee) -> Mailbox:
+    person = referee.person("operator")
+    referee.people[OPERATOR] = person
+    return person
+
+
+def come(referee: Referee, to: tuple[str, ...], text: str = "Your server writes to me.\n", sender: str = "") -> bytes:
+    eve = referee.person("eve")
+    raw = referee.raw(eve, text, subject="spam", headers=sent_from(eve.address))
+    referee.inbox.put(Envelope(sender or eve.address, to), raw, referee.now)
+    referee.work()
+    return raw
+
+
+@pytest.mark.parametrize("role", ["postmaster", "abuse", "PostMaster"])
+def test_it_is_passed_on_as_it_came(referee: Referee, operator: Mailbox, role: str) -> None:
+    raw = come(referee, (f"{role}@{SERVER}",))
+    (letter,) = operator.letters
+    assert letter["Subject"] == f"[pbem] A letter to {role}@{SERVER}"
+    assert "eve@mail.example" in operator.text
+    assert "subject    spam" in operator.text
+    (attached,) = letter.iter_attachments()
+    assert attached.get_payload(decode=True) == raw
+    assert not referee.people["eve@mail.example"].letters
+
+
+def test_it_is_no_command(referee: Referee, operator: Mailbox) -> None:
+    come(referee, (f"postmaster@{SERVER}",), "register eve\n")
+    assert referee.desk.players.by_name("eve") is None
+    assert len(operator.letters) == 1
+
+
+def test_a_letter_to_the_referee_too_is_read_as_any_other(referee: Referee, operator: Mailbox) -> None:
+    come(referee, (f"postmaster@{SERVER}", f"pbem@{SERVER}"), "games\n")
+    assert not operator.letters
+    assert "spaceships" in referee.people["eve@mail.example"].text
+
+
+def test_no_more_than_twenty_a_day(referee: Referee, operator: Mailbox) -> None:
+    for _ in range(22):
+        come(referee, (f"abuse@{SERVER}",))
+    assert len(operator.letters) == 20
+    assert "no more such letters today" in operator.text
+
+
+@pytest.mark.parametrize("sender", [OPERATOR, f"pbem@{SERVER}"])
+def test_what_we_or_the_operator_sent_does_not_come_round(referee: Referee, operator: Mailbox, sender: str) -> None:
+    come(referee, (f"postmaster@{SERVER}",), sender=sender)
+    assert not operator.letters
+
+
+def test_a_long_one_is_not_attached(referee: Referee, operator: Mailbox) -> None:
+    come(referee, (f"postmaster@{SERVER}",), ("x" * 70 + "\n") * 16_000)
+    (letter,) = operator.letters
+    assert not list(letter.iter_attachments())
+    assert "pbem inbox show" in operator.text
