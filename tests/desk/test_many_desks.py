@@ -134,8 +134,39 @@ def test_letters_to_the_address_of_one_match_come_in_order(referee: Referee, oth
     first = put(referee, ann, ann.filled("orders", ORDERS), to)
     assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == [first]
     put(referee, bob, bob.filled("orders", ORDERS), to)
-    elsewhere = put(referee, bob, "status", "pbem+m2.0123456789abcdef@play.example")
+    elsewhere = put(referee, referee.person("eve"), "status", "pbem+m2.0123456789abcdef@play.example")
     assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [elsewhere]
+
+
+def test_a_letter_that_waits_for_its_match_is_not_overtaken_by_the_next(referee: Referee, other: Desk) -> None:
+    ann, bob = referee.begun()
+    to = "pbem+m1.0123456789abcdef@play.example"
+    of_bob = put(referee, bob, bob.filled("orders", ORDERS), to)
+    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == [of_bob]
+    first = put(referee, ann, ann.filled("orders", ORDERS, 1), to)
+    second = put(referee, ann, ann.filled("orders", ORDERS, 2))
+    assert other.inbox.lease_some(8, referee.now) == []
+    elsewhere = put(referee, referee.person("eve"), "status")
+    assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [elsewhere]
+    referee.desk.inbox.give_back(of_bob)
+    assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [of_bob, first, second]
+
+
+def test_a_letter_that_another_failed_at_meanwhile_comes_alone(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was chosen with others, and then in the hands of a desk that died."""
+    numbers = [put(referee, referee.person(name), "help") for name in ("ann", "bob")]
+    chosen = referee.desk.inbox._fresh
+
+    def then_it_failed(queries: Any, most: int) -> Any:
+        rows = chosen(queries, most)
+        assert other.inbox.lease(referee.now)
+        other.inbox.release_all(other.owner)
+        return rows
+
+    monkeypatch.setattr(referee.desk.inbox, "_fresh", then_it_failed)
+    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == numbers[1:]
 
 
 @pytest.mark.parametrize("handled", [True, False])
