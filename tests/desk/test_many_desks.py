@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
 
+from pbem.desk import clock
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
@@ -201,6 +203,33 @@ def test_one_desk_gives_back_only_its_own(referee: Referee, other: Desk) -> None
     assert other.inbox.release_all(other.owner) == 1
     assert referee.inbox.outcome(row.id) == ("leased", None)
     assert referee.inbox.outcome(its.id) == ("waiting", None)
+
+
+def test_two_desks_tell_of_one_outage(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them begin with the server, and find the same old heartbeat."""
+    referee.registered("ann")
+    referee.now += timedelta(days=2)
+    done = meanwhile(monkeypatch, lambda: clock.beat(other, referee.now + timedelta(seconds=1)))
+    before = referee.outbox.count()
+    clock.beat(referee.desk, referee.now)
+    assert done
+    assert referee.outbox.count() == before + 1
+    assert referee.database.scalar("SELECT count(*) FROM outages") == 1
+
+
+def test_two_desks_draw_in_once_what_waits_when_the_clock_was_set_back(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee.registered("ann")
+    referee.alive()
+    referee.now -= timedelta(days=1)
+    due = referee.now + timedelta(days=3)
+    sql = "INSERT INTO held (player, match, due, sealed) VALUES ('ann', 1, ?, x'')"
+    referee.database.execute(sql, (to_db(due),))
+    done = meanwhile(monkeypatch, lambda: clock.beat(other, referee.now))
+    clock.beat(referee.desk, referee.now)
+    assert done
+    assert referee.desk.letters.next_digest() == due - timedelta(days=1)
 
 
 def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
