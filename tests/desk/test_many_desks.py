@@ -18,6 +18,7 @@ from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
 from pbem.store.inbox import Envelope
+from pbem.store.operator import Instructions
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
@@ -230,6 +231,19 @@ def test_two_desks_draw_in_once_what_waits_when_the_clock_was_set_back(
     clock.beat(referee.desk, referee.now)
     assert done
     assert referee.desk.letters.next_digest() == due - timedelta(days=1)
+
+
+def test_two_desks_obey_an_instruction_once(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restore all desks begin at once, and each looks at what the operator ordered first."""
+    ann, _ = referee.begun()
+    Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    before = len(ann.letters)
+    done = meanwhile(monkeypatch, lambda: other.obey(referee.now))
+    referee.desk.obey(referee.now)
+    assert done
+    assert sum(b'"restored"' in entry.entry for entry in referee.desk.archive.matches.entries(1)) == 1
+    referee.collect()
+    assert len(ann.letters) == before + 1
 
 
 def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
