@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
 
-from pbem.desk import clock
+from pbem.desk import clock, late_delivery
+from pbem.desk.decisions import decide
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
@@ -244,6 +246,26 @@ def test_two_desks_obey_an_instruction_once(referee: Referee, other: Desk, monke
     assert sum(b'"restored"' in entry.entry for entry in referee.desk.archive.matches.entries(1)) == 1
     referee.collect()
     assert len(ann.letters) == before + 1
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_two_desks_see_to_a_late_letter_once(referee: Referee, other: Desk, *, arrived: bool) -> None:
+    ann, bob = referee.begun()
+    referee.away = {bob.address}
+    referee.turn((ann, ORDERS), (bob, ORDERS))
+    if arrived:
+        referee.wait(timedelta(hours=5))
+        (watched,) = [one for one in referee.outbox.watched(10) if one.seat == 2]
+        referee.outbox.lease(referee.now)
+        referee.database.execute("UPDATE outbox SET settled = ? WHERE id = ?", (to_db(referee.now), watched.id))
+    else:
+        referee.now += timedelta(hours=5)
+    _, (found,), _ = late_delivery.due(referee.desk, referee.now)
+    before = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
+    for desk in (referee.desk, other):
+        decide(desk, partial(late_delivery.see_to, desk, found, referee.now))
+    after = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
+    assert after == (before[0] + 1, before[1] + arrived)
 
 
 def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
