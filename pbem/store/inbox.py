@@ -321,10 +321,13 @@ class Inbox:
         )
         return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
 
-    def set_aside(self, row_id: int, reference: str) -> None:
-        """Set a letter aside under the reference that the operator is told, in the caller's transaction."""
-        sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state IN ('waiting', 'leased')"
-        self._settle(sql, (reference, row_id))
+    def set_aside(self, row_id: int, reference: str) -> bool:
+        """Set a stranded letter aside under the reference that the operator is told, in the caller's transaction.
+
+        False when it is stranded no longer.
+        """
+        sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state = 'waiting' AND attempts >= ?"
+        return self._database.write(sql, (reference, row_id, ATTEMPTS)).rowcount == 1
 
     def raw(self, row_id: int) -> bytes:
         """The received bytes of a letter in any state; raises KeyError and `Sealed`."""

@@ -19,8 +19,8 @@ from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
-from pbem.store.inbox import Envelope
-from pbem.store.operator import Instructions
+from pbem.store.inbox import ATTEMPTS, Envelope
+from pbem.store.operator import Box, Instructions
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
@@ -266,6 +266,28 @@ def test_two_desks_see_to_a_late_letter_once(referee: Referee, other: Desk, *, a
         decide(desk, partial(late_delivery.see_to, desk, found, referee.now))
     after = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
     assert after == (before[0] + 1, before[1] + arrived)
+
+
+def test_two_desks_set_a_letter_aside_once(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = put(referee, referee.person("eve"), "help")
+    referee.database.execute("UPDATE inbox SET attempts = ?", (ATTEMPTS,))
+    before = referee.outbox.count()
+    done = meanwhile(monkeypatch, lambda: other.handle_next(referee.now))
+    assert not referee.desk.handle_next(referee.now)
+    assert done
+    assert referee.inbox.outcome(number)[0] == "aside"
+    assert referee.outbox.count() == before + 2  # to the operator, and to its sender
+
+
+def test_a_letter_that_the_operator_had_tried_again_is_not_set_aside(referee: Referee, other: Desk) -> None:
+    """It was found with all attempts spent, and is in the hands of another desk by now."""
+    number = put(referee, referee.person("eve"), "help")
+    referee.database.execute("UPDATE inbox SET attempts = ?", (ATTEMPTS,))
+    Box(referee.database, "inbox").retry(number, referee.now)
+    assert other.inbox.lease(referee.now)
+    with referee.database.transaction():
+        assert not referee.desk.inbox.set_aside(number, "reference")
+    assert referee.inbox.outcome(number) == ("leased", None)
 
 
 def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
