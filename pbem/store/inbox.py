@@ -22,6 +22,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
+from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -229,7 +230,7 @@ class Inbox:
 
         One that failed, or is suspect, comes alone, so that it takes no other one down with it, after all others, and
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
-        waits for what the DNS says (`Lookups`) is not given either.
+        waits for what the DNS says (`Lookups`) is not given either. One that does not open has failed.
         """
         taken: list[Row] = []
         for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
@@ -241,17 +242,13 @@ class Inbox:
                 taken = list(_in_order(chosen, self._take))
             if taken:
                 break
-        return [
-            InboxRow(
-                row["id"],
-                _envelope(row),
-                self._raw(row),
-                from_db(row["received"]),
-                row["attempts"],
-                bool(row["suspect"]),
-            )
-            for row in taken
-        ]
+        leased = []
+        for row in taken:
+            try:
+                leased.append(self._leased(row))
+            except Sealed:
+                self.release(row["id"])
+        return leased
 
     def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch."""
@@ -273,6 +270,16 @@ class Inbox:
 
     def _values(self, **more: object) -> dict[str, object]:
         return {"owner": self._owner, **more}
+
+    def _leased(self, row: Row) -> InboxRow:
+        return InboxRow(
+            row["id"],
+            _envelope(row),
+            self._raw(row),
+            from_db(row["received"]),
+            row["attempts"],
+            bool(row["suspect"]),
+        )
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
@@ -297,11 +304,12 @@ class Inbox:
 
     def release_all(self, owner: str | None = None) -> int:
         """Give back what an owner had in hand that died, or all did; returns how many. For the store's daemon."""
-        return self._database.execute(
-            "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
-            " WHERE state = 'leased' AND owner = coalesce(?, owner)",
-            (owner,),
-        ).rowcount
+        with self._database.transaction():  # no part of one that another thread has open on this connection
+            return self._database.write(
+                "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
+                " WHERE state = 'leased' AND owner = coalesce(?, owner)",
+                (owner,),
+            ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
         """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.
