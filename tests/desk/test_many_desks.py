@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
 
 from pbem.desk import clock, late_delivery
+from pbem.desk.authenticate import authenticate
 from pbem.desk.decisions import decide
 from pbem.desk.reading import InProcess
+from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
@@ -26,6 +28,8 @@ from pbem.store.players import KeyRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from pbem.store.inbox import InboxRow
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
@@ -120,6 +124,33 @@ def test_a_key_that_is_added_while_a_match_begins_is_pinned_in_it(
     assert done
     (first, *_) = referee.desk.archive.matches.entries(1)
     assert b"SHA256:new" in first.entry
+
+
+def test_a_key_that_is_added_while_a_letter_waits_for_the_dns_is_known_to_the_next(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom a letter found that is left for later, the decision on the others stands on as well."""
+    ann = referee.registered("ann")
+    first, second = (put(referee, ann, f"help {topic}") for topic in ("key", "mailbox"))
+    judged: list[int] = []
+
+    def waits(desk: Desk, letter: Any, row: InboxRow, *given: Any) -> Any:
+        judged.append(row.id)
+        found = authenticate(desk, letter, row, *given)
+        if row.id == first:
+            raise NeedsDns(("mail.example",), 1)
+        return found
+
+    def change() -> None:
+        with other.database.transaction():
+            other.players.add_key("ann", KeyRow("ssh", "SHA256:new", "ssh-ed25519 new"), to_db(referee.now))
+
+    monkeypatch.setattr("pbem.desk.inbox.authenticate", waits)
+    done = meanwhile(monkeypatch, change)
+    assert referee.desk.handle_next(referee.now)
+    assert done
+    assert judged.count(second) > 1
+    assert referee.inbox.outcome(second) == ("done", "commands: help")
 
 
 def test_letters_of_one_sender_come_in_order(referee: Referee, other: Desk) -> None:
