@@ -299,6 +299,18 @@ def test_two_desks_see_to_a_late_letter_once(referee: Referee, other: Desk, *, a
     assert after == (before[0] + 1, before[1] + arrived)
 
 
+def test_two_desks_tell_once_that_room_runs_out(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for desk in (referee.desk, other):
+        monkeypatch.setattr(desk.database, "room", lambda: 0)
+    before = referee.outbox.count()
+    done = meanwhile(monkeypatch, lambda: other.housekeeping.look(referee.now))
+    referee.desk.housekeeping.look(referee.now)
+    assert done
+    assert referee.outbox.count() == before + 1
+
+
 def test_two_desks_set_a_letter_aside_once(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     number = put(referee, referee.person("eve"), "help")
     referee.database.execute("UPDATE inbox SET attempts = ?", (ATTEMPTS,))
