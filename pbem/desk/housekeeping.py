@@ -62,7 +62,7 @@ class Housekeeping:
         """Tell the operator that room is running out, once a day also across restarts."""
         left, reserve = self._desk.database.room() // 2**20, self._desk.config.limits.reserve_bytes // 2**20
         _LOG.warning("little room", mebibytes=left)
-        if self._desk.config.operator and self._desk.today("little room", now) == 1:
+        if self._desk.config.operator and self._desk.daily.first("little room", now):
             text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)
             self._desk.letters.send(
                 self._desk.config.operator, OutgoingLetter(Phrase("[pbem] The disk is filling up"), text), now

@@ -159,6 +159,7 @@ def _handle_one(desk: Desk, taken: _Taken, read: Found, now: datetime) -> str:
     except NotYetRead:
         forget(desk)  # the letters behind it are looked at, too: what they need is found out with it
     except NeedsDns as awaited:
+        forget(desk)  # what is decided on the letters behind it stands on nothing that was undone
         desk.lookups.ask(row.id, awaited.names, awaited.tries, now)
         desk.inbox.give_back(row.id)
         _LOG.info("letter waits for the DNS", inbox=row.id)
@@ -181,18 +182,21 @@ def _set_aside(desk: Desk, now: datetime) -> None:
     """Set letters aside on which all attempts were spent, and tell the operator."""
     for stranded in desk.inbox.stranded():
         reference = desk.random(6).hex()
-        decide(desk, partial(_set_one_aside, desk, stranded, reference, now))
-        _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
+        if decide(desk, partial(_set_one_aside, desk, stranded, reference, now)):
+            _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
 
-def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
-    desk.inbox.set_aside(stranded.id, reference)
+def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> bool:
+    """Set a letter aside, unless another desk was first, or the operator had it tried again."""
+    if not desk.inbox.set_aside(stranded.id, reference):
+        return False
     _regret(desk, stranded, reference, now)
     count = desk.today("letters set aside", now)
     if desk.config.operator and count <= _ASIDE:
         facts = {"letter": stranded, "reference": reference, "last": count == _ASIDE}
         text = desk.letters.draft("letters/operator.txt", **facts)
         desk.letters.send(desk.config.operator, OutgoingLetter(Phrase("[pbem] A letter was set aside"), text), now)
+    return True
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:

@@ -53,16 +53,15 @@ def forget(desk: Desk, in_time: Sequence[Watched]) -> None:
 
 def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     """Let the clock stand for a letter that waits, or run on after one that was late."""
+    if not (desk.outbox.delayed(found) if found.settled is None else desk.outbox.unwatch(found)):
+        return  # another desk was first
     loaded = desk.archive.load(found.match)
     assert loaded is not None
     match, row = loaded
     step = Step(match, desk.world(now))
     if found.settled is None:
-        desk.outbox.delayed(found)
         halted.delay(step, found.seat, found.asked, found.created)
-    else:
-        desk.outbox.unwatch(found)
-        if moved.arrive(step, found.seat, found.asked, found.created, found.settled):
-            step.notices.append(Notice("moved", found.seat, step.match))
+    elif moved.arrive(step, found.seat, found.asked, found.created, found.settled):
+        step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
         commit(desk, match, row, step)

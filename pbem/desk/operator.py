@@ -54,7 +54,7 @@ def obey(desk: Desk, now: datetime) -> None:
     """Do what the operator ordered, each instruction in its transaction; raises only for a store that fails."""
     for instruction in desk.instructions.waiting():
         try:
-            decide(desk, partial(_obey, desk, instruction, now))
+            obeyed = decide(desk, partial(_obey, desk, instruction, now))
         except StoreError:
             raise
         except Refused as refused:
@@ -64,11 +64,16 @@ def obey(desk: Desk, now: datetime) -> None:
             _LOG.error("instruction failed", id=instruction.id, reference=reference, exc_info=error)
             _refuse(desk, instruction, f"this failed; the log has the cause under the reference {reference}")
         else:
-            _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
+            if obeyed:
+                _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
 
 
-def _obey(desk: Desk, instruction: Instruction, now: datetime) -> None:
+def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
+    """Do what was ordered, unless another desk was first."""
+    if desk.instructions.outcome(instruction.id)[0] != "waiting":
+        return False
     desk.instructions.settle(instruction.id, "done", _do(desk, instruction, now))
+    return True
 
 
 def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime) -> None:

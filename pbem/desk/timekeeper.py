@@ -52,12 +52,12 @@ class Timekeeper:
 
         What is told is part of one decision. A last time that is to come: the clock had been ahead.
         """
-        last = self._outages.heartbeat()
-        if last is not None and -_STEP_BACK < now - last < _BEAT:
-            return
-        gap = now - last if last is not None else timedelta()
 
         def note() -> None:
+            last = self._outages.heartbeat()
+            if _just_now(last, now):
+                return  # another desk was first
+            gap = now - last if last is not None else timedelta()
             if last is not None and gap <= -_STEP_BACK:
                 # What the wrong clock looked at waits for a moment that is far away now.
                 if ahead := self._outages.cut(now):
@@ -69,7 +69,8 @@ class Timekeeper:
                 tell(last, now)
             self._outages.beat(now)
 
-        decide(note)
+        if not _just_now(self._outages.heartbeat(), now):
+            decide(note)
 
     def outages(self, since: datetime) -> list[Stop]:
         """The outages that ended after a moment."""
@@ -84,3 +85,8 @@ class Timekeeper:
         rows = self._players.vacations(player, to_db(since))
         vacations = tuple(Stop(from_db(row.began), from_db(row.ended), VACATION) for row in rows)
         return Calendar(self.zone(player), vacations)
+
+
+def _just_now(last: datetime | None, now: datetime) -> bool:
+    """Whether the server was at work a moment ago."""
+    return last is not None and -_STEP_BACK < now - last < _BEAT

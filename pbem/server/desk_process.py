@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Protocol
 
@@ -543,17 +544,17 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         with contextlib.suppress(BlockingIOError):  # it has not read yet that there is something to send
             line.send(WORKED, socket.MSG_DONTWAIT)
 
-    def rests() -> None:
+    def tell(word: bytes) -> None:
         with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
-            line.sendall(RESTS)
+            line.sendall(word)
 
     try:
-        with _opened(supplies, turn, worked, rests) as work:
+        with _opened(supplies, turn, worked, partial(tell, RESTS)) as work:
             threading.Thread(target=_listen, args=(line, work), daemon=True).start()
-            line.sendall(READY)
+            tell(READY)
             work()
     except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
-        line.sendall(FAILED + str(error).encode())
+        tell(FAILED + str(error).encode())
         return 1
     return 0
 

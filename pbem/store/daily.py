@@ -33,3 +33,12 @@ class Daily:
             " ON CONFLICT (mark) DO UPDATE SET count = count + 1 RETURNING count"
         )
         return int(self._database.scalar(sql, (mark, day)))
+
+    def first(self, mark: str, now: datetime) -> bool:
+        """Count once more, in the caller's transaction; whether it had not happened today.
+
+        Who decides on that decides anew when it happened meanwhile.
+        """
+        known = self._database.scalar("SELECT day FROM daily WHERE mark = ?", (mark,))
+        self.count(mark, now)
+        return bool(known != now.date().isoformat())

@@ -8,7 +8,7 @@ doing; then it rests for a while, because no host dies three times at that very 
 Letters from addresses of players come in rounds, one a sender in each, so that who sends many, or writes in a name
 that is not theirs, delays nobody but that address; letters of others have places of their own beside them.
 Several desks may work at once. While one has a letter in hand, no other takes one of the same sender, or for the same
-match.
+match; and what waits for that is not overtaken by what comes behind it in either way.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -18,13 +18,14 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
+from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from pbem.store.database import Database, Row
@@ -60,19 +61,19 @@ _FREE = """NOT EXISTS (
     )"""
 """Whether no other desk has a letter in hand of the same sender, or for the same match."""
 
+_COLUMNS = "id, size, sender, match, attempts, suspect"
+_OF_PLAYERS, _OF_OTHERS = f"{FRESH} AND round >= 0 ORDER BY round, id", f"{FRESH} AND round IS NULL ORDER BY id"
 _NEXT, _NEXT_FREE = (
-    f"""
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round >= 0 ORDER BY round, id LIMIT :most)
-    UNION ALL
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round IS NULL ORDER BY id LIMIT :most)
-    """  # noqa: S608 - no input in it
+    [f"SELECT {_COLUMNS}, {free} AS free {those}" for those in (_OF_PLAYERS, _OF_OTHERS)]
     for free in (":owner IS NOT NULL", _FREE)
 )
-"""Of players' letters and of others' those that come next, and those of them that are free."""
+"""Players' letters and others' in their order, without a look at whether each is free, and with one."""
 
 _LEASE = f"""
-    UPDATE inbox SET state = 'leased', owner = :owner WHERE id = :id AND state = 'waiting' AND {_FREE} RETURNING *
+    UPDATE inbox SET state = 'leased', owner = :owner
+    WHERE id = :id AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
 """  # noqa: S608 - no input in it
+"""A letter as it was chosen: one that failed meanwhile in another's hands is to come alone."""
 
 _ROUND = f"""
     SELECT max(
@@ -238,45 +239,56 @@ class Inbox:
 
         One that failed, or is suspect, comes alone, so that it takes no other one down with it, after all others, and
         not at all among `fresh` ones; one that failed three times is not given again: see `stranded`. A letter that
-        waits for what the DNS says (`Lookups`) is not given either.
+        waits for what the DNS says (`Lookups`) is not given either. One that does not open has failed.
         """
         taken: list[Row] = []
-        for next_ones in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
+        for queries in (_NEXT, _NEXT_FREE):  # whether each is free is looked at only where one is not
             # Who only looks keeps no writer waiting.
-            chosen = self._fresh(next_ones, most) or ([] if fresh else self._tried(now))
+            chosen = self._fresh(queries, most) or ([] if fresh else self._tried(now))
             if not chosen:
                 return []
             with self._database.transaction():
-                taken = [row for row_id in chosen for row in self._database.rows(_LEASE, self._values(id=row_id))]
+                taken = list(_in_order(chosen, self._take))
             if taken:
                 break
-        return [
-            InboxRow(
-                row["id"],
-                _envelope(row),
-                self._raw(row),
-                from_db(row["received"]),
-                row["attempts"],
-                bool(row["suspect"]),
-            )
-            for row in taken
-        ]
+        leased = []
+        for row in taken:
+            try:
+                leased.append(self._leased(row))
+            except Sealed:
+                self.release(row["id"])
+        return leased
 
-    def _fresh(self, query: str, most: int) -> list[int]:
+    def _fresh(self, queries: Sequence[str], most: int) -> list[Row]:
         """The letters to work on next, of those that may share a batch."""
-        rows = self._database.rows(query, self._values(most=most))
-        of_players = [row for row in rows if row["round"] is not None]
-        of_others = [row for row in rows if row["round"] is None][: most // OTHERS if of_players else most]
+        of_players, of_others = (
+            list(islice(_in_order(self._database.each(query, self._values()), _if_free), most)) for query in queries
+        )
+        of_others = of_others[: most // OTHERS if of_players else most]
         return [*_lot(of_players[: most - len(of_others)]), *_lot(of_others)]
 
-    def _tried(self, now: datetime) -> list[int]:
+    def _tried(self, now: datetime) -> list[Row]:
         """The letter to work on alone, if there is one."""
-        query = f"SELECT id {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
-        values = self._values(attempts=ATTEMPTS, rested=to_db(now - REST))
-        return [row["id"] for row in self._database.rows(query, values)]
+        query = f"SELECT {_COLUMNS} {TRIED} AND {_FREE} ORDER BY attempts, id LIMIT 1"
+        return self._database.rows(query, self._values(attempts=ATTEMPTS, rested=to_db(now - REST)))
+
+    def _take(self, row: Row) -> Row | None:
+        """A letter, leased; None when it is not free."""
+        chosen = {name: row[name] for name in ("id", "attempts", "suspect")}
+        return self._database.row(_LEASE, self._values(**chosen))
 
     def _values(self, **more: object) -> dict[str, object]:
         return {"owner": self._owner, **more}
+
+    def _leased(self, row: Row) -> InboxRow:
+        return InboxRow(
+            row["id"],
+            _envelope(row),
+            self._raw(row),
+            from_db(row["received"]),
+            row["attempts"],
+            bool(row["suspect"]),
+        )
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Note that a suspect was read, and is worked on alone from now on: a death would be its doing."""
@@ -301,11 +313,12 @@ class Inbox:
 
     def release_all(self, owner: str | None = None) -> int:
         """Give back what an owner had in hand that died, or all did; returns how many. For the store's daemon."""
-        return self._database.execute(
-            "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
-            " WHERE state = 'leased' AND owner = coalesce(?, owner)",
-            (owner,),
-        ).rowcount
+        with self._database.transaction():  # no part of one that another thread has open on this connection
+            return self._database.write(
+                "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
+                " WHERE state = 'leased' AND owner = coalesce(?, owner)",
+                (owner,),
+            ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
         """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.
@@ -325,10 +338,13 @@ class Inbox:
         )
         return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
 
-    def set_aside(self, row_id: int, reference: str) -> None:
-        """Set a letter aside under the reference that the operator is told, in the caller's transaction."""
-        sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state IN ('waiting', 'leased')"
-        self._settle(sql, (reference, row_id))
+    def set_aside(self, row_id: int, reference: str) -> bool:
+        """Set a stranded letter aside under the reference that the operator is told, in the caller's transaction.
+
+        False when it is stranded no longer.
+        """
+        sql = "UPDATE inbox SET state = 'aside', reference = ? WHERE id = ? AND state = 'waiting' AND attempts >= ?"
+        return self._database.write(sql, (reference, row_id, ATTEMPTS)).rowcount == 1
 
     def raw(self, row_id: int) -> bytes:
         """The received bytes of a letter in any state; raises KeyError and `Sealed`."""
@@ -372,10 +388,25 @@ def _tally(envelope: Envelope) -> str:
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
-def _lot(rows: Sequence[Row]) -> list[int]:
-    """The first of these letters, by their numbers, and further ones while they are no more than a lot together."""
+def _lot(rows: Sequence[Row]) -> list[Row]:
+    """The first of these letters, and further ones while they are no more than a lot together."""
     sizes = accumulate(row["size"] for row in rows)
-    return [row["id"] for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
+    return [row for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
+
+
+def _in_order(rows: Iterable[Row], take: Callable[[Row], Row | None]) -> Iterator[Row]:
+    """What is taken of letters, but none behind one that is not, of the same sender or for the same match."""
+    passed: set[tuple[str, str]] = set()
+    for row in rows:
+        marks = {("of", row["sender"].lower()), ("for", row["match"])} - {("of", ""), ("for", "")}
+        if passed.isdisjoint(marks) and (taken := take(row)) is not None:
+            yield taken
+        else:
+            passed |= marks
+
+
+def _if_free(row: Row) -> Row | None:
+    return row if row["free"] else None
 
 
 def _envelope(row: Row) -> Envelope:

@@ -237,15 +237,15 @@ class Outbox:
             for row in self._database.rows(query, (limit,))
         ]
 
-    def delayed(self, found: Watched) -> None:
-        """Note, in the caller's transaction, that the delay of a letter was noted."""
-        place = (found.id, found.match, found.seat)
-        self._database.write("UPDATE watched SET late = 1 WHERE outbox = ? AND match = ? AND seat = ?", place)
+    def delayed(self, found: Watched) -> bool:
+        """Note, in the caller's transaction, that the delay of a letter was noted; False when it was before."""
+        sql = "UPDATE watched SET late = 1 WHERE outbox = ? AND match = ? AND seat = ? AND late = 0"
+        return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
-    def unwatch(self, found: Watched) -> None:
-        """Note, in the caller's transaction, that what became of a letter was seen to."""
-        place = (found.id, found.match, found.seat)
-        self._database.write("DELETE FROM watched WHERE outbox = ? AND match = ? AND seat = ?", place)
+    def unwatch(self, found: Watched) -> bool:
+        """Note, in the caller's transaction, that what became of a letter was seen to; False when it was before."""
+        sql = "DELETE FROM watched WHERE outbox = ? AND match = ? AND seat = ?"
+        return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
     def returned(self, token: str) -> Failure | None:
         """The letter whose return path has this token, as one that came back; None when there is none."""

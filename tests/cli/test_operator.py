@@ -22,7 +22,7 @@ from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
 from pbem.store.database import Database, Lock, to_db
-from pbem.store.inbox import Envelope, Inbox
+from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
 from pbem.store.vault import Vault
@@ -111,7 +111,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         aside = referee.inbox.put
     aside(Envelope("eve@mail.example", ("pbem@play.example",)), b"Subject: hush\r\n\r\nsecret words\r\n", START)
     with referee.database.transaction():
-        referee.inbox.set_aside(referee.database.scalar("SELECT max(id) FROM inbox"), "ref1")
+        number = referee.database.scalar("SELECT max(id) FROM inbox")
+        referee.database.write("UPDATE inbox SET attempts = ? WHERE id = ?", (ATTEMPTS, number))
+        assert referee.inbox.set_aside(number, "ref1")
         number = referee.outbox.put(
             "gone@mail.example", "<9@play.example>", b"Subject: x\r\n\r\nsecret report\r\n", START
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,16 +13,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
 
+from pbem.desk import clock, late_delivery
+from pbem.desk.authenticate import authenticate
+from pbem.desk.decisions import decide
 from pbem.desk.reading import InProcess
+from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
-from pbem.store.inbox import Envelope
+from pbem.store.inbox import ATTEMPTS, Envelope
+from pbem.store.operator import Box, Instructions
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from pbem.store.inbox import InboxRow
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
@@ -117,6 +126,33 @@ def test_a_key_that_is_added_while_a_match_begins_is_pinned_in_it(
     assert b"SHA256:new" in first.entry
 
 
+def test_a_key_that_is_added_while_a_letter_waits_for_the_dns_is_known_to_the_next(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom a letter found that is left for later, the decision on the others stands on as well."""
+    ann = referee.registered("ann")
+    first, second = (put(referee, ann, f"help {topic}") for topic in ("key", "mailbox"))
+    judged: list[int] = []
+
+    def waits(desk: Desk, letter: Any, row: InboxRow, *given: Any) -> Any:
+        judged.append(row.id)
+        found = authenticate(desk, letter, row, *given)
+        if row.id == first:
+            raise NeedsDns(("mail.example",), 1)
+        return found
+
+    def change() -> None:
+        with other.database.transaction():
+            other.players.add_key("ann", KeyRow("ssh", "SHA256:new", "ssh-ed25519 new"), to_db(referee.now))
+
+    monkeypatch.setattr("pbem.desk.inbox.authenticate", waits)
+    done = meanwhile(monkeypatch, change)
+    assert referee.desk.handle_next(referee.now)
+    assert done
+    assert judged.count(second) > 1
+    assert referee.inbox.outcome(second) == ("done", "commands: help")
+
+
 def test_letters_of_one_sender_come_in_order(referee: Referee, other: Desk) -> None:
     ann, bob = referee.begun()
     first = put(referee, ann, ann.filled("orders", ORDERS, 1))
@@ -134,8 +170,39 @@ def test_letters_to_the_address_of_one_match_come_in_order(referee: Referee, oth
     first = put(referee, ann, ann.filled("orders", ORDERS), to)
     assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == [first]
     put(referee, bob, bob.filled("orders", ORDERS), to)
-    elsewhere = put(referee, bob, "status", "pbem+m2.0123456789abcdef@play.example")
+    elsewhere = put(referee, referee.person("eve"), "status", "pbem+m2.0123456789abcdef@play.example")
     assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [elsewhere]
+
+
+def test_a_letter_that_waits_for_its_match_is_not_overtaken_by_the_next(referee: Referee, other: Desk) -> None:
+    ann, bob = referee.begun()
+    to = "pbem+m1.0123456789abcdef@play.example"
+    of_bob = put(referee, bob, bob.filled("orders", ORDERS), to)
+    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == [of_bob]
+    first = put(referee, ann, ann.filled("orders", ORDERS, 1), to)
+    second = put(referee, ann, ann.filled("orders", ORDERS, 2))
+    assert other.inbox.lease_some(8, referee.now) == []
+    elsewhere = put(referee, referee.person("eve"), "status")
+    assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [elsewhere]
+    referee.desk.inbox.give_back(of_bob)
+    assert [row.id for row in other.inbox.lease_some(8, referee.now)] == [of_bob, first, second]
+
+
+def test_a_letter_that_another_failed_at_meanwhile_comes_alone(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was chosen with others, and then in the hands of a desk that died."""
+    numbers = [put(referee, referee.person(name), "help") for name in ("ann", "bob")]
+    chosen = referee.desk.inbox._fresh
+
+    def then_it_failed(queries: Any, most: int) -> Any:
+        rows = chosen(queries, most)
+        assert other.inbox.lease(referee.now)
+        other.inbox.release_all(other.owner)
+        return rows
+
+    monkeypatch.setattr(referee.desk.inbox, "_fresh", then_it_failed)
+    assert [row.id for row in referee.desk.inbox.lease_some(8, referee.now)] == numbers[1:]
 
 
 @pytest.mark.parametrize("handled", [True, False])
@@ -170,6 +237,100 @@ def test_one_desk_gives_back_only_its_own(referee: Referee, other: Desk) -> None
     assert other.inbox.release_all(other.owner) == 1
     assert referee.inbox.outcome(row.id) == ("leased", None)
     assert referee.inbox.outcome(its.id) == ("waiting", None)
+
+
+def test_two_desks_tell_of_one_outage(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them begin with the server, and find the same old heartbeat."""
+    referee.registered("ann")
+    referee.now += timedelta(days=2)
+    done = meanwhile(monkeypatch, lambda: clock.beat(other, referee.now + timedelta(seconds=1)))
+    before = referee.outbox.count()
+    clock.beat(referee.desk, referee.now)
+    assert done
+    assert referee.outbox.count() == before + 1
+    assert referee.database.scalar("SELECT count(*) FROM outages") == 1
+
+
+def test_two_desks_draw_in_once_what_waits_when_the_clock_was_set_back(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    referee.registered("ann")
+    referee.alive()
+    referee.now -= timedelta(days=1)
+    due = referee.now + timedelta(days=3)
+    sql = "INSERT INTO held (player, match, due, sealed) VALUES ('ann', 1, ?, x'')"
+    referee.database.execute(sql, (to_db(due),))
+    done = meanwhile(monkeypatch, lambda: clock.beat(other, referee.now))
+    clock.beat(referee.desk, referee.now)
+    assert done
+    assert referee.desk.letters.next_digest() == due - timedelta(days=1)
+
+
+def test_two_desks_obey_an_instruction_once(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restore all desks begin at once, and each looks at what the operator ordered first."""
+    ann, _ = referee.begun()
+    Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    before = len(ann.letters)
+    done = meanwhile(monkeypatch, lambda: other.obey(referee.now))
+    referee.desk.obey(referee.now)
+    assert done
+    assert sum(b'"restored"' in entry.entry for entry in referee.desk.archive.matches.entries(1)) == 1
+    referee.collect()
+    assert len(ann.letters) == before + 1
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_two_desks_see_to_a_late_letter_once(referee: Referee, other: Desk, *, arrived: bool) -> None:
+    ann, bob = referee.begun()
+    referee.away = {bob.address}
+    referee.turn((ann, ORDERS), (bob, ORDERS))
+    if arrived:
+        referee.wait(timedelta(hours=5))
+        (watched,) = [one for one in referee.outbox.watched(10) if one.seat == 2]
+        referee.outbox.lease(referee.now)
+        referee.database.execute("UPDATE outbox SET settled = ? WHERE id = ?", (to_db(referee.now), watched.id))
+    else:
+        referee.now += timedelta(hours=5)
+    _, (found,), _ = late_delivery.due(referee.desk, referee.now)
+    before = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
+    for desk in (referee.desk, other):
+        decide(desk, partial(late_delivery.see_to, desk, found, referee.now))
+    after = len(referee.desk.archive.matches.entries(1)), referee.outbox.count()
+    assert after == (before[0] + 1, before[1] + arrived)
+
+
+def test_two_desks_tell_once_that_room_runs_out(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for desk in (referee.desk, other):
+        monkeypatch.setattr(desk.database, "room", lambda: 0)
+    before = referee.outbox.count()
+    done = meanwhile(monkeypatch, lambda: other.housekeeping.look(referee.now))
+    referee.desk.housekeeping.look(referee.now)
+    assert done
+    assert referee.outbox.count() == before + 1
+
+
+def test_two_desks_set_a_letter_aside_once(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = put(referee, referee.person("eve"), "help")
+    referee.database.execute("UPDATE inbox SET attempts = ?", (ATTEMPTS,))
+    before = referee.outbox.count()
+    done = meanwhile(monkeypatch, lambda: other.handle_next(referee.now))
+    assert not referee.desk.handle_next(referee.now)
+    assert done
+    assert referee.inbox.outcome(number)[0] == "aside"
+    assert referee.outbox.count() == before + 2  # to the operator, and to its sender
+
+
+def test_a_letter_that_the_operator_had_tried_again_is_not_set_aside(referee: Referee, other: Desk) -> None:
+    """It was found with all attempts spent, and is in the hands of another desk by now."""
+    number = put(referee, referee.person("eve"), "help")
+    referee.database.execute("UPDATE inbox SET attempts = ?", (ATTEMPTS,))
+    Box(referee.database, "inbox").retry(number, referee.now)
+    assert other.inbox.lease(referee.now)
+    with referee.database.transaction():
+        assert not referee.desk.inbox.set_aside(number, "reference")
+    assert referee.inbox.outcome(number) == ("leased", None)
 
 
 def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 import urllib.request
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ from lives import End, Server, Smarthost, children
 
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import OwnProcess, open_desk, received
+from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, received, started
+from pbem.store.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,6 +201,19 @@ def test_a_desk_whose_daemon_ends_while_it_hands_over_ends_too(said: bytes) -> N
             ours.sendall(said)
         with pytest.raises(SystemExit, match="1"):
             received(theirs)
+
+
+def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, WriteTurn() as turn:
+        desk = started(theirs)
+        with ours, Connection(os.dup(ours.fileno())) as supplies:
+            socket.send_fds(ours, [FILES], turn.ends)
+            supplies.send(Supplies(configured(tmp_path)))
+    assert desk.wait(60) == 1
+    assert capfd.readouterr().err == ""
 
 
 def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,30 @@ def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(databas
     assert inbox.lease_some(3, NOW + REST - timedelta(seconds=1)) == []
     (row,) = inbox.lease_some(3, NOW + REST)
     assert (row.id, row.attempts) == (1, 1)
+
+
+def test_what_does_not_open_strands_and_keeps_no_other_in_hand(database: Database, inbox: Inbox) -> None:
+    bad, good = (inbox.put(Envelope(name, ("pbem@play.example",)), b"x", NOW) for name in ("a@x", "b@x"))
+    database.execute("UPDATE inbox SET raw = x'00' WHERE id = ?", (bad,))
+    assert [row.id for row in inbox.lease_some(8, NOW)] == [good]
+    for _ in range(ATTEMPTS - 1):
+        assert inbox.lease_some(8, NOW) == []
+    assert [stranded.id for stranded in inbox.stranded()] == [bad]
+
+
+def test_what_a_dead_desk_had_is_given_back_whatever_becomes_of_what_is_written_beside(
+    database: Database, inbox: Inbox
+) -> None:
+    """The intake, on the same connection, is in the midst of a transaction that fails."""
+    number = inbox.put(Envelope("a@x", ("pbem@play.example",)), b"x", NOW)
+    assert inbox.lease(NOW)
+    given_back = threading.Thread(target=inbox.release_all, args=("",))
+    with pytest.raises(ZeroDivisionError), database.transaction():  # noqa: PT012 - the other thread is part of it
+        given_back.start()
+        given_back.join(0.2)
+        raise ZeroDivisionError
+    given_back.join()
+    assert inbox.outcome(number) == ("waiting", None)
 
 
 def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, inbox: Inbox) -> None:
