@@ -23,7 +23,7 @@ def stands(referee: Referee) -> object:
         (person.name, person.letters.came, list(map(str, person.letters)), [*person.letters.numbers])
         for person in referee.people.values()
     ]
-    return people, repr(referee.sent), referee.asked, list(referee.database.utils.conn.iterdump())
+    return people, repr(referee.sent), referee.asked, list(referee.database.engine.connection.iterdump())
 
 
 def begin(folder: Path, openings: Openings | None, give: Callable[[Referee], object] = lambda _: None) -> Referee:

@@ -62,11 +62,11 @@ _FREE = """NOT EXISTS (
 
 _NEXT, _NEXT_FREE = (
     f"""
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round >= 0 ORDER BY round, id LIMIT :most)
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round >= 0 ORDER BY round, id LIMIT :most) AS a
     UNION ALL
-    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round IS NULL ORDER BY id LIMIT :most)
+    SELECT * FROM (SELECT id, size, round {FRESH} AND {free} AND round IS NULL ORDER BY id LIMIT :most) AS b
     """  # noqa: S608 - no input in it
-    for free in (":owner IS NOT NULL", _FREE)
+    for free in ("1 = 1", _FREE)
 )
 """Of players' letters and of others' those that come next, and those of them that are free."""
 
@@ -75,15 +75,16 @@ _LEASE = f"""
 """  # noqa: S608 - no input in it
 
 _ROUND = f"""
-    SELECT max(
-        coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0),
-        coalesce((
+    SELECT max(next) FROM (
+        SELECT coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS next
+        UNION ALL
+        SELECT coalesce((
             SELECT max(round) + 1 FROM inbox INDEXED BY inbox_rounds
             WHERE sender = :sender COLLATE NOCASE AND round >= 0 AND state IN ('waiting', 'leased')
         ), 0)
-    )
-    WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender)
-       OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender AND confirmed IS NOT NULL)
+    ) AS rounds
+    WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
+       OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """  # noqa: S608 - no input in it
 """The round of a new letter from a player's address: the present one, or the next after that address's last."""
 
@@ -185,10 +186,10 @@ class Inbox:
                             rows.append(None)
                             continue
                         sent[tally] += 1
-                    known = self._database.write(
+                    known = self._database.insert(
                         "INSERT INTO inbox"
                         " (fingerprint, sender, recipients, match, size, raw, received, network, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                         (
                             fingerprint,
                             envelope.sender,
@@ -200,7 +201,7 @@ class Inbox:
                             _tally(envelope),
                             self._database.scalar(_ROUND, {"sender": envelope.sender}),
                         ),
-                    ).lastrowid
+                    )
                 rows.append(int(known or 0))
         for tally, more in sent.items():
             if tally in self._sent:
@@ -343,7 +344,7 @@ class Inbox:
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))
+        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
 
     def _settle(self, sql: str, parameters: tuple[str | int, ...]) -> None:
         if self._database.write(sql, parameters).rowcount != 1:

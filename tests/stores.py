@@ -1,0 +1,66 @@
+"""Where the stores of tests are: in files, or in the database of PBEM_TEST_POSTGRESQL, in a schema for each path."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pytest
+
+from pbem.store_place import PostgresqlAddress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.store.database import Database
+    from pbem.store_place import Place
+
+POSTGRESQL = os.environ.get("PBEM_TEST_POSTGRESQL", "")
+
+of_sqlite = pytest.mark.skipif(bool(POSTGRESQL), reason="about SQLite's file")
+of_postgresql = pytest.mark.skipif(not POSTGRESQL, reason="needs PostgreSQL: make test-postgresql")
+
+
+def place(path: Path) -> Place:
+    """The store of this path."""
+    return schema(path.resolve()) if POSTGRESQL else path
+
+
+@cache
+def schema(path: Path) -> PostgresqlAddress:
+    import psycopg  # noqa: PLC0415 - where it is not asked for it need not be there
+
+    name = f"s_{hashlib.sha256(str(path).encode()).hexdigest()[:20]}"
+    with psycopg.connect(POSTGRESQL, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+    mark = "&" if "?" in POSTGRESQL else "?"
+    return PostgresqlAddress(f"{POSTGRESQL}{mark}options={quote(f'-c search_path={name}')}")
+
+
+def heard(database: Database) -> list[str]:
+    """The statements that a connection runs from now on."""
+    statements: list[str] = []
+    if POSTGRESQL:
+        connection = database.engine.connection
+        execute = connection.execute
+
+        def noted(sql: bytes | str, *more: object) -> object:
+            statements.append(sql.decode() if isinstance(sql, bytes) else sql)
+            return execute(sql, *more)
+
+        connection.execute = noted
+    else:
+        database.engine.connection.set_trace_callback(statements.append)
+    return statements
+
+
+def at_rest(database: Database) -> bytes:
+    """All that lies in a store, as it lies there."""
+    if POSTGRESQL:
+        tables = database.engine.tables()
+        return b"".join(str(row).encode() for table in tables for row in database.table(table))
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return b"".join(path.read_bytes() for path in database.place.parent.iterdir())
