@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 POSTGRESQL = os.environ.get("PBEM_TEST_POSTGRESQL", "")
 
 of_sqlite = pytest.mark.skipif(bool(POSTGRESQL), reason="about SQLite's file")
-of_postgresql = pytest.mark.skipif(not POSTGRESQL, reason="needs PostgreSQL: make test-postgresql")
+NEEDS_POSTGRESQL = "needs PostgreSQL: make test-postgresql"
+of_postgresql = pytest.mark.skipif(not POSTGRESQL, reason=NEEDS_POSTGRESQL)
 
 
 def place(path: Path) -> Place:

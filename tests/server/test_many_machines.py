@@ -58,7 +58,7 @@ def test_each_letter_is_answered_once_whoever_took_it(tmp_path: Path) -> None:
 def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The dead one says nothing any more: nobody gives back what it had, but for the time that goes by."""
     monkeypatch.setattr(daemons, "RENEW", 0.1)
-    monkeypatch.setattr(owners, "LEASE", owners.LEASE / 60)
+    monkeypatch.setattr(owners, "LEASE", owners.LEASE / 10)
 
     async def main() -> None:
         async with running(tmp_path) as living:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import POSTGRESQL, of_postgresql, place
+from stores import POSTGRESQL, heard, of_postgresql, place
 
 from pbem.store.database import BusyError, Database, OvertakenError, StoreError
 from pbem.store.decision import Later
@@ -75,22 +74,36 @@ def test_nothing_is_written_on_a_new_connection_in_the_middle_of_a_transaction(
 
 
 def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Database) -> None:
-    beside.engine.run("SELECT set_config('idle_in_transaction_session_timeout', '50ms', false)")
+    beside.engine.run("SELECT set_config('idle_in_transaction_session_timeout', '1s', false)")
     with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
         beside.set_meta("lost", "1")
-        threading.Event().wait(0.3)
-        with database.transaction(wait=False):
+        with database.transaction():  # it has its turn when the other is gone
             database.set_meta("kept", "1")
     assert (database.meta("lost"), database.meta("kept")) == (None, "1")
 
 
 def test_a_statement_of_its_own_waits_for_its_turn(database: Database, beside: Database) -> None:
     """Else a decision might not know that somebody wrote."""
+
+    def meanwhile() -> str:
+        beside.execute("DELETE FROM meta")
+        return "made"
+
+    def decide() -> None:
+        assert database.meta("a") == "b"
+        database.write("INSERT INTO meta VALUES ('c', ?)", (Later(meanwhile, "meanwhile"),))
+
     with database.transaction():
-        before = database.engine.written()
-    beside.execute("DELETE FROM meta")
-    with database.transaction():
-        assert database.engine.written() != before
+        database.set_meta("a", "b")
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+
+
+def test_who_does_not_wait_is_told_at_once(database: Database, beside: Database) -> None:
+    statements = heard(beside)
+    with database.transaction(), pytest.raises(BusyError), beside.transaction(wait=False):
+        pass
+    assert [statement.rpartition(" ")[2] for statement in statements] == ["BEGIN", "NOWAIT", "ROLLBACK"]
 
 
 def test_what_the_database_gives_up_is_made_anew(database: Database) -> None:
