@@ -289,61 +289,71 @@ def _said(error: Exception) -> str:
 
 # What is said otherwise in statements, and in scripts of migrations.
 
-_WORDS = (
-    (r"%", "%%"),
-    (r" INDEXED BY \w+", ""),
-    (r"([\w.:?]+) = ([\w.:?]+) COLLATE NOCASE", r"lower(\1) = lower(\2)"),
-    (r"\(address COLLATE NOCASE,", "(lower(address),"),
-    (r"json_extract\(CAST\(([\w.]+) AS TEXT\), '\$\.(\w+)'\)", r"(convert_from(\1, 'UTF8')::json->>'\2')"),
-    (r"json_extract\((\w+), '\$\.(\w+)'\)", r"(\1::json->>'\2')"),
-    (r"\browid\b", "ctid"),
-    (r"group_concat\(", "string_agg("),
-    (r"\?", "%s"),
-    (r"(?<![:\w]):([a-z_]+)\b", r"%(\1)s"),
+_WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
+_PHRASES = (
+    (re.compile(r" INDEXED BY \w++"), ""),
+    (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
+    (re.compile(r"\(address COLLATE NOCASE"), "(lower(address)"),
+    (
+        re.compile(r"json_extract\(CAST\(([\w.]++) AS TEXT\), '\$\.(\w++)'\)"),
+        r"(convert_from(\1, 'UTF8')::json->>'\2')",
+    ),
+    (re.compile(r"json_extract\((\w++), '\$\.(\w++)'\)"), r"(\1::json->>'\2')"),
+    (re.compile(r"(?<![:\w]):([a-z_]++)"), r"%(\1)s"),
 )
 
 
 @cache
 def _said_to_postgresql(sql: str) -> str:
     for ours, theirs in _WORDS:
-        sql = re.sub(ours, theirs, sql)
+        sql = sql.replace(ours, theirs)
+    for phrase, theirs in _PHRASES:
+        sql = phrase.sub(theirs, sql)
     return sql
 
 
-_OF_TABLES = (
-    (r"\bTEXT\b", 'TEXT COLLATE "C"'),  # by octets, as SQLite orders; no upgrade of a library changes it
-    (r"\bBLOB\b", "BYTEA"),
-    (r"\bINTEGER\b", "BIGINT"),
-    (r"\bREAL\b", "DOUBLE PRECISION"),
-    (r"lower\(hex\(randomblob\(10\)\)\)", "substr(md5(random()::text), 1, 20)"),
-    (r"GLOB '([^']*)\*'", r"SIMILAR TO '\1%'"),
+_WORDS_OF_TABLES = (
+    (" TEXT", ' TEXT COLLATE "C"'),  # by octets, as SQLite orders; no upgrade of a library changes it
+    (" BLOB", " BYTEA"),
+    (" INTEGER", " BIGINT"),
+    (" REAL", " DOUBLE PRECISION"),
+    ("lower(hex(randomblob(10)))", "substr(md5(random()::text), 1, 20)"),
+    (" GLOB ", " SIMILAR TO "),
+    ("[0-9]*'", "[0-9]%'"),
 )
-_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\) STRICT(?:, WITHOUT ROWID)?;", re.DOTALL)
-_INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX [^;]*;")
-_KEY = re.compile(r",\n    PRIMARY KEY \(address, ([^)]*)\)")
+_TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
+_KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
 _ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY KEY)? COLLATE NOCASE")
+_INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 
 
 def _tables_of_postgresql(script: str) -> str:
     """A script of migrations: the same tables, columns and keys."""
-    script = _INDEX.sub(_index, _TABLE.sub(_table, script))
-    for ours, theirs in _OF_TABLES:
-        script = re.sub(ours, theirs, script)
-    return script
+    return ";\n".join(_made(statement.strip()) for statement in script.split(";"))
 
 
-def _table(found: re.Match[str]) -> str:
+def _made(statement: str) -> str:
+    if table := _TABLE.fullmatch(statement):
+        statement = _table(table[1], table[2])
+    elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
+        statement = _index(statement)
+    for ours, theirs in _WORDS_OF_TABLES:
+        statement = statement.replace(ours, theirs)
+    return statement
+
+
+def _table(name: str, columns: str) -> str:
     """A table; a key with an address in it, whose case does not matter, is an index."""
-    name, columns, keys = found[1], found[2], ""
+    keys = ""
     columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
     if address := _ADDRESS.search(columns):
         columns = _ADDRESS.sub("address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns)
         more = _KEY.search(columns)
         columns = _KEY.sub("", columns)
         if address["key"] or more:
-            keys = f"\nCREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''});"
-    return f"CREATE TABLE {name} ({columns}\n);{keys}"
+            keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
+    return f"CREATE TABLE {name} ({columns}\n){keys}"
 
 
-def _index(found: re.Match[str]) -> str:
-    return re.sub(r"\baddress\b(?! IS)|(\w+) COLLATE NOCASE", lambda part: f"lower({part[1] or 'address'})", found[0])
+def _index(statement: str) -> str:
+    return _INDEXED.sub(lambda part: f"lower({part[1] or 'address'})", statement)
