@@ -1,7 +1,7 @@
 """What a store needs of the engine under it: one connection, its transactions, and what each engine says differently.
 
 Statements are written in SQL that both engines understand, with `?` and `:name` for values. Where SQLite alone has a
-word for something (COLLATE NOCASE, INDEXED BY, json_extract, group_concat) the other engine translates it.
+word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other engine translates it.
 """
 
 from __future__ import annotations

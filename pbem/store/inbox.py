@@ -52,7 +52,7 @@ TRIED = (
 """The letters that can be worked on: several at once, and one by one."""
 
 _FREE = """NOT EXISTS (
-        SELECT 1 FROM inbox AS held INDEXED BY inbox_leased
+        SELECT 1 FROM inbox AS held
         WHERE held.state = 'leased' AND held.owner <> :owner AND (
             (held.sender = inbox.sender COLLATE NOCASE AND held.sender <> '')
             OR (held.match = inbox.match AND held.match <> '')
@@ -79,7 +79,7 @@ _ROUND = f"""
         SELECT coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS next
         UNION ALL
         SELECT coalesce((
-            SELECT max(round) + 1 FROM inbox INDEXED BY inbox_rounds
+            SELECT max(round) + 1 FROM inbox
             WHERE sender = :sender COLLATE NOCASE AND round >= 0 AND state IN ('waiting', 'leased')
         ), 0)
     ) AS rounds
@@ -311,7 +311,7 @@ class Inbox:
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
         rows = self._database.rows(
-            "SELECT id, sender, recipients, network, size, received FROM inbox INDEXED BY inbox_waiting"
+            "SELECT id, sender, recipients, network, size, received FROM inbox"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
             (ATTEMPTS,),
         )
@@ -338,7 +338,7 @@ class Inbox:
 
     def heard_until(self) -> datetime | None:
         """When the oldest letter was received that has not been handled yet; None when there is none."""
-        query = "SELECT min(received) FROM inbox INDEXED BY inbox_unheard WHERE state IN ('waiting', 'leased')"
+        query = "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"
         received = self._database.scalar(query)
         return from_db(received) if received else None
 

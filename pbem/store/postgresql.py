@@ -291,7 +291,6 @@ def _said(error: Exception) -> str:
 
 _WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
 _PHRASES = (
-    (re.compile(r" INDEXED BY \w++"), ""),
     (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
     (re.compile(r"\(address COLLATE NOCASE"), "(lower(address)"),
     (
