@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
+.PHONY: venv demo test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
 
 venv: .venv/ready
 
@@ -34,6 +34,11 @@ test: check
 # Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
+
+# The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
+test-postgresql: venv
+	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "not long and not browser" \
+		tests/store tests/desk tests/server/test_many_machines.py tests/cli/test_many_machines.py
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
 CLONE_USER ?=

@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self, get_type_hints
 import msgspec
 
 from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pbem.store_place import Place
+else:
+    Place = object  # msgspec knows no union of types that are not its own; `_value` reads this one
 
 __all__ = [
     "Clock",
@@ -230,7 +235,7 @@ class Config(_Table, frozen=True):
     pages: str = ""
     language: str = ENGLISH
     desks: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
-    store: Path = Path("pbem.sqlite")
+    store: Place = Path("pbem.sqlite")
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
     lmtp: Listener = Listener()
@@ -367,6 +372,8 @@ def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> I
 def _value(kind: type, text: object) -> object:
     if not isinstance(text, str):
         raise ValueError(f"a text in quotes is expected, not {text!r}")
+    if kind is object:
+        return PostgresqlAddress.parse(text)
     if kind is Path:
         return Path(text)
     if kind is Duration:
@@ -386,7 +393,7 @@ def _plain(message: str) -> str:
 def _anchored(config: Config, folder: Path) -> Config:
     return msgspec.structs.replace(
         config,
-        store=folder / config.store,
+        store=folder / config.store if isinstance(config.store, Path) else config.store,
         keys=folder / config.keys,
         smtp=_anchored_listener(config.smtp, folder),
         lmtp=_anchored_listener(config.lmtp, folder),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from material import EXAMPLES, ODD, SIGNED, mails
+from stores import NEEDS_POSTGRESQL
 
 # No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
 settings.register_profile("pbem", deadline=None, derandomize=True)
@@ -42,6 +43,14 @@ def pytest_collection_finish() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say what was tried; a header would not be shown, because we are quiet."""
+    missed = [
+        report for report in terminalreporter.stats.get("skipped", []) if NEEDS_POSTGRESQL in str(report.longrepr)
+    ]
+    if missed:
+        terminalreporter.section("LEFT OUT: the store in PostgreSQL", sep="!")
+        terminalreporter.write_line(
+            f"{len(missed)} tests of it, and all others of the store on it: make test-postgresql"
+        )
     folder = config.getoption("corpora")
     if folder is not None:
         ours, signed, foreign = len(mails(ODD)), len(mails(SIGNED)), len(_foreign(config))

@@ -24,13 +24,13 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
     `everywhere` includes those that came in letters, which were running then; else those of this moment alone count.
     """
     letters = [raw for person in referee.people.values() for raw in person.letters.came]
-    found = _bundles_now(referee)
+    found = bundles_now(referee)
     for content in _bundles_in(letters) if everywhere else ():
         found.append(content)
     return list(_accusations(dict.fromkeys(found), letters))
 
 
-def _bundles_now(referee: Referee) -> list[bytes]:
+def bundles_now(referee: Referee) -> list[bytes]:
     found = []
     archive, letter_writer = referee.desk.archive, referee.desk.letters
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):

@@ -6,6 +6,8 @@ import asyncio
 import smtplib
 from typing import TYPE_CHECKING, Any
 
+from stores import place
+
 from pbem.config import Config, Listen, Listener
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
@@ -31,7 +33,7 @@ class Echo:
 
     def __init__(self, database: Database, vault: Vault, composer: Composer) -> None:
         self.database = database
-        self.inbox = Inbox(database, vault)
+        self.inbox = Inbox(database, vault, database.owner)
         self.outbox = Outbox(database, vault)
         self.composer = composer
         self.ticks: list[datetime] = []
@@ -128,7 +130,7 @@ def deliver(
 def configured(folder: Path, **more: Any) -> Config:
     more.setdefault("smtp", Listener(listen=Listen("127.0.0.1", 0)))
     more.setdefault("desks", 1)
-    return Config(server="play.example", store=folder / "pbem.sqlite", keys=folder / "keys", **more)
+    return Config(server="play.example", store=place(folder / "pbem.sqlite"), keys=folder / "keys", **more)
 
 
 def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) -> House:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from stores import POSTGRESQL, connection, place
 
 from pbem.config import Config, Identity
 from pbem.desk.matches import MatchRepository
@@ -249,13 +250,14 @@ class Referee:
         self.nonces = Die("nonce")
         self.vault = Vault(bytes(32), self.nonces)
         store = folder / "store.sqlite"
-        self._openings = None if store.exists() else openings
-        if not store.exists():
+        self._openings = None if POSTGRESQL or store.exists() else openings
+        if not (POSTGRESQL or store.exists()):
             store.touch(0o600)
             store.write_bytes(_empty_store())
-        self.database = Database(store)
-        # No machine loses its power under a test; what is written in that fear is tried with the real daemon.
-        self.database.execute("PRAGMA synchronous = OFF")
+        self.database = Database(place(store))
+        if not POSTGRESQL:
+            # No machine loses its power under a test; what is written in that fear is tried with the real daemon.
+            self.database.execute("PRAGMA synchronous = OFF")
         # Where a test does not close it: Python 3.13 calls a connection that is collected open a fault.
         weakref.finalize(self, self.database.close)
         self.inbox = Inbox(self.database, self.vault)
@@ -463,7 +465,7 @@ class Referee:
 
     def _left(self, people: list[Mailbox]) -> Opening:
         store = sqlite3.connect(":memory:")
-        self.database.utils.conn.backup(store)
+        connection(self.database).backup(store)
         sent = next(self.sent)
         self.sent = itertools.count(sent)
         letters = tuple(
@@ -479,7 +481,7 @@ class Referee:
         return opening
 
     def _go_on_from(self, opening: Opening) -> list[Mailbox]:
-        opening.store.backup(self.database.utils.conn)
+        opening.store.backup(connection(self.database))
         self.die.cast, self.nonces.cast = opening.cast
         self.sent = itertools.count(opening.sent)
         self.asked = list(opening.asked)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pytest
 from referee import Referee
+from stores import connection
 
 from pbem.config import Delivery
 from pbem.games.spaceships import boards as spaceships
@@ -74,11 +75,11 @@ def watched(referee: Referee, count: int, first: int = 1) -> list[str]:
     for raw in letters(referee, count, first):
         referee.inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), raw, referee.now)
     heard: list[str] = []
-    connection = referee.database.utils.conn
-    connection.set_trace_callback(heard.append)
+    line = connection(referee.database)
+    line.set_trace_callback(heard.append)
     while referee.desk.handle_next(referee.now):
         pass
-    connection.set_trace_callback(None)
+    line.set_trace_callback(None)
     return heard
 
 
@@ -132,7 +133,7 @@ def test_who_finds_nothing_to_do_keeps_no_writer_waiting(begun: Callable[..., Re
 def test_letters_that_arrive_together_share_a_commit(begun: Callable[..., Referee]) -> None:
     referee = begun()
     heard: list[str] = []
-    referee.database.utils.conn.set_trace_callback(heard.append)
+    connection(referee.database).set_trace_callback(heard.append)
     envelope = Envelope("ann@mail.example", ("pbem@play.example",))
     referee.inbox.put_all([(envelope, raw) for raw in letters(referee, 8)], referee.now, 100)
     assert heard.count("COMMIT") == 1
@@ -172,7 +173,7 @@ def test_snapshots_cost_two_statements_where_a_turn_is_resolved(begun: Callable[
     ann, bob = referee.people.values()
     heard: list[str] = []
     referee.send(ann, ann.filled("orders", f"final\n{ORDERS}", 5))
-    referee.database.utils.conn.set_trace_callback(heard.append)
+    connection(referee.database).set_trace_callback(heard.append)
     referee.send(bob, bob.filled("orders", f"final\n{ORDERS}"))
     found = [statement.split()[0] for statement in heard if "snapshot" in statement]
     assert found == ["UPDATE", "INSERT"] * 2
@@ -207,12 +208,12 @@ def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
     heard = watched(referee, 1)
     referee.desk.archive.forget()
     heard += watched(referee, 1)
-    connection = referee.database.utils.conn
+    line = connection(referee.database)
     walks = set()
     for statement in heard:
         if statement.startswith(("SELECT", "UPDATE", "DELETE")):
             try:
-                plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+                plan = line.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
             except sqlite3.OperationalError:  # the trace cuts long blobs short
                 continue
             walks |= {step[3] for step in plan if step[3].startswith("SCAN") and "INDEX" not in step[3]}
@@ -241,7 +242,7 @@ def test_letters_that_go_out_share_their_commits_and_their_ways_to_the_store(tmp
         with database.transaction():
             for number in range(letters):
                 outbox.put("anna@mail.example", f"<{number}@play.example>", b"letter", now)
-        database.utils.conn.set_trace_callback(heard.append)
+        connection(database).set_trace_callback(heard.append)
 
         async def run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
             nonlocal ways

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from referee import Mailbox, Openings, Referee
+from stores import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ def stands(referee: Referee) -> object:
         (person.name, person.letters.came, list(map(str, person.letters)), [*person.letters.numbers])
         for person in referee.people.values()
     ]
-    return people, repr(referee.sent), referee.asked, list(referee.database.utils.conn.iterdump())
+    return people, repr(referee.sent), referee.asked, list(connection(referee.database).iterdump())
 
 
 def begin(folder: Path, openings: Openings | None, give: Callable[[Referee], object] = lambda _: None) -> Referee:

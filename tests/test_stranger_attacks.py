@@ -12,6 +12,7 @@ import pytest
 from domains import Domain, rsa_key
 from office import Office, serve
 from referee import SERVER, Referee, body
+from stores import connection
 from structlog.testing import capture_logs
 
 from pbem.desk.strangers import EACH
@@ -203,10 +204,10 @@ def test_clients_that_err_on_purpose_do_not_fill_the_log() -> None:
 def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) -> None:
     """Big letters lie in the way, and the store is locked meanwhile."""
     asked: list[str] = []
-    referee.database.utils.conn.set_trace_callback(asked.append)
+    connection(referee.database).set_trace_callback(asked.append)
     with referee.database.transaction():
         prune(referee.database, "2026-01-01T00:00:00Z", 100)
-    referee.database.utils.conn.set_trace_callback(None)
+    connection(referee.database).set_trace_callback(None)
     asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
     assert len(asked) == 6
     for statement in asked:
@@ -220,9 +221,9 @@ def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) ->
 def test_letters_that_wait_for_the_dns_are_not_read_to_find_the_next_one(referee: Referee) -> None:
     asked: list[str] = []
     referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), b"x", referee.now)
-    referee.database.utils.conn.set_trace_callback(asked.append)
+    connection(referee.database).set_trace_callback(asked.append)
     referee.inbox.lease_some(1, referee.now, fresh=True)
-    referee.database.utils.conn.set_trace_callback(None)
+    connection(referee.database).set_trace_callback(None)
     (chosen,) = [one for one in asked if "FROM inbox WHERE state = 'waiting'" in one]
     codes = [row["opcode"] for row in referee.database.rows(f"EXPLAIN {chosen}")]
     plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {chosen}")]

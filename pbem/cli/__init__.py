@@ -40,6 +40,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "match": Place("pbem.cli.match", "match", "Matches: list, show, pause, resume, end."),
     "backup": Place("pbem.cli.backup", "backup", "Copy the store, while the server runs."),
     "restore": Place("pbem.cli.backup", "restore", "Put a backup in the place of the store."),
+    "move-store": Place("pbem.cli.move_store", "move_store", "Move the store into PostgreSQL, or back."),
     "check-config": Place("pbem.cli.check_config", "check_config", "Say all that is wrong with the configuration."),
     "doctor": Place("pbem.cli.doctor", "doctor", "Examine the store, the transcripts, the clock and the mail."),
 }

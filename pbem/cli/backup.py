@@ -61,6 +61,8 @@ def restore(file: Path, config_file: Path) -> None:
     """
     with troubles():
         config = load(config_file)
+        if not isinstance(config.store, Path):
+            raise click.ClickException(f"{config.store} is restored with pg_restore, or as its server was backed up")
         keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
         with Lock(config.store):
             done = put_back(file, config.store, keys, getpass.getuser(), datetime.now(UTC))

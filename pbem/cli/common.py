@@ -26,6 +26,7 @@ from pbem.server.logs import configure_logs
 from pbem.store import own_keys
 from pbem.store.database import Database, Lock, LockedError, StoreError
 from pbem.store.operator import Busy, Generation, Instructions
+from pbem.store.owners import at_work
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
 
 if TYPE_CHECKING:
@@ -102,10 +103,10 @@ def opened(config_file: Path) -> Iterator[Opened]:
             yield Opened(config, database, Vault(load_key(config.store_key)), afterwards)
 
 
-def wake(config: Config) -> bool:
-    """Let the daemon look at the store now; whether one runs."""
-    daemon = Lock.holder(config.store)
-    if daemon:
+def wake(store: Opened) -> bool:
+    """Let the daemon look at the store now; whether one runs. Those that share a store look by themselves, soon."""
+    daemon = at_work(store.database, datetime.now(UTC))
+    if isinstance(daemon, int):
         with suppress(ProcessLookupError, PermissionError):  # it looks by itself, later
             os.kill(daemon, signal.SIGCONT)
     return daemon is not None
@@ -115,12 +116,10 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
     """Give the desk an instruction, wait until it is obeyed, and give its answer; raises ClickException."""
     instructions = Instructions(store.database)
     number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
-    try:
-        store.afterwards.enter_context(Lock(store.config.store))
-    except LockedError:
-        wake(store.config)
-    else:
+    if _at_rest(store):
         _obey(store)
+    else:
+        wake(store)
     until = time.monotonic() + PATIENCE
     while (outcome := instructions.outcome(number))[0] == "waiting":
         if time.monotonic() > until:
@@ -129,6 +128,18 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
     if outcome[0] == "refused":
         raise click.ClickException(outcome[1])
     return outcome[1]
+
+
+def _at_rest(store: Opened) -> bool:
+    """Whether no daemon runs; over a store in a file none begins until we are done."""
+    place = store.database.place
+    if not isinstance(place, Path):
+        return at_work(store.database, datetime.now(UTC)) is None
+    try:
+        store.afterwards.enter_context(Lock(place))
+    except LockedError:
+        return False
+    return True
 
 
 def _obey(store: Opened) -> None:

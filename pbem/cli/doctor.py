@@ -14,8 +14,8 @@ from pbem.mail.signing import BadDkimKey
 from pbem.server import doctor as examination
 from pbem.server.desk_process import open_composer
 from pbem.store import own_keys
-from pbem.store.database import Lock
 from pbem.store.operator import Generation
+from pbem.store.owners import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +53,12 @@ def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
     yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
     yield from examination.examined("clock", examination.clock(database, now))
     yield from examination.examined("room", examination.growth(database, config, now))
-    yield from examination.examined("queues", examination.queues(database, vault, config, now))
-    if deadline and Lock.holder(config.store):
+    yield from examination.examined("queues", examination.queues(database, vault, now))
+    if deadline and at_work(database, now):
         try:
             composer = open_composer(config, Generation(database).number)
         except BadDkimKey:
             return  # said above
         yield examination.mail_loop(
-            database, vault, composer, os.urandom(8).hex(), deadline, lambda: datetime.now(UTC), lambda: wake(config)
+            database, vault, composer, os.urandom(8).hex(), deadline, lambda: datetime.now(UTC), lambda: wake(store)
         )

@@ -83,7 +83,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         """Try letter NUMBER once more, now."""
         with opened(config_file) as store:
             Box(store.database, box).retry(number, datetime.now(UTC))
-            click.echo("It is tried now." if wake(store.config) else "It is tried when the server starts.")
+            click.echo("It is tried now." if wake(store) else "It is tried when the server starts.")
 
     @group.command()
     @click.argument("number", type=int)

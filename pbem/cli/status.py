@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from pbem.cli.common import as_json, config_option, opened
-from pbem.store.database import Lock
+from pbem.server.doctor import works
 from pbem.store.operator import survey
+from pbem.store.owners import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,12 +24,13 @@ if TYPE_CHECKING:
 def status(config_file: Path, *, as_json: bool) -> None:
     """Show queues, matches, players, the oldest waiting letters and who cannot be reached."""
     with opened(config_file) as store:
-        server, daemon, found = store.config.server, Lock.holder(store.config.store), survey(store.database)
+        daemon = at_work(store.database, datetime.now(UTC))
+        server, found = store.config.server, survey(store.database)
     if as_json:
         click.echo(json.dumps({"server": server, "daemon": daemon, **found}, indent=1))
         return
     click.echo(f"server       {server}, generation {found['generation']}")
-    click.echo(f"daemon       {f'runs (process {daemon})' if daemon else 'does not run'}")
+    click.echo(f"daemon       {works(daemon)}")
     for box, letters, oldest in (
         ("inbox", found["inbox"], found["inbox_oldest"]),
         ("outbox", found["outbox"], found["outbox_oldest"]),

@@ -46,9 +46,11 @@ class Housekeeping:
     def look(self, now: datetime) -> datetime | None:
         """Do some of the work; returns when to look again, if soon."""
         today = now.date().isoformat()
-        if self._told_on != today and self._desk.database.room() < _WARNED * self._desk.config.limits.reserve_bytes:
-            self._told_on = today
-            decide(self._desk, partial(self._tell, now))
+        if self._told_on != today:
+            room = self._desk.database.room()
+            if room is not None and room < _WARNED * self._desk.config.limits.reserve_bytes:
+                self._told_on = today
+                decide(self._desk, partial(self._tell, room, now))
         if self._done_on != today:
             with self._desk.database.transaction():
                 pruned = prune(self._desk.database, to_db(now - self._desk.config.limits.letters_kept), _AT_ONCE)
@@ -58,9 +60,9 @@ class Housekeeping:
             self._done_on = today
         return None
 
-    def _tell(self, now: datetime) -> None:
+    def _tell(self, room: int, now: datetime) -> None:
         """Tell the operator that room is running out, once a day also across restarts."""
-        left, reserve = self._desk.database.room() // 2**20, self._desk.config.limits.reserve_bytes // 2**20
+        left, reserve = room // 2**20, self._desk.config.limits.reserve_bytes // 2**20
         _LOG.warning("little room", mebibytes=left)
         if self._desk.config.operator and self._desk.daily.first("little room", now):
             text = self._desk.letters.draft("letters/room.txt", left=left, reserve=reserve)

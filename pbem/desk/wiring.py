@@ -6,7 +6,6 @@ is done with them. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -72,14 +71,17 @@ class Desk:
     random: Callable[[int], bytes]
     reader: Reader
     points: Failpoints = passing
-    owner: str = field(default_factory=lambda: str(os.getpid()))
-    """By what the letters that it has in hand are known from those that others have."""
+    owner: str = ""
+    """By what the letters that it has in hand are known from those that others have: as its connection says."""
     software: str = field(default_factory=_software)
     """What runs here, as transcripts name it."""
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
+
+    def __post_init__(self) -> None:
+        self.owner = self.owner or self.database.owner
 
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; how many. Raises only for a store or a reader that fails."""

@@ -11,6 +11,7 @@ Implements design.md, "The way of a letter", and reliability.md, case 30 (the se
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -37,11 +38,12 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
 from pbem.store import own_keys
-from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, StoreError
+from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, StoreError, is_there
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
+from pbem.store.owners import Owners
 from pbem.store.vault import KeyFileError
 from pbem.store.write_turn import WriteTurn
 
@@ -65,6 +67,7 @@ QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
 IN_DOUBT = (4, 64)  # letters beyond that limit that may wait to be looked at, of each network and in all
+RENEW = 4.0  # seconds, about: how often a server that shares its store says that it lives, and looks around
 LAST_MOMENTS = 10.0  # seconds for a desk to end whose daemon is dead
 
 log = structlog.get_logger()
@@ -104,7 +107,9 @@ class Daemon:
         self._config = config
         self._now = now
         self._random = random
-        self._supplies = Supplies(config, now, random, desk, reader, points)
+        self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
+        """By what this server is known among those that share its store."""
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -113,6 +118,7 @@ class Daemon:
         self._environment = environment
         self._points = points
         self._quick = False
+        self._lock: Lock | None = None
         self._stop = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
@@ -141,11 +147,11 @@ class Daemon:
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
-        known = config.store.exists()
-        if known:
-            self._lock = stack.enter_context(await self._locked())
-        else:
+        known = is_there(config.store)
+        if not known:
             self._begin()
+        elif isinstance(config.store, Path):
+            self._lock = stack.enter_context(await self._locked(config.store))
         # What can be wrong with a start is found before anything is written.
         password = _password(config)
         open_composer(config, 1)
@@ -159,16 +165,20 @@ class Daemon:
         self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters)
         stack.push_async_callback(self._desks.close)
         keys = self._open_store(stack, turn, new=not known)
-        outbox = Outbox(self._post_base, keys.vault)
-        # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
-        log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
+        outbox = Outbox(self._post_base, keys.vault, self._name)
+        if self._name:
+            stack.callback(self._leave)
+            log.info("store open", given_back=self._renew())
+        else:
+            # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
+            log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
         self._admission = stack.enter_context(
             closing(open_admission(config, self._door_base, keys.vault, self._open_reader))
         )
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
-        await self._desks.open(turn, self._lock.files)
+        await self._desks.open(turn, self._lock.files if self._lock else [])
         deliverer = Deliverer(
             outbox,
             self._transport or Smarthost(config.smarthost, server=config.server, password=password),
@@ -185,9 +195,9 @@ class Daemon:
         await metrics.open()
         await self._work(deliverer, asker, intake, places)
 
-    async def _locked(self) -> Lock:
+    async def _locked(self, store: Path) -> Lock:
         """The lock of the store; where its daemon is dead and its desk is not yet, it is free in a moment."""
-        store, end = self._config.store, time.monotonic() + LAST_MOMENTS
+        end = time.monotonic() + LAST_MOMENTS
         while True:
             try:
                 return Lock(store)
@@ -205,7 +215,7 @@ class Daemon:
                     f"there is {path}, and no store {config.store}: is its disk mounted, and is `store` right in the"
                     ' configuration? See docs/operating.md, "The store is lost"'
                 )
-        for folder in (config.store.parent, config.keys):
+        for folder in (*([config.store.parent] if isinstance(config.store, Path) else []), config.keys):
             there = next(one for one in (folder, *folder.parents) if one.exists())
             if not os.access(there, os.W_OK | os.X_OK):
                 raise StartError(f"{there} cannot be written by this user")
@@ -223,11 +233,11 @@ class Daemon:
                 found.append(own_keys.load(*files, self._random))
                 own_keys.check(database, found[0])
 
-        if new:
+        if new and isinstance(config.store, Path):
             self._lock = stack.enter_context(Lock(config.store))
         first = Database(config.store, points=self._points, turn=turn, approve=approve)
         self._post_base = stack.enter_context(first)
-        if new:
+        if new and self._lock:
             self._lock.cover()
         keys = found[0] if found else own_keys.make(*files, self._random)
         own_keys.note(first, keys)
@@ -256,6 +266,8 @@ class Daemon:
                 asyncio.create_task(deliverer.work(), name="delivery"),
                 asyncio.create_task(asker.work(), name="dns"),
             ]
+            if self._name:
+                tasks.append(asyncio.create_task(self._share(), name="share"))
             self._ready(places)
             systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
@@ -307,6 +319,34 @@ class Daemon:
         for other in self._others:
             other.set()
 
+    async def _share(self) -> None:
+        """Say again and again that this server lives; look for what others left, and for what came in elsewhere."""
+        while not self._stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                wait = RENEW * (0.75 + self._random(1)[0] / 512)  # not all servers at once
+                await asyncio.wait_for(self._stop.wait(), wait)
+                return
+            try:
+                given_back = await self._post(self._renew)
+            except StoreError as error:
+                log.error("store out of reach", trouble=type(error).__name__)
+                continue
+            if given_back:
+                log.warning("another server is gone", given_back=given_back)
+            self.wake()
+            self._wake_others()
+
+    def _renew(self) -> int:
+        """Say that this server lives; how much it gave back that was in the hands of others which do not."""
+        owners, now = Owners(self._post_base), self._now()
+        with self._post_base.transaction():
+            owners.renew(self._name, now)
+            return owners.release(now)
+
+    def _leave(self) -> None:
+        with contextlib.suppress(StoreError):
+            Owners(self._post_base).leave(self._name)
+
     async def _release_letters(self, owner: str) -> None:
         """Give back what a desk had in hand that died."""
         log.info("letters given back", letters=await self._post(self._inbox.release_all, owner))
@@ -338,7 +378,8 @@ class Daemon:
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; which of them, as some may be too many from their network today."""
-        if self._post_base.room() < self._config.limits.reserve_bytes:
+        room = self._post_base.room()
+        if room is not None and room < self._config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
         a_day = self._config.limits.letters_per_day
         began = time.monotonic()

@@ -158,6 +158,12 @@ class Supplies:
     open_desk: OpenDesk = open_desk
     reader: Callable[[Limits], Reader] = Worker
     points: Failpoints = passing
+    server: str = ""
+    """The name of this server among those that share a store; "" where it has one of its own."""
+
+    def owner(self, process: int) -> str:
+        """By what that is known which a desk in a process has in hand."""
+        return f"{self.server}{process}"
 
 
 class DeskPlace(Protocol):
@@ -283,7 +289,9 @@ def _opened(
     config = supplies.config
     keys = own_keys.load(config.store_key, config.signing_key, supplies.random)
     with (
-        Database(config.store, migrate=False, points=supplies.points, turn=turn) as database,
+        Database(
+            config.store, migrate=False, points=supplies.points, turn=turn, owner=supplies.owner(os.getpid())
+        ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
         composer = open_composer(config, Generation(database).number)
@@ -493,7 +501,7 @@ class OwnProcess:
         process, self._process = self._process, None
         assert process is not None
         self.resting = False
-        self._owner = str(process.pid)
+        self._owner = self._supplies.owner(process.pid)
         status = await asyncio.to_thread(_ended, process)
         if self._to_say is not None:
             self._to_say.close()

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pbem.desk.matches import MatchRepository
@@ -24,21 +25,22 @@ from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store import own_keys
-from pbem.store.database import Lock, from_db, to_db
+from pbem.store.database import StoreError, from_db, is_there, to_db
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.own_keys import ForeignKeysError
+from pbem.store.owners import at_work
 from pbem.store.people import People
 from pbem.store.snapshots import SnapshotRows
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
+from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
-    from pathlib import Path
 
     from pbem.config import Config, Listen
     from pbem.mail.compose import Composer
@@ -86,7 +88,7 @@ class Finding:
 
 def surroundings(config: Config) -> Iterator[Finding]:
     """What the configuration speaks of: files, folders, names and places to listen at."""
-    yield _folder("store", config.store)
+    yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for key in (config.store_key, config.signing_key):
         yield _key(key)
     if config.smarthost.user and not config.smarthost.password_file:
@@ -121,6 +123,21 @@ def _folder(what: str, file: Path) -> Finding:
     if file.exists() and file.stat().st_mode & 0o077:
         return Finding(False, what, f"{file} may be read by others: chmod 600 {file}")
     return Finding(True, what, f"{file} {'is there' if file.exists() else 'will be made at the first start'}")
+
+
+def _database(address: PostgresqlAddress) -> Finding:
+    try:
+        there = is_there(address)
+    except StoreError as error:
+        return Finding(False, "store", str(error))
+    except ImportError:
+        return Finding(False, "store", "psycopg is not installed: pip install pbem[postgresql]")
+    return Finding(
+        True,
+        "store",
+        f"{address} {'is there' if there else 'will be filled at the first start'}; not looked at: its backups"
+        " (pg_dump, pg_basebackup), and whether a standby would have all that was answered for",
+    )
 
 
 def _key(path: Path) -> Finding:
@@ -169,8 +186,11 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
     faults = [*damage, *islice(unsound(database, vault), FAULTS)]
     for fault in faults:
         yield Finding(False, "store", fault)
+    elsewhere = isinstance(database.place, PostgresqlAddress)
     if not faults:
-        yield Finding(True, "store", "sound, and all seals open")
+        yield Finding(True, "store", "all seals open" if elsewhere else "sound, and all seals open")
+    if elsewhere:
+        yield Finding(True, "store", "not looked at: files and indexes (pg_amcheck), and backups (pg_dump)")
 
 
 def keys(database: Database, own: OwnKeys) -> Iterator[Finding]:
@@ -243,19 +263,24 @@ def growth(database: Database, config: Config, now: datetime) -> Iterator[Findin
     """How large the store is, how fast it grows, and whether there is room for it."""
     found, room = growth_of(database, to_db(now - WEEK)), database.room()
     yield Finding(
-        room >= 3 * config.limits.reserve_bytes,
+        room is None or room >= 3 * config.limits.reserve_bytes,
         "room",
         f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
         f" {found['sent']} that went; in the last week {found['lately']} came, of"
-        f" {found['octets_lately'] / 2**20:.1f} MiB; {room // 2**20} MiB are free",
+        f" {found['octets_lately'] / 2**20:.1f} MiB; "
+        + (
+            "how much is free is known to the database's server alone"
+            if room is None
+            else f"{room // 2**20} MiB are free"
+        ),
     )
 
 
-def queues(database: Database, vault: Vault, config: Config, now: datetime) -> Iterator[Finding]:
+def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Finding]:
     """Whether letters flow, as far as the store shows."""
     found = survey(database)
-    runs = Lock.holder(config.store)
-    yield Finding(runs is not None, "daemon", f"runs, process {runs}" if runs else "does not run")
+    daemon = at_work(database, now)
+    yield Finding(daemon is not None, "daemon", works(daemon))
     for box, letters, oldest, patience in (
         ("inbox", found["inbox"], found["inbox_oldest"], STUCK),
         ("outbox", found["outbox"], found["outbox_oldest"], SLOW),
@@ -270,6 +295,13 @@ def queues(database: Database, vault: Vault, config: Config, now: datetime) -> I
         yield Finding(False, "turns", f"something was due at {due[:16]} and is not done")
     for player, since in found["unreachable"].items():
         yield Finding(False, "players", f"letters to {player} do not arrive since {since[:16]}")
+
+
+def works(daemon: int | list[str] | None) -> str:
+    """Who works on a store, in words; see `at_work`."""
+    if isinstance(daemon, list):
+        return f"runs on {len(daemon)} machines" if len(daemon) > 1 else "runs"
+    return f"runs, process {daemon}" if daemon else "does not run"
 
 
 def mail_loop(

@@ -30,7 +30,7 @@ class Daily:
         self._database.write("DELETE FROM daily WHERE day < ?", (day,))
         sql = (
             "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1)"
-            " ON CONFLICT (mark) DO UPDATE SET count = count + 1 RETURNING count"
+            " ON CONFLICT (mark) DO UPDATE SET count = daily.count + 1 RETURNING count"
         )
         return int(self._database.scalar(sql, (mark, day)))
 

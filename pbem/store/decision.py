@@ -2,7 +2,7 @@
 
 What takes long (a letter put into words, drawn and sealed) is a `Later`: it is made between the two, when nobody
 waits for the store. Other desks may write meanwhile: a decision holds as long as each of its queries would give the
-same rows again. Nothing here knows SQLite; `Database.decide` does both halves. Implements design.md, "The way of a
+same rows again. Nothing here knows an engine; `Database.decide` does both halves. Implements design.md, "The way of a
 letter".
 """
 
@@ -48,8 +48,6 @@ class Later(Generic[T]):
 
 class Answer:
     """The rows that a query gave, one after the other, as a cursor gives them."""
-
-    lastrowid: int | None = None
 
     def __init__(self, rows: Sequence[Values], description: Sequence[Values]) -> None:
         self.rowcount = -1

@@ -57,8 +57,8 @@ class DigestQueue:
 
         What was put off in the same decision comes as it was given.
         """
-        query = "SELECT id, match, sealed FROM held WHERE player = ? AND (? IS NULL OR match = ?) ORDER BY id"
-        rows = self._database.rows(query, (player, match, match))
+        query = "SELECT id, match, sealed FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
+        rows = self._database.rows(query, (player, match))
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [

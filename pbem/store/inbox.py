@@ -53,7 +53,7 @@ TRIED = (
 """The letters that can be worked on: several at once, and one by one."""
 
 _FREE = """NOT EXISTS (
-        SELECT 1 FROM inbox AS held INDEXED BY inbox_leased
+        SELECT 1 FROM inbox AS held
         WHERE held.state = 'leased' AND held.owner <> :owner AND (
             (held.sender = inbox.sender COLLATE NOCASE AND held.sender <> '')
             OR (held.match = inbox.match AND held.match <> '')
@@ -64,8 +64,7 @@ _FREE = """NOT EXISTS (
 _COLUMNS = "id, size, sender, match, attempts, suspect"
 _OF_PLAYERS, _OF_OTHERS = f"{FRESH} AND round >= 0 ORDER BY round, id", f"{FRESH} AND round IS NULL ORDER BY id"
 _NEXT, _NEXT_FREE = (
-    [f"SELECT {_COLUMNS}, {free} AS free {those}" for those in (_OF_PLAYERS, _OF_OTHERS)]
-    for free in (":owner IS NOT NULL", _FREE)
+    [f"SELECT {_COLUMNS}, {free} AS free {those}" for those in (_OF_PLAYERS, _OF_OTHERS)] for free in ("1 = 1", _FREE)
 )
 """Players' letters and others' in their order, without a look at whether each is free, and with one."""
 
@@ -76,15 +75,16 @@ _LEASE = f"""
 """A letter as it was chosen: one that failed meanwhile in another's hands is to come alone."""
 
 _ROUND = f"""
-    SELECT max(
-        coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0),
-        coalesce((
-            SELECT max(round) + 1 FROM inbox INDEXED BY inbox_rounds
+    SELECT max(next) FROM (
+        SELECT coalesce((SELECT round {FRESH} AND round >= 0 ORDER BY round, id LIMIT 1), 0) AS next
+        UNION ALL
+        SELECT coalesce((
+            SELECT max(round) + 1 FROM inbox
             WHERE sender = :sender COLLATE NOCASE AND round >= 0 AND state IN ('waiting', 'leased')
         ), 0)
-    )
-    WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender)
-       OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender AND confirmed IS NOT NULL)
+    ) AS rounds
+    WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
+       OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """  # noqa: S608 - no input in it
 """The round of a new letter from a player's address: the present one, or the next after that address's last."""
 
@@ -195,10 +195,10 @@ class Inbox:
                             rows.append(None)
                             continue
                         sent[tally] += 1
-                    known = self._database.write(
+                    known = self._database.insert(
                         "INSERT INTO inbox"
                         " (fingerprint, sender, recipients, match, size, raw, received, network, round)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                         (
                             fingerprint,
                             envelope.sender,
@@ -210,7 +210,7 @@ class Inbox:
                             _tally(envelope),
                             self._database.scalar(_ROUND, {"sender": envelope.sender}),
                         ),
-                    ).lastrowid
+                    )
                 rows.append(int(known or 0))
         for tally, more in sent.items():
             if tally in self._sent:
@@ -332,7 +332,7 @@ class Inbox:
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
         rows = self._database.rows(
-            "SELECT id, sender, recipients, network, size, received FROM inbox INDEXED BY inbox_waiting"
+            "SELECT id, sender, recipients, network, size, received FROM inbox"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
             (ATTEMPTS,),
         )
@@ -362,13 +362,13 @@ class Inbox:
 
     def heard_until(self) -> datetime | None:
         """When the oldest letter was received that has not been handled yet; None when there is none."""
-        query = "SELECT min(received) FROM inbox INDEXED BY inbox_unheard WHERE state IN ('waiting', 'leased')"
+        query = "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased')"
         received = self._database.scalar(query)
         return from_db(received) if received else None
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE ? IS NULL OR state = ?", (state, state)))
+        return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
 
     def _settle(self, sql: str, parameters: tuple[str | int, ...]) -> None:
         if self._database.write(sql, parameters).rowcount != 1:

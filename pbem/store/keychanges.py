@@ -47,7 +47,10 @@ class KeyChanges:
         """Keep a change, in place of an earlier one of the same key by the same proof."""
         key = waiting.key
         self._database.write(
-            "INSERT OR REPLACE INTO key_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO key_changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (player, proof, fingerprint) DO UPDATE SET format = excluded.format,"
+            " public = excluded.public, challenge = excluded.challenge, asked_by = excluded.asked_by,"
+            " letter = excluded.letter, created = excluded.created, due = excluded.due",
             (
                 waiting.player,
                 waiting.proof,
@@ -82,8 +85,9 @@ class KeyChanges:
     ) -> None:
         """Forget the player's changes: all, or those asked by one key, by one proof, or for one key."""
         self._database.write(
-            "DELETE FROM key_changes WHERE player = :player AND (:asked_by IS NULL OR asked_by = :asked_by)"
-            " AND (:proof IS NULL OR proof = :proof) AND (:fingerprint IS NULL OR fingerprint = :fingerprint)",
+            "DELETE FROM key_changes WHERE player = :player"
+            " AND (CAST(:asked_by AS TEXT) IS NULL OR asked_by = :asked_by)"
+            " AND proof = coalesce(:proof, proof) AND fingerprint = coalesce(:fingerprint, fingerprint)",
             {"player": player, "asked_by": asked_by, "proof": proof, "fingerprint": fingerprint},
         )
 

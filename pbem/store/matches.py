@@ -98,7 +98,7 @@ class Matches:
     ) -> int:
         """A new proposal; of each seat that is taken: number, player and whether accepted. Its number."""
         number = self._database.insert(
-            "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?)",
+            "INSERT INTO matches (phase, terms, head, created) VALUES (?, ?, ?, ?) RETURNING number",
             (phase, json.dumps(terms), head, time),
         )
         for seat, player, accepted in seats:
@@ -152,14 +152,11 @@ class Matches:
 
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
         """The numbers of the player's matches, of all phases or of these, oldest first."""
-        query = "SELECT match FROM seats WHERE player = :player ORDER BY match"
+        query = "SELECT match FROM seats WHERE player = ? ORDER BY match"
         if phases:
-            query = (
-                "SELECT match FROM seats JOIN matches ON number = match"
-                " WHERE player = :player AND phase IN (SELECT value FROM json_each(:phases)) ORDER BY match"
-            )
-        asked = {"player": player, "phases": json.dumps(phases)}
-        return [row[0] for row in self._database.execute(query, asked)]
+            both = "SELECT match FROM seats JOIN matches ON number = match WHERE player = ?"
+            query = f"{both} AND phase IN {_values(phases)} ORDER BY match"
+        return [row[0] for row in self._database.execute(query, (player, *phases))]
 
     def numbers(self) -> list[int]:
         """The numbers of all matches, oldest first."""
@@ -201,7 +198,11 @@ class Matches:
         """Keep the letter by which a seat agreed, with a JSON object about it."""
         context = f"consent {number} {seat}"
         sealed = (self._vault.seal(json.dumps(content).encode(), context), self._vault.seal(letter, context))
-        self._database.execute("INSERT OR REPLACE INTO consents VALUES (?, ?, ?, ?)", (number, seat, *sealed))
+        self._database.execute(
+            "INSERT INTO consents VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (match, seat) DO UPDATE SET sealed = excluded.sealed, letter = excluded.letter",
+            (number, seat, *sealed),
+        )
 
     def consents(self, number: int) -> list[tuple[int, JsonObject, bytes]]:
         """The letters by which seats agreed, in seat order: seat, object and letter."""
@@ -299,14 +300,15 @@ class Matches:
 
     def in_phases(self, *phases: str) -> list[int]:
         """The numbers of the matches in these phases, oldest first."""
-        query = "SELECT number FROM matches WHERE phase IN (SELECT value FROM json_each(?)) ORDER BY number"
-        return [row[0] for row in self._database.execute(query, (json.dumps(phases),))]
+        query = f"SELECT number FROM matches WHERE phase IN {_values(phases)} ORDER BY number"  # noqa: S608 - marks alone
+        return [row[0] for row in self._database.execute(query, phases)]
 
     def submit(self, number: int, row: SubmissionRow) -> None:
         """Keep a submission; it takes the place of the seat's earlier one of that turn."""
         context = f"submission {number} {row.game} {row.turn} {row.seat}"
         self._database.execute(
-            "INSERT OR REPLACE INTO submissions VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO submissions VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (match, game, turn, seat)"
+            " DO UPDATE SET sealed = excluded.sealed, letter = excluded.letter",
             (
                 number,
                 row.game,
@@ -337,3 +339,8 @@ class Matches:
             content = json.loads(self._vault.open(sealed, context))
             rows.append(SubmissionRow(game, turn, seat, content, self._vault.open(letter, context)))
         return rows
+
+
+def _values(phases: tuple[str, ...]) -> str:
+    """As many marks as there are phases."""
+    return f"({', '.join('?' * len(phases))})"

@@ -60,11 +60,11 @@ class Instructions:
 
     def give(self, what: str, match: int | None, reason: str, by: str, now: datetime) -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
-        cursor = self._database.execute(
-            "INSERT INTO instructions (what, match, reason, by, given) VALUES (?, ?, ?, ?, ?)",
+        given = self._database.execute(
+            "INSERT INTO instructions (what, match, reason, by, given) VALUES (?, ?, ?, ?, ?) RETURNING id",
             (what, match, reason, by, to_db(now)),
         )
-        return int(cursor.lastrowid or 0)
+        return int(given.fetchall()[0][0])
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""
@@ -106,13 +106,10 @@ class Generation:
         """
         number = max(self.number, other) + 1
         self._database.set_meta("generation", str(number))
+        engine = self._database.engine
+        last = engine.last_numbers()
         for table in ("matches", "inbox", "outbox"):
-            self._database.write(
-                "INSERT INTO sqlite_sequence SELECT :table, 0"
-                " WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = :table)",
-                {"table": table},
-            )
-            self._database.write("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", (LEAP, table))
+            engine.number_from(table, last.get(table, 0) + LEAP)
         return number
 
 
@@ -258,10 +255,9 @@ def survey(database: Database) -> Survey:
 
 def growth(database: Database, since: str) -> dict[str, int]:
     """What the store holds in octets and letters, and how much of that is from since then."""
-    size = int(database.scalar("PRAGMA page_count")) * int(database.scalar("PRAGMA page_size"))
     lately = "FROM inbox WHERE received >= ?"
     return {
-        "size": size,
+        "size": database.size(),
         "received": int(database.scalar("SELECT count(*) FROM inbox")),
         "sent": int(database.scalar("SELECT count(*) FROM outbox")),
         "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
@@ -272,9 +268,8 @@ def growth(database: Database, since: str) -> dict[str, int]:
 def arrival(database: Database, recipient: str) -> str | None:
     """The state of a letter that came for this envelope recipient, or None when none came."""
     state: str | None = database.scalar(
-        "SELECT state FROM inbox WHERE EXISTS (SELECT 1 FROM json_each(recipients) WHERE lower(value) = ?)"
-        " ORDER BY id DESC LIMIT 1",
-        (recipient,),
+        "SELECT state FROM inbox WHERE lower(recipients) LIKE ? ORDER BY id DESC LIMIT 1",
+        (f"%{json.dumps(recipient.lower())}%",),
     )
     return state
 
@@ -283,7 +278,7 @@ def latest(database: Database) -> str | None:
     """The latest time that something was received, sent or settled at, as a stamp."""
     found: str | None = database.scalar(
         "SELECT max(at) FROM (SELECT max(received) AS at FROM inbox UNION SELECT max(created) FROM outbox"
-        " UNION SELECT max(settled) FROM outbox)"
+        " UNION SELECT max(settled) FROM outbox) AS times"
     )
     return found
 
@@ -292,8 +287,9 @@ def matches(database: Database, *, everything: bool = False) -> list[Row]:
     """The matches that are proposed or played, or all: their names, phases and when something happened last."""
     rows = database.rows(
         "SELECT 'm' || number AS match, json_extract(terms, '$.game') AS game, phase, created,"
-        " (SELECT group_concat(player, ', ') FROM (SELECT player FROM seats WHERE match = number ORDER BY seat))"
-        " AS players, (SELECT count(*) FROM entries WHERE match = number) AS entries,"
+        " (SELECT group_concat(player, ', ') FROM"
+        " (SELECT player FROM seats WHERE match = number ORDER BY seat) AS seated) AS players,"
+        " (SELECT count(*) FROM entries WHERE match = number) AS entries,"
         " (SELECT json_extract(CAST(entry AS TEXT), '$.time') FROM entries WHERE match = number"
         " ORDER BY seq DESC LIMIT 1) AS last"
         " FROM matches WHERE ? OR phase NOT IN ('closed', 'declined', 'withdrawn') ORDER BY number",

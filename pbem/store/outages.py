@@ -38,7 +38,10 @@ class Outages:
 
     def add(self, began: datetime, ended: datetime) -> None:
         """Note an outage."""
-        self._database.write("INSERT OR REPLACE INTO outages VALUES (?, ?)", (to_db(began), to_db(ended)))
+        self._database.write(
+            "INSERT INTO outages VALUES (?, ?) ON CONFLICT (began) DO UPDATE SET ended = excluded.ended",
+            (to_db(began), to_db(ended)),
+        )
 
     def cut(self, now: datetime) -> datetime | None:
         """No outage reaches beyond now: what the clock said of the future was wrong. The first moment it said."""
@@ -53,20 +56,15 @@ class Outages:
         Deadlines are left alone, and so is what a recovery waits for: players were told of them, by day and hour. A
         digest has its hour, too, and comes whole days earlier.
         """
-        by_days = timedelta(days=step.days)
-        for statement, by in (
-            (
-                "UPDATE outbox SET due = max(:now, strftime(:form, due, :by)) WHERE state = 'waiting' AND due > :now",
-                step,
-            ),
-            (
-                "UPDATE lookups SET due = max(:now, strftime(:form, due, :by)) WHERE settled IS NULL AND due > :now",
-                step,
-            ),
-            ("UPDATE held SET due = max(:now, strftime(:form, due, :by)) WHERE due > :now", by_days),
+        for table, key, waits, by in (
+            ("outbox", ("id",), "state = 'waiting' AND", step),
+            ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
+            ("held", ("id",), "", timedelta(days=step.days)),
         ):
-            earlier = {"form": "%Y-%m-%dT%H:%M:%f000Z", "by": f"-{by.total_seconds():.3f} seconds"}
-            self._database.write(statement, {"now": to_db(now), **earlier})
+            query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"  # noqa: S608 - our own names
+            sql = f"UPDATE {table} SET due = ? WHERE {' AND '.join(f'{column} = ?' for column in key)}"  # noqa: S608
+            for due, *row in self._database.execute(query, (to_db(now),)).fetchall():
+                self._database.write(sql, (to_db(max(now, from_db(due) - by)), *row))
         self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (to_db(now),))
 
     def since(self, time: datetime) -> list[tuple[datetime, datetime]]:

@@ -93,11 +93,12 @@ class Leased:
 
 
 class Outbox:
-    """The table of letters to send on one connection."""
+    """The table of letters to send on one connection; what it leases is the `owner`'s."""
 
-    def __init__(self, database: Database, vault: Vault) -> None:
+    def __init__(self, database: Database, vault: Vault, owner: str = "") -> None:
         self._database = database
         self._vault = vault
+        self._owner = owner
 
     def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> int:
         """Keep a letter to send, in the caller's transaction; the same letter again gives the same row.
@@ -113,9 +114,9 @@ class Outbox:
             if known["fingerprint"] != self._vault.digest(letter.made()):
                 raise ValueError(f"{message_id} was already given to another letter")
             return int(known["id"])
-        cursor = self._database.write(
+        written = self._database.write(
             "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
             (
                 recipient,
                 message_id,
@@ -127,7 +128,7 @@ class Outbox:
                 self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
-        return int(cursor.lastrowid or 0)
+        return int(written.fetchall()[0][0])
 
     def lease(self, now: datetime) -> OutboxRow | None:
         """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
@@ -160,10 +161,12 @@ class Outbox:
 
     def _take(self, now: datetime, most: int) -> list[Row]:
         query = (
-            "UPDATE outbox SET state = 'leased', attempts = attempts + 1 WHERE id IN"
+            "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?) RETURNING *"
         )
-        return sorted(self._database.rows(query, (to_db(now), most)), key=lambda row: (row["due"], row["id"]))
+        return sorted(
+            self._database.rows(query, (self._owner, to_db(now), most)), key=lambda row: (row["due"], row["id"])
+        )
 
     def _leased(self, row: Row) -> OutboxRow:
         return OutboxRow(
@@ -181,8 +184,9 @@ class Outbox:
         with self._database.transaction():
             for row_id in row_ids:
                 self._database.write(
-                    "UPDATE outbox SET state = 'waiting', attempts = attempts - 1 WHERE id = ? AND state = 'leased'",
-                    (row_id,),
+                    "UPDATE outbox SET state = 'waiting', attempts = attempts - 1"
+                    " WHERE id = ? AND state = 'leased' AND owner = ?",
+                    (row_id, self._owner),
                 )
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
@@ -262,8 +266,9 @@ class Outbox:
     def bounces(self, row_id: int | None = None) -> dict[str, int]:
         """How many bounces came of each kind, for one letter or for all."""
         rows = self._database.rows(
-            "SELECT kind, count(*) AS number FROM bounces WHERE ? IS NULL OR outbox = ? GROUP BY kind ORDER BY kind",
-            (row_id, row_id),
+            "SELECT kind, count(*) AS number FROM bounces WHERE outbox = coalesce(?, outbox)"
+            " GROUP BY kind ORDER BY kind",
+            (row_id,),
         )
         return {row["kind"]: row["number"] for row in rows}
 
@@ -276,14 +281,14 @@ class Outbox:
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
-        return int(self._database.scalar("SELECT count(*) FROM outbox WHERE ? IS NULL OR state = ?", (state, state)))
+        return int(self._database.scalar("SELECT count(*) FROM outbox WHERE state = coalesce(?, state)", (state,)))
 
     def _settle(self, sent: Sent) -> None:
         settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
         self._database.execute(
             "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
-            " WHERE id = ? AND state = 'leased'",
-            (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id),
+            " WHERE id = ? AND state = 'leased' AND owner = ?",
+            (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id, self._owner),
         )
 
     def _raw(self, row: Row) -> bytes:

@@ -59,7 +59,7 @@ class People:
 
     def kept_for(self, address: str) -> list[int]:
         """The matches to which the address is invited."""
-        query = "SELECT match FROM free_seats WHERE address = ? ORDER BY match"
+        query = "SELECT match FROM free_seats WHERE address = ? COLLATE NOCASE ORDER BY match"
         return [row[0] for row in self._database.execute(query, (address,))]
 
     def take(self, match: int, seat: int) -> None:
@@ -77,28 +77,33 @@ class People:
 
     def invite(self, address: str, time: str) -> bool:
         """Note that an address is invited; False when it was before: nobody is invited twice."""
-        made = self._database.execute("INSERT OR IGNORE INTO invited VALUES (?, ?)", (address, time))
+        made = self._database.execute("INSERT INTO invited VALUES (?, ?) ON CONFLICT DO NOTHING", (address, time))
         return made.rowcount == 1
 
     # Those who want no more mail.
 
     def opt_out(self, address: str, time: str) -> None:
         """The address wants no more mail, except about running matches."""
-        self._database.execute("INSERT OR IGNORE INTO silent VALUES (?, ?)", (address, time))
+        self._database.execute("INSERT INTO silent VALUES (?, ?) ON CONFLICT DO NOTHING", (address, time))
 
     def opted_out(self, address: str) -> bool:
         """Whether the address wants no more mail."""
-        return self._database.execute("SELECT 1 FROM silent WHERE address = ?", (address,)).fetchone() is not None
+        return (
+            self._database.execute("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)).fetchone()
+            is not None
+        )
 
     def opt_in(self, address: str) -> bool:
         """The address wants mail again; whether it had wanted none."""
-        return self._database.execute("DELETE FROM silent WHERE address = ?", (address,)).rowcount == 1
+        return self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,)).rowcount == 1
 
     # Observers.
 
     def observe(self, match: int, player: str, time: str) -> bool:
         """The player watches the match from now on; False when that was so before."""
-        made = self._database.execute("INSERT OR IGNORE INTO observers VALUES (?, ?, ?)", (match, player, time))
+        made = self._database.execute(
+            "INSERT INTO observers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (match, player, time)
+        )
         return made.rowcount == 1
 
     def unobserve(self, match: int, player: str) -> bool:
@@ -131,7 +136,7 @@ class People:
         """One more turn was asked of the player."""
         self._database.execute(
             "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (player)"
-            " DO UPDATE SET asked = asked + 1, in_time = in_time + excluded.in_time",
+            " DO UPDATE SET asked = turns.asked + 1, in_time = turns.in_time + excluded.in_time",
             (player, int(in_time)),
         )
 
@@ -139,7 +144,7 @@ class People:
         """The players of a game, the best rated first, by the rating that is certain (mean less three deviations)."""
         query = (
             "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ?"
-            " ORDER BY sure DESC, player LIMIT ?"
+            " ORDER BY sure DESC NULLS LAST, player LIMIT ?"
         )
         return [Standing(*row) for row in self._database.execute(query, (game, most))]
 
@@ -149,7 +154,10 @@ class People:
             rated = found.mean is not None and found.deviation is not None
             sure = found.mean - 3 * found.deviation if rated else None  # type: ignore[operator]  # rated: both are there
             self._database.execute(
-                "INSERT OR REPLACE INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (game, player) DO UPDATE SET"
+                " played = excluded.played, won = excluded.won, drawn = excluded.drawn,"
+                " abandoned = excluded.abandoned, mean = excluded.mean, deviation = excluded.deviation,"
+                " sure = excluded.sure",
                 (
                     game,
                     found.player,

@@ -81,8 +81,8 @@ class WaitingAddress:
 
 _BY_NAME = "SELECT name, address FROM players WHERE name = :value"
 _BY_ADDRESS = (
-    "SELECT name, address FROM players WHERE address = :value"
-    " OR name IN (SELECT player FROM addresses WHERE address = :value AND confirmed IS NOT NULL)"
+    "SELECT name, address FROM players WHERE address = :value COLLATE NOCASE"
+    " OR name IN (SELECT player FROM addresses WHERE address = :value COLLATE NOCASE AND confirmed IS NOT NULL)"
 )
 
 
@@ -179,7 +179,10 @@ class Players:
     def choose(self, player: str, name: str, value: str) -> None:
         """The player's choice for a setting, from now on."""
         self.forget()
-        self._database.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", (player, name, value))
+        self._database.execute(
+            "INSERT INTO settings VALUES (?, ?, ?) ON CONFLICT (player, name) DO UPDATE SET value = excluded.value",
+            (player, name, value),
+        )
 
     def vacations(self, player: str, since: str = "") -> list[VacationRow]:
         """The player's vacations that ended, or will end, after a moment, oldest first."""
@@ -189,7 +192,11 @@ class Players:
     def take_vacation(self, player: str, row: VacationRow) -> None:
         """Keep a vacation."""
         values = (player, row.first, row.last, row.began, row.ended)
-        self._database.execute("INSERT OR REPLACE INTO vacations VALUES (?, ?, ?, ?, ?)", values)
+        self._database.execute(
+            "INSERT INTO vacations VALUES (?, ?, ?, ?, ?) ON CONFLICT (player, began)"
+            " DO UPDATE SET first = excluded.first, last = excluded.last, ended = excluded.ended",
+            values,
+        )
 
     def call_off(self, player: str, now: str, today: str) -> None:
         """End the vacation that lasts, today being its last day, and forget those to come."""
@@ -221,7 +228,9 @@ class Players:
     def await_address(self, player: str, address: str, challenge: str, time: str) -> None:
         """Keep the challenge that one more address of the player is mailed."""
         self._database.execute(
-            "INSERT OR REPLACE INTO addresses (address, player, challenge, created) VALUES (?, ?, ?, ?)",
+            "INSERT INTO addresses (address, player, challenge, created) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (address COLLATE NOCASE, player) DO UPDATE SET address = excluded.address,"
+            " challenge = excluded.challenge, created = excluded.created, confirmed = NULL",
             (address, player, challenge, time),
         )
 
@@ -229,7 +238,7 @@ class Players:
         """The addresses that await their challenge: this one, whoever asked, or all of this player."""
         query = (
             "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
-            " AND (address = :address OR player = :player) ORDER BY created, address"
+            " AND (address = :address COLLATE NOCASE OR player = :player) ORDER BY created, address"
         )
         rows = self._database.execute(query, {"address": address, "player": player})
         return [WaitingAddress(*row) for row in rows]
@@ -238,7 +247,8 @@ class Players:
         """One more address of the player counts from now on."""
         self.forget()
         self._database.execute(
-            "UPDATE addresses SET confirmed = ? WHERE address = ? AND player = ?", (time, address, player)
+            "UPDATE addresses SET confirmed = ? WHERE address = ? COLLATE NOCASE AND player = ?",
+            (time, address, player),
         )
 
     def recovery_hash(self, player: str) -> str | None:
@@ -248,13 +258,17 @@ class Players:
 
     def set_recovery_hash(self, player: str, code_hash: str, time: str) -> None:
         """Keep the hash of a new recovery code, in place of the old one."""
-        self._database.execute("INSERT OR REPLACE INTO recovery_codes VALUES (?, ?, ?)", (player, code_hash, time))
+        self._database.execute(
+            "INSERT INTO recovery_codes VALUES (?, ?, ?)"
+            " ON CONFLICT (player) DO UPDATE SET hash = excluded.hash, created = excluded.created",
+            (player, code_hash, time),
+        )
 
     def challenges(self, address: str) -> list[Challenge]:
         """The registrations that wait for an answer from this address, one a name and key, oldest first."""
         query = (
             "SELECT address, name, format, fingerprint, public, challenge FROM challenges"
-            " WHERE address = ? ORDER BY created, fingerprint, name"
+            " WHERE address = ? COLLATE NOCASE ORDER BY created, fingerprint, name"
         )
         rows = self._database.execute(query, (address,))
         return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
@@ -264,7 +278,7 @@ class Players:
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
         self._database.execute(
             "INSERT INTO challenges VALUES (?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (address, name, fingerprint) DO UPDATE SET created = excluded.created",
+            " ON CONFLICT (address COLLATE NOCASE, name, fingerprint) DO UPDATE SET created = excluded.created",
             (
                 waiting.address,
                 waiting.name,
@@ -278,7 +292,7 @@ class Players:
 
     def answered(self, address: str) -> None:
         """Forget the challenges of this address."""
-        self._database.execute("DELETE FROM challenges WHERE address = ?", (address,))
+        self._database.execute("DELETE FROM challenges WHERE address = ? COLLATE NOCASE", (address,))
 
     def unreachable(self, player: str) -> str | None:
         """Since when letters to this player do not arrive, as a stamp; None while nothing is known against it."""
@@ -294,7 +308,8 @@ class Players:
         """Note that a letter, by its number in the outbox, did not arrive; whether that is news."""
         return (
             self._database.write(
-                "INSERT OR IGNORE INTO unreachable (player, since, letter) VALUES (?, ?, ?)", (player, since, letter)
+                "INSERT INTO unreachable (player, since, letter) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (player, since, letter),
             ).rowcount
             == 1
         )
@@ -316,7 +331,7 @@ class Players:
     def handle(self, player: str, signed: str, time: str, *, effect: bool) -> None:
         """Remember a signed text, so that what had its effect never has it a second time."""
         self._database.execute(
-            "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET received = excluded.received,"
-            " effect = max(effect, excluded.effect)",
+            "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT (player, signed) DO UPDATE SET"
+            " received = excluded.received, effect = handled.effect | excluded.effect",
             (player, signed, time, int(effect)),
         )

@@ -16,22 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["prune"]
 
-_INBOX = "SELECT id FROM inbox INDEXED BY inbox_done WHERE state = 'done' AND received < ? LIMIT ?"
-_ASIDE = "SELECT id FROM inbox INDEXED BY inbox_aside WHERE state = 'aside' AND received < ? LIMIT ?"
+_INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? LIMIT ?"
+_ASIDE = "SELECT id FROM inbox WHERE state = 'aside' AND received < ? LIMIT ?"
 _OUTBOX = (
-    "SELECT id FROM outbox INDEXED BY outbox_settled"
-    " WHERE (state = 'delivered' OR state = 'failed' AND told = 1) AND settled < ?"
+    "SELECT id FROM outbox WHERE (state = 'delivered' OR state = 'failed' AND told = 1) AND settled < ?"
     " AND id NOT IN (SELECT outbox FROM watched) AND id NOT IN (SELECT letter FROM unreachable) LIMIT ?"
 )
 _CHALLENGES = "DELETE FROM challenges WHERE rowid IN (SELECT rowid FROM challenges WHERE created < ? LIMIT ?)"
 _TOKENS = (
     "DELETE FROM reply_tokens WHERE hash IN"
-    " (SELECT hash FROM reply_tokens INDEXED BY reply_tokens_by_age"
-    " WHERE name NOT IN (SELECT name FROM players) AND created < ? LIMIT ?)"
+    " (SELECT hash FROM reply_tokens WHERE name NOT IN (SELECT name FROM players) AND created < ? LIMIT ?)"
 )
-_VOUCHED = (
-    "DELETE FROM vouched WHERE mark IN (SELECT mark FROM vouched INDEXED BY vouched_by_age WHERE time < ? LIMIT ?)"
-)
+_VOUCHED = "DELETE FROM vouched WHERE mark IN (SELECT mark FROM vouched WHERE time < ? LIMIT ?)"
 
 
 def prune(database: Database, before: str, most: int) -> int:

@@ -1,7 +1,9 @@
 """The numbered migrations of the store, as SQL scripts: script n brings a store from version n-1 to n.
 
-Only SQL lives here. A script that was released never changes; a change of tables is a new script at the end.
-The version of a store stands in its `PRAGMA user_version`. Implements design.md, "Layout", room `store`.
+Only SQL lives here, as SQLite reads it; `pbem.store.postgresql` translates a few words of it. A script that was
+released never changes; a change of tables is a new script at the end. Columns named `address` are COLLATE NOCASE.
+The version of a store stands in its `PRAGMA user_version`, or in the table `store` of PostgreSQL.
+Implements design.md, "Layout", room `store`.
 """
 
 from __future__ import annotations
@@ -472,6 +474,14 @@ ALTER TABLE inbox ADD COLUMN match TEXT NOT NULL DEFAULT '';
 CREATE INDEX inbox_leased ON inbox (state, sender COLLATE NOCASE) WHERE state = 'leased';
 """
 
+OWNERS = """
+ALTER TABLE outbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE TABLE owners (
+    name TEXT PRIMARY KEY,
+    until TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -500,5 +510,6 @@ MIGRATIONS: tuple[str, ...] = (
     VOUCHED,
     ROUNDS,
     DESKS,
+    OWNERS,
 )
 """The scripts in their order."""

@@ -40,14 +40,19 @@ class SnapshotRows:
         """Put a snapshot in the place of whatever there was of a match, turns included."""
         self.forget_turns(number)
         self._database.execute(
-            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)",
+            "INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT (match)"
+            " DO UPDATE SET head = excluded.head, code = excluded.code, sealed = excluded.sealed",
             (number, head, code, self._vault.seal(content, _context(number, head, code))),
         )
 
     def add_turns(self, number: int, game: int, first: int, content: bytes) -> None:
         """Keep the turns of a game from the one on that so many others came before."""
         sealed = self._vault.seal(content, _context_of_turns(number, game, first))
-        self._database.execute("INSERT OR REPLACE INTO snapshot_turns VALUES (?, ?, ?)", (number, first, sealed))
+        self._database.execute(
+            "INSERT INTO snapshot_turns VALUES (?, ?, ?)"
+            " ON CONFLICT (match, first) DO UPDATE SET sealed = excluded.sealed",
+            (number, first, sealed),
+        )
 
     def turns(self, number: int, game: int) -> list[tuple[int, bytes]]:
         """What was kept of turns, each with how many come before; raises `Sealed` when one does not open."""

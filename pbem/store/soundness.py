@@ -56,8 +56,7 @@ _DOCUMENTS: Final = frozenset({"recipients", "terms", "clock"})
 
 def unsound(database: Database, vault: Vault) -> Iterator[str]:
     """All rows in which something cannot be as it was written, each in a few words without what is in it."""
-    tables = database.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    for table in sorted(row["name"] for row in tables):
+    for table in database.engine.tables():
         try:
             # One row at a time: letters are many, and large.
             for number, row in enumerate(database.table(table), start=1):

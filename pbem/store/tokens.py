@@ -63,7 +63,9 @@ class Tokens:
         self, token: str, address: str, name: str, purpose: Purpose, place: Place | None, *, time: str, too_old: str
     ) -> None:
         """Keep a token that is mailed to this address; those of the address from before `too_old` are forgotten."""
-        self._database.execute("DELETE FROM reply_tokens WHERE address = ? AND created < ?", (address, too_old))
+        self._database.execute(
+            "DELETE FROM reply_tokens WHERE address = ? COLLATE NOCASE AND created < ?", (address, too_old)
+        )
         self._database.execute(
             "INSERT INTO reply_tokens (hash, address, name, purpose, match, game, turn, created)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -94,7 +96,8 @@ class Tokens:
     def waiting(self, address: str, purpose: Purpose, since: str) -> int:
         """How many unused tokens for this purpose were mailed to the address since then."""
         query = (
-            "SELECT count(*) FROM reply_tokens WHERE address = ? AND purpose = ? AND created >= ? AND used IS NULL"
+            "SELECT count(*) FROM reply_tokens"
+            " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created >= ? AND used IS NULL"
         )
         return int(self._database.scalar(query, (address, purpose, since)))
 

@@ -25,7 +25,7 @@ class Vouched:
     def note(self, marks: Collection[str], time: str) -> bool:
         """Note the marks of a letter; whether none of them was noted before."""
         noted = [
-            self._database.write("INSERT OR IGNORE INTO vouched VALUES (?, ?)", (mark, time)).rowcount
+            self._database.write("INSERT INTO vouched VALUES (?, ?) ON CONFLICT DO NOTHING", (mark, time)).rowcount
             for mark in marks
         ]
         return all(noted)

@@ -25,6 +25,7 @@ import structlog
 from click.testing import CliRunner
 from house import TEXT, House, configured, deliver, run
 from referee import Referee
+from stores import file_of
 
 from pbem.cli import main
 from pbem.config import Dkim, Listen, Listener, Metrics
@@ -106,11 +107,11 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
     referee.close()
     (tmp_path / "keys").mkdir()
     config = configured(tmp_path)
-    shutil.copy(tmp_path / "store.sqlite", config.store)
+    shutil.copy(tmp_path / "store.sqlite", file_of(config))
     for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(32))):
         path.touch(0o600)
         path.write_text(key.hex())
-    with Database(config.store) as database:
+    with Database(file_of(config)) as database:
         own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
         with database.transaction():
             database.write("DELETE FROM meta WHERE name = 'signing key'")
@@ -118,7 +119,7 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
         run(config, nothing_happens)
     config.signing_key.write_text(bytes(range(32)).hex())
     run(config, nothing_happens)
-    with Database(config.store) as database:
+    with Database(file_of(config)) as database:
         assert database.meta("signing key") == referee.desk.server_key
 
 
@@ -132,19 +133,19 @@ def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="is its disk mounted"):
         run(config, nothing_happens)
     assert everything(tmp_path) == before
-    config.store.touch(0o600)
+    file_of(config).touch(0o600)
     with pytest.raises(StartError, match="is empty, and was not"):
         run(config, nothing_happens)
-    assert config.store.stat().st_size == 0
+    assert file_of(config).stat().st_size == 0
 
 
 def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:
     config = configured(tmp_path)
-    with Database(config.store):
+    with Database(file_of(config)):
         pass
     own_keys.make(config.store_key, tmp_path / "keys" / "other.key", os.urandom)
     run(config, nothing_happens)
-    with Database(config.store) as database:
+    with Database(file_of(config)) as database:
         assert own_keys.begun(database)
 
 
@@ -275,7 +276,7 @@ def test_case_39_a_second_daemon_through_another_name(tmp_path: Path) -> None:
     config = configured(tmp_path)
 
     async def scene(_house: House) -> None:
-        for name in other_names(config.store):
+        for name in other_names(file_of(config)):
             with pytest.raises(LockedError, match=f"process {os.getpid()}"):
                 Lock(name)
             assert Lock.holder(name) == os.getpid()
@@ -289,13 +290,13 @@ def test_case_39_a_hard_link(tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
 
     async def scene(_house: House) -> None:
-        os.link(config.store, other)
+        os.link(file_of(config), other)
         with pytest.raises(LockedError):
             Lock(other)
         assert not (tmp_path / "other.sqlite.lock").exists()
 
     run(config, scene)
-    for name in (other, config.store):
+    for name in (other, file_of(config)):
         with pytest.raises(StoreError, match="second name"):
             Database(name)
     other.unlink()
@@ -309,7 +310,7 @@ def test_case_39_a_bind_mount(tmp_path: Path) -> None:
 
     other.touch()
     run(config, nothing_happens)
-    if subprocess.run(["mount", "--bind", config.store, other], capture_output=True, check=False).returncode:
+    if subprocess.run(["mount", "--bind", file_of(config), other], capture_output=True, check=False).returncode:
         pytest.skip("no mounts here")
     try:
 
@@ -327,12 +328,12 @@ def test_case_39_two_daemons_that_begin_at_once(tmp_path: Path) -> None:
     config = configured(tmp_path)
 
     async def scene(_house: House) -> None:
-        os.link(config.store, tmp_path / "other.sqlite")
+        os.link(file_of(config), tmp_path / "other.sqlite")
         with pytest.raises(LockedError):
             Lock(tmp_path / "other.sqlite")
         (tmp_path / "other.sqlite").unlink()
 
-    assert not config.store.exists()
+    assert not file_of(config).exists()
     run(config, scene)
 
 
@@ -360,7 +361,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(range(32)))):
         path.touch(0o600)
         path.write_text(key.hex())
-    with Database(config.store) as database:
+    with Database(file_of(config)) as database:
         own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
     structlog.reset_defaults()
     return folder
@@ -445,7 +446,7 @@ def test_case_40_what_the_server_cannot_write_is_said(tmp_path: Path) -> None:
 def faults(config: Config) -> list[str]:
     """What the doctor finds, less the mail."""
     try:
-        with Database(config.store, migrate=False) as database:
+        with Database(file_of(config), migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
             looks: tuple[Callable[[], Iterable[Finding]], ...] = (
                 lambda: doctor.store(database, keys.vault),
@@ -463,15 +464,15 @@ def faults(config: Config) -> list[str]:
 def test_case_40_the_doctor_finds_each_damaged_page(server: Path) -> None:
     config = configured(server)
     assert not faults(config)
-    whole = config.store.read_bytes()
+    whole = file_of(config).read_bytes()
     size = int.from_bytes(whole[16:18])
     missed = []
     for page in range(len(whole) // size):
         at = page * size
         flipped = bytes(octet ^ 0xFF for octet in whole[at : at + size])
-        config.store.write_bytes(whole[:at] + flipped + whole[at + size :])
+        file_of(config).write_bytes(whole[:at] + flipped + whole[at + size :])
         for ending in ("-wal", "-shm"):
-            config.store.with_name(config.store.name + ending).unlink(missing_ok=True)
+            file_of(config).with_name(file_of(config).name + ending).unlink(missing_ok=True)
         if not faults(config):
             missed.append(page + 1)
     assert not missed
@@ -480,7 +481,7 @@ def test_case_40_the_doctor_finds_each_damaged_page(server: Path) -> None:
 def test_case_40_the_doctor_finds_what_hides_between_sound_pages(server: Path) -> None:
     """A few bits in what was sealed, in a size, a time, a key or an entry: SQLite calls each of them sound."""
     config = configured(server)
-    whole = config.store.read_bytes()
+    whole = file_of(config).read_bytes()
     changes = {
         "inbox": "UPDATE inbox SET raw = CAST(substr(raw, 1, 40) || x'00' || substr(raw, 42) AS BLOB)",
         "its size": "UPDATE outbox SET size = size + 1 WHERE id = 1",
@@ -493,8 +494,8 @@ def test_case_40_the_doctor_finds_what_hides_between_sound_pages(server: Path) -
         "snapshot turns": "UPDATE snapshot_turns SET sealed = zeroblob(length(sealed))",
     }
     for said, change in changes.items():
-        config.store.write_bytes(whole)
-        with Database(config.store) as database:
+        file_of(config).write_bytes(whole)
+        with Database(file_of(config)) as database:
             assert database.execute(change).rowcount
             assert not database.damage()
         assert any(said in fault for fault in faults(config)), (change, faults(config))

@@ -26,7 +26,7 @@ TO = (f"pbem@{SERVER}",)
 
 @pytest.fixture
 def admission(referee: Referee) -> Iterator[Admission]:
-    with Database(referee.database.path) as database:
+    with Database(referee.database.place) as database:
         yield Admission(referee.config, database, referee.vault, InProcess)
 
 
@@ -89,7 +89,7 @@ def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee
             raise ReaderError("took too long")
 
     ann = referee.registered("ann")
-    with Database(referee.database.path) as database:
+    with Database(referee.database.place) as database:
         admission = Admission(referee.config, database, referee.vault, Stuck)
         assert not known(admission, referee, referee.raw(ann, referee.signed(ann, "help\n")))
     assert seconds == [2.0]

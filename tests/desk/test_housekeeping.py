@@ -111,8 +111,8 @@ def test_only_a_few_rows_go_at_a_time(forgetful: Referee) -> None:
         for number in range(250):
             referee.database.write(
                 "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, state)"
-                " VALUES (?, '', '[]', 1, x'', '2020-01-01T00:00:00.000000Z', 'done')",
-                (f"{number}",),
+                " VALUES (?, '', '[]', 1, ?, '2020-01-01T00:00:00.000000Z', 'done')",
+                (f"{number}", b""),
             )
     assert referee.desk.tick(referee.now) == referee.now
     assert rows(referee, "inbox") == 150

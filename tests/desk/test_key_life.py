@@ -14,6 +14,7 @@ import pytest
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Referee, attachment, body, form_in, placed, sent_from, whole_sentence
+from stores import at_rest
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.signed_letters import Letters
@@ -361,8 +362,7 @@ class TestRecoveryCode:
             send(referee, ann, f"recover {code}\n{line(another('ann'))}\n", None)
         logged = str(entries)
         assert "commands: recover" in logged
-        referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        files = b"".join(path.read_bytes() for path in referee.folder.iterdir())
+        files = at_rest(referee.database)
         for form in (code, code.replace("-", "")):
             assert form.encode() not in files
             assert form not in logged

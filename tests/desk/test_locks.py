@@ -46,7 +46,7 @@ def test_others_write_while_letters_are_put_into_words(referee: Referee, monkeyp
     kept: list[object] = []
     compose = Composer.compose
 
-    with Database(referee.database.path) as beside:
+    with Database(referee.database.place) as beside:
         inbox = Inbox(beside, referee.vault)
 
         def composed(*given: Any, **named: Any) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referee import SERVER, Die, Mailbox, Referee, form_in, new
+from stores import heard
 
 from pbem.desk import clock, late_delivery
 from pbem.desk.authenticate import authenticate
@@ -37,7 +38,7 @@ ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 @pytest.fixture
 def other(referee: Referee) -> Iterator[Desk]:
     """A second desk of the same server, on a connection of its own."""
-    with closing(Database(referee.database.path)) as database:
+    with closing(Database(referee.database.place)) as database:
         yield beside(referee, database, "the other")
 
 
@@ -343,8 +344,7 @@ def test_two_desks_count_to_one_sum(referee: Referee, other: Desk, monkeypatch: 
         referee.desk.inbox, "lease_some", lambda _most, now, *, fresh=False: [] if fresh else lease(1, now)
     )
     done = meanwhile(monkeypatch, lambda: other.handle_next(referee.now))
-    asked: list[str] = []
-    referee.database.utils.conn.set_trace_callback(asked.append)
+    asked = heard(referee.database)
     assert referee.desk.handle_next(referee.now)
     assert done
     assert asked.count("ROLLBACK") == 2  # before it was read, and when it was tried: not once more
@@ -359,7 +359,7 @@ def test_a_match_by_three_desks_that_interrupt_each_other(tmp_path_factory: Any,
     folder: Path = tmp_path_factory.mktemp("desks")
     referee = Referee(folder)
     ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
-    bases = [Database(referee.database.path) for _ in range(2)]
+    bases = [Database(referee.database.place) for _ in range(2)]
     desks = [referee.desk, *(beside(referee, base, f"desk {number}") for number, base in enumerate(bases, 2))]
     busy: list[Desk] = []
     compose = Composer.compose

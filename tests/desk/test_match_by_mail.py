@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
+from stores import at_rest, of_sqlite
 
 from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
@@ -347,8 +348,7 @@ def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.turn((ann, "mRv1 Gw4"), (bob, ""))
     referee.send(ann, ann.filled("orders", "Ox5 mRv2 Yy1"))
-    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    files = b"".join(path.read_bytes() for path in referee.folder.iterdir())
+    files = at_rest(referee.database)
     for secret in (b"Rv1 Rv2", b"LG3 Bz5", b"mRv1 Gw4", b"Ox5 mRv2", b"orders m1"):
         assert secret not in files
     assert b"spaceships" in files
@@ -488,6 +488,7 @@ def _without_hashes(text: str) -> str:
     return re.sub(r"[0-9a-f]{16,}", blotted, "".join(decoded))
 
 
+@of_sqlite
 def test_a_store_that_fails_costs_a_letter_no_attempt(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.inbox.put(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from referee import ANN, BOB, attachment, body, form_in
+from stores import of_sqlite
 
 from pbem.match.transcript import Entry
 from pbem.proof.signed_letters import Letters
@@ -164,6 +165,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     assert any("restored from a backup (generation 5)" in line for line in proven(attachment(ann.last, ".zip")))
 
 
+@of_sqlite
 @pytest.mark.parametrize("turn", [0, 1])
 def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee: Referee, tmp_path: Path, turn: int

@@ -220,13 +220,13 @@ DAMAGES: dict[str, tuple[Callable[[Referee], None], str]] = {
     ),
     "another key": (another_key, "does not open"),
     "another pickle": (another_pickle, "TypeError"),
-    "empty": (lambda referee: change(referee, "UPDATE snapshots SET sealed = x''"), "does not open"),
+    "empty": (lambda referee: change(referee, "UPDATE snapshots SET sealed = substr(sealed, 1, 0)"), "does not open"),
     "a turn is missing": (
         lambda referee: change(referee, "DELETE FROM snapshot_turns WHERE first = 1"),
         "LookupError",
     ),
     "a turn is damaged": (
-        lambda referee: change(referee, "UPDATE snapshot_turns SET sealed = x'01' WHERE first = 1"),
+        lambda referee: change(referee, "UPDATE snapshot_turns SET sealed = substr(sealed, 1, 1) WHERE first = 1"),
         "does not open",
     ),
     "no turns": (lambda referee: change(referee, "DELETE FROM snapshot_turns"), "LookupError"),

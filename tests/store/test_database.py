@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
+from stores import POSTGRESQL, of_sqlite, place
 
 from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, from_db, to_db
 from pbem.store.schema import MIGRATIONS, PURPOSES, SEATS
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@of_sqlite
 def test_every_commit_is_synced(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         assert database.scalar("PRAGMA journal_mode") == "wal"
         assert database.scalar("PRAGMA synchronous") == 2
         assert database.scalar("PRAGMA foreign_keys") == 1
 
 
+@of_sqlite
 def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
-    with Database(tmp_path / "new" / "a.db") as database:
+    with Database(place(tmp_path / "new" / "a.db")) as database:
         with database.transaction():
             database.set_meta("a", "b")
         for path in (tmp_path / "new").iterdir():
@@ -34,7 +36,7 @@ def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
 
 
 def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         with database.transaction():
             database.set_meta("kept", "1")
         with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
@@ -45,7 +47,7 @@ def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
 
 
 def test_transactions_do_not_nest_and_writes_need_one(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         with database.transaction(), pytest.raises(RuntimeError), database.transaction():
             pass
         with pytest.raises(RuntimeError):
@@ -55,7 +57,7 @@ def test_transactions_do_not_nest_and_writes_need_one(tmp_path: Path) -> None:
 
 
 def test_a_part_that_is_undone_leaves_the_rest(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         with database.transaction():
             database.set_meta("first", "1")
             with database.savepoint():
@@ -68,16 +70,18 @@ def test_a_part_that_is_undone_leaves_the_rest(tmp_path: Path) -> None:
 
 
 def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.store.database.BUSY_SECONDS", 0.01)
-    with Database(tmp_path / "a.db") as one, Database(tmp_path / "a.db") as other:
+    for room in ("database", "sqlite", *(["postgresql"] if POSTGRESQL else [])):
+        monkeypatch.setattr(f"pbem.store.{room}.BUSY_SECONDS", 0.01)
+    with Database(place(tmp_path / "a.db")) as one, Database(place(tmp_path / "a.db")) as other:
         with one.transaction(), pytest.raises(BusyError), other.transaction():
             pass
         with other.transaction():
             other.set_meta("a", "b")
 
 
+@of_sqlite
 def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         pages = database.scalar("PRAGMA page_count")
         database.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(FullError), database.transaction():
@@ -91,37 +95,37 @@ def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
-    first = ("CREATE TABLE meta (x); CREATE TABLE a (x); INSERT INTO a VALUES (1);",)
-    with Database(tmp_path / "a.db", first) as database:
+    first = ("CREATE TABLE meta (x INTEGER); CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",)
+    with Database(place(tmp_path / "a.db"), first) as database:
         assert database.version == 1
-    second = (*first, "CREATE TABLE b (x); INSERT INTO b SELECT x + 1 FROM a;")
+    second = (*first, "CREATE TABLE b (x INTEGER); INSERT INTO b SELECT x + 1 FROM a;")
     for _ in range(2):
-        with Database(tmp_path / "a.db", second) as database:
+        with Database(place(tmp_path / "a.db"), second) as database:
             assert (database.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
 
 
 def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
     """Their reply tokens are forgotten: they grant nothing any more."""
     before = MIGRATIONS[: MIGRATIONS.index(SEATS)]
-    with Database(tmp_path / "a.db", before) as database:
+    with Database(place(tmp_path / "a.db"), before) as database:
         database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
         database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
         database.execute("INSERT INTO seats VALUES (1, 1, 'ann', 'c0ffee', 1)")
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         assert database.rows("SELECT * FROM seats") == [{"match": 1, "seat": 1, "player": "ann", "accepted": 1}]
-        assert not database.rows("PRAGMA foreign_key_check")
+        assert not database.damage()
 
 
 def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
     before = MIGRATIONS[: MIGRATIONS.index(PURPOSES)]
-    with Database(tmp_path / "a.db", before) as database:
+    with Database(place(tmp_path / "a.db"), before) as database:
         database.execute(
             "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
         )
         database.execute(
             "INSERT INTO challenges VALUES ('a@b.example', 'ann', 'ssh', 'SHA256:x', 'key', 'c0', '2026')"
         )
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         (token,) = database.rows("SELECT * FROM reply_tokens")
         assert (token["purpose"], token["used"], token["letter"]) == ("reply", "u", "l")
         (waiting,) = database.rows("SELECT * FROM challenges")
@@ -129,21 +133,25 @@ def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db", ("CREATE TABLE meta (x);",)):
+    with Database(place(tmp_path / "a.db"), ("CREATE TABLE meta (x INTEGER);",)):
         pass
-    with pytest.raises(sqlite3.OperationalError):
-        Database(tmp_path / "a.db", ("CREATE TABLE meta (x);", "CREATE TABLE b (x); CREATE TABLE meta (x);"))
-    with Database(tmp_path / "a.db", ("CREATE TABLE meta (x);",)) as database:
-        assert database.rows("SELECT name FROM sqlite_master WHERE type = 'table'") == [{"name": "meta"}]
+    with pytest.raises(Exception, match=r"meta.*already exists"):
+        Database(
+            place(tmp_path / "a.db"),
+            ("CREATE TABLE meta (x INTEGER);", "CREATE TABLE b (x INTEGER); CREATE TABLE meta (x INTEGER);"),
+        )
+    with Database(place(tmp_path / "a.db"), ("CREATE TABLE meta (x INTEGER);",)) as database:
+        assert database.engine.tables() == ["meta"]
 
 
 def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
-    with Database(tmp_path / "a.db") as database:
-        database.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    with Database(place(tmp_path / "a.db")) as database:
+        assert database.version == len(MIGRATIONS)
     with pytest.raises(TooNewError, match="use the later one"):
-        Database(tmp_path / "a.db")
+        Database(place(tmp_path / "a.db"), MIGRATIONS[:-1])
 
 
+@of_sqlite
 def test_a_second_daemon_is_told_who_holds_the_store(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     with Lock(store):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from stores import POSTGRESQL, heard, place
 
 from pbem.store.database import Database, OvertakenError
 from pbem.store.decision import Later
@@ -13,21 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TABLE = (
-    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
-    "CREATE TABLE words (id INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT NOT NULL, times INTEGER DEFAULT 1) STRICT;"
-)
+TABLE = """
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+CREATE TABLE words (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    word TEXT NOT NULL,
+    times INTEGER DEFAULT 1
+) STRICT;
+"""
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    with Database(tmp_path / "store.db", (TABLE,)) as database:
+    with Database(place(tmp_path / "store.db"), (TABLE,)) as database:
         yield database
 
 
 @pytest.fixture
 def beside(database: Database) -> Iterator[Database]:
-    with Database(database.path, (TABLE,)) as other:
+    with Database(database.place, (TABLE,)) as other:
         yield other
 
 
@@ -36,7 +44,7 @@ def words(database: Database) -> list[str]:
 
 
 def put(database: Database, word: str | Later[str]) -> int:
-    return database.insert("INSERT INTO words (word) VALUES (?)", (word,))
+    return database.insert("INSERT INTO words (word) VALUES (?) RETURNING id", (word,))
 
 
 def test_what_is_put_off_is_made_while_others_write(database: Database, beside: Database) -> None:
@@ -61,10 +69,10 @@ def test_what_is_put_off_is_made_while_others_write(database: Database, beside: 
 
 
 def test_what_puts_nothing_off_is_written_once(database: Database) -> None:
-    heard: list[str] = []
-    database.utils.conn.set_trace_callback(heard.append)
+    statements = heard(database)
     assert database.decide(lambda: put(database, "word")) == 1
-    assert [statement.split()[0] for statement in heard] == ["BEGIN", "INSERT", "COMMIT"]
+    turn = ["UPDATE"] if POSTGRESQL else []
+    assert [statement.split()[0] for statement in statements] == ["BEGIN", *turn, "INSERT", "COMMIT"]
 
 
 def test_what_was_undone_is_not_written_nor_made(database: Database) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stores import POSTGRESQL, heard, of_sqlite, place
 
 from pbem.store.database import BusyError, Database
 from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
@@ -32,7 +33,7 @@ def vault() -> Vault:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    with Database(tmp_path / "store.db") as opened:
+    with Database(place(tmp_path / "store.db")) as opened:
         yield opened
 
 
@@ -85,7 +86,7 @@ def test_the_order_of_recipients_makes_no_other_letter(inbox: Inbox) -> None:
 def test_that_a_letter_is_in_hand_is_on_disk_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
     inbox.put(ENVELOPE, SECRET, NOW)
     inbox.lease(NOW)
-    with Database(tmp_path / "store.db") as other:
+    with Database(place(tmp_path / "store.db")) as other:
         assert other.rows("SELECT state, attempts FROM inbox") == [{"state": "leased", "attempts": 0}]
 
 
@@ -191,6 +192,7 @@ def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Dat
     assert inbox.put_all([(letters[0][0], b"without a limit")], NOW) == [13]
 
 
+@of_sqlite
 def test_no_file_of_the_store_holds_a_letter_in_the_clear(
     tmp_path: Path, database: Database, inbox: Inbox, outbox: Outbox
 ) -> None:
@@ -302,7 +304,7 @@ def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, ou
     for name in ("anna", "bert", "carl"):
         put(database, outbox, f"{name}@example.org")
     with database.transaction():
-        database.execute("UPDATE outbox SET raw = x'01' WHERE recipient = 'bert@example.org'")
+        database.execute("UPDATE outbox SET raw = ? WHERE recipient = 'bert@example.org'", (b"\x01",))
     leased = outbox.exchange((), NOW, 3)
     assert [(row.recipient, row.attempts) for row in leased.rows] == [
         ("anna@example.org", 1),
@@ -318,13 +320,12 @@ def test_what_came_of_letters_and_which_are_next_is_one_commit(database: Databas
     first = outbox.exchange((), NOW, 2)
     assert [row.recipient for row in first.rows] == ["anna@example.org", "bert@example.org"]
     assert first.due == NOW
-    heard: list[str] = []
-    database.utils.conn.set_trace_callback(heard.append)
+    statements = heard(database)
     one, other = first.rows
     later = NOW + timedelta(hours=1)
     sent = [Sent(one.id, "taken", NOW, "delivered"), Sent(other.id, "451", NOW, "waiting", later)]
     second = outbox.exchange(sent, NOW, 5)
-    assert heard.count("COMMIT") == 1
+    assert statements.count("COMMIT") == 1
     assert [row.recipient for row in second.rows] == ["carl@example.org", "dora@example.org"]
     assert second.due == later
     assert (outbox.count("delivered"), outbox.count("waiting")) == (1, 1)
@@ -332,11 +333,10 @@ def test_what_came_of_letters_and_which_are_next_is_one_commit(database: Databas
 
 def test_to_find_that_nothing_is_due_writes_nothing(database: Database, outbox: Outbox) -> None:
     put(database, outbox)
-    heard: list[str] = []
-    database.utils.conn.set_trace_callback(heard.append)
+    statements = heard(database)
     assert outbox.exchange((), NOW - timedelta(seconds=1), 5).rows == []
     assert outbox.exchange((), NOW, 0).rows == []
-    assert not any(statement.startswith("BEGIN") for statement in heard)
+    assert not any(statement.startswith("BEGIN") for statement in statements)
 
 
 def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, outbox: Outbox) -> None:
@@ -355,8 +355,9 @@ def test_who_does_not_wait_is_told_at_once_that_another_writes(
     tmp_path: Path, database: Database, inbox: Inbox
 ) -> None:
     letters = [(ENVELOPE, SECRET)]
-    with Database(tmp_path / "store.db") as other:
+    with Database(place(tmp_path / "store.db")) as other:
         with other.transaction(), pytest.raises(BusyError):
             inbox.put_all(letters, NOW, wait=False)
         assert inbox.put_all(letters, NOW, wait=False) == [1]
-    assert database.scalar("PRAGMA busy_timeout") == 5000
+    if not POSTGRESQL:
+        assert database.scalar("PRAGMA busy_timeout") == 5000

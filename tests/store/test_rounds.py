@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import LOT, Envelope, Inbox
@@ -47,7 +48,7 @@ class Queue:
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Iterator[Queue]:
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         yield Queue(database)
 
 
@@ -113,31 +114,32 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
 
 def test_what_waits_in_a_store_of_an_earlier_version_is_given(tmp_path: Path) -> None:
     before = MIGRATIONS[: MIGRATIONS.index(ROUNDS)]
-    with Database(tmp_path / "a.db", before) as database:
+    with Database(place(tmp_path / "a.db"), before) as database:
         database.execute(
             "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
             " VALUES ('f', 'a@b', '[]', 1, ?, '2026-11-22T12:00:00.000000Z')",
             (Vault(bytes(32)).seal(b"x", "inbox f"),),
         )
-    with Database(tmp_path / "a.db") as database:
+    with Database(place(tmp_path / "a.db")) as database:
         (row,) = Inbox(database, Vault(bytes(32))).lease_some(8, NOW)
         assert row.raw == b"x"
 
 
+@of_sqlite
 def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
     """Neither to keep a letter nor to give the next ones, however many wait."""
     queue.put("ab" * 5 + "x" * 5)
     heard: list[str] = []
-    connection = queue.database.utils.conn
-    connection.set_trace_callback(heard.append)
+    line = connection(queue.database)
+    line.set_trace_callback(heard.append)
     queue.put("a")
     queue.next()
-    connection.set_trace_callback(None)
+    line.set_trace_callback(None)
     steps = [
         step[3]
         for statement in heard
         if "round" in statement and statement.lstrip().startswith("SELECT")
-        for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}")
+        for step in line.execute(f"EXPLAIN QUERY PLAN {statement}")
     ]
     waiting = "inbox_waiting (state=? AND attempts=? AND suspect=? AND round"
     found = [step for step in steps if step.startswith("SEARCH inbox")]

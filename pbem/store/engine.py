@@ -1,0 +1,123 @@
+"""What a store needs of the engine under it: one connection, its transactions, and what each engine says differently.
+
+Statements are written in SQL that both engines understand, with `?` and `:name` for values. Where SQLite alone has a
+word for something (COLLATE NOCASE, json_extract, group_concat, rowid) the other engine translates it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from pbem.store.decision import Parameters, Values
+    from pbem.store_place import Place
+
+__all__ = ["BUSY_SECONDS", "Cursor", "Engine"]
+
+BUSY_SECONDS = 5.0  # the longest wait for another's transaction; then the sender is asked to come again
+
+
+class Cursor(Protocol):
+    """What a statement gave."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    @property
+    def description(self) -> Any:
+        """Of each column a sequence that begins with its name."""
+
+    def fetchone(self) -> Values | None:
+        """The next row, or None after the last."""
+
+    def fetchall(self) -> list[Values]:
+        """The rows that are left."""
+
+    def __iter__(self) -> Iterator[Values]:
+        """The rows that are left, one by one."""
+
+
+class Engine(Protocol):
+    """One connection to a store."""
+
+    @property
+    def place(self) -> Place:
+        """Where the store is."""
+
+    @property
+    def failure(self) -> type[Exception]:
+        """What its library raises; `tell_apart` says what it means."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on this connection."""
+
+    @property
+    def changes(self) -> int:
+        """How many rows this connection has written since it was opened."""
+
+    @property
+    def version(self) -> int:
+        """The number of migrations that this store has seen; 0 for one that is empty."""
+
+    def recognise(self, *, empty: bool) -> None:
+        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+
+    def prepare(self) -> None:
+        """Set the connection up; raises `StoreError` where the promises of a store cannot be kept."""
+
+    def migrate(self, script: str, version: int) -> None:
+        """Bring the store to a version, in the open transaction."""
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+
+    def commit(self) -> None:
+        """Have the transaction on disk."""
+
+    def rollback(self) -> None:
+        """Undo the transaction, if it has not ended already."""
+
+    def savepoint(self) -> AbstractContextManager[object]:
+        """A part of the open transaction that is undone by itself when the block raises."""
+
+    def written(self) -> object:
+        """Within a transaction, what is another value when anything was written since, here or elsewhere."""
+
+    def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
+        """Run one statement; raises the errors of a store."""
+
+    def tell_apart(self, error: Exception) -> NoReturn:
+        """Raise what the library's error means."""
+
+    def tables(self) -> list[str]:
+        """The names of all tables of the store's own, in order."""
+
+    def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
+        """The columns of a table, and its rows, one by one."""
+
+    def last_numbers(self) -> dict[str, int]:
+        """Of tables that number their rows, the highest number that was ever given out."""
+
+    def number_from(self, table: str, last: int) -> None:
+        """Let a table's numbers go on after this one, in the open transaction."""
+
+    def room(self) -> int | None:
+        """How many octets are free on the disk under the store; None where that cannot be seen from here."""
+
+    def size(self) -> int:
+        """How many octets the store has."""
+
+    def backup(self, path: Path) -> None:
+        """Copy the store as it is at this moment into a new file; raises `StoreError` and FileExistsError."""
+
+    def damage(self) -> list[str]:
+        """What the engine finds wrong with the store."""

@@ -1,0 +1,41 @@
+"""What may go wrong with a store through no fault of the caller, whatever engine is under it."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BusyError",
+    "DamagedError",
+    "FullError",
+    "LockedError",
+    "OvertakenError",
+    "StoreError",
+    "TooNewError",
+]
+
+
+class StoreError(Exception):
+    """The store could not do its work, through no fault of the caller."""
+
+
+class BusyError(StoreError):
+    """Others kept the store for too long, or it cannot be reached at the moment; trying again later helps."""
+
+
+class FullError(StoreError):
+    """The disk is full or does not work; nothing was written."""
+
+
+class OvertakenError(BusyError):
+    """The premises of a decision changed before it was written; nothing was written, and it must be made anew."""
+
+
+class DamagedError(StoreError):
+    """The file is no store of pbem, or not all of it can be read."""
+
+
+class LockedError(StoreError):
+    """Another daemon works on this store."""
+
+
+class TooNewError(StoreError):
+    """The store was written by a later version of the software."""

@@ -1,0 +1,69 @@
+"""Who works on a store that several machines share: each server by a name, as long as it says so again and again.
+
+What a server or one of its desks has in hand is marked with its name. When its time is over it is held to be dead:
+what it had in hand is given back, and if it lives still, `Inbox.done` lets nothing of that have an effect. A store in
+a file needs none of this: its lock says who works on it. Implements reliability.md, cases 2 and 30.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.store.database import Lock, to_db
+from pbem.store_place import PostgresqlAddress
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["LEASE", "Owners", "at_work"]
+
+LEASE = timedelta(seconds=30)
+"""So long a server is held to live that said nothing. The clocks of the machines agree much better than that."""
+
+_GONE = (
+    "state = 'leased' AND NOT EXISTS"
+    " (SELECT 1 FROM owners WHERE owners.until > :now AND owner LIKE owners.name || '%')"
+)
+"""In the hands of nobody who lives: the name of a desk begins with that of its server."""
+
+_LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"  # noqa: S608
+_SENDINGS = f"UPDATE outbox SET state = 'waiting' WHERE {_GONE}"  # noqa: S608 - no input in it
+
+
+class Owners:
+    """The servers that work on a store, on one connection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def renew(self, name: str, now: datetime) -> None:
+        """Say, in the caller's transaction, that this server lives; names that long did not are forgotten."""
+        self._database.write(
+            "INSERT INTO owners VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
+            (name, to_db(now + LEASE)),
+        )
+        self._database.write("DELETE FROM owners WHERE until < ?", (to_db(now - LEASE),))
+
+    def leave(self, name: str) -> None:
+        """Say that this server ends; what it has still in hand is anybody's at once."""
+        self._database.execute("DELETE FROM owners WHERE name = ?", (name,))
+
+    def release(self, now: datetime) -> int:
+        """Give back, in the caller's transaction, what is in the hands of the dead; how many letters."""
+        stamp = {"now": to_db(now)}
+        return sum(self._database.write(sql, stamp).rowcount for sql in (_LETTERS, _SENDINGS))
+
+    def alive(self, now: datetime) -> list[str]:
+        """The names of those whose time is not over."""
+        found = self._database.rows("SELECT name FROM owners WHERE until > ? ORDER BY name", (to_db(now),))
+        return [row["name"] for row in found]
+
+
+def at_work(database: Database, now: datetime) -> int | list[str] | None:
+    """Who works on a store: the process that holds its file, or the servers that share it; None when nobody does."""
+    if isinstance(database.place, PostgresqlAddress):
+        return Owners(database).alive(now) or None
+    return Lock.holder(database.place)

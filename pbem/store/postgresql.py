@@ -1,0 +1,358 @@
+"""A database of PostgreSQL under a store: how it is opened, migrated, written to, and what it says otherwise.
+
+One transaction writes at a time, as in SQLite: each begins by raising the count in the table `store`, whose row is
+locked by that until it ends, so that at READ COMMITTED it sees all that was written before it. So the desk's
+decisions, and the numbers that they give out, are the same on both engines; and who asks for the count knows whether
+anybody wrote since. A row lock is all it takes: it is free again when a connection breaks, and whoever keeps it and
+does nothing is cut off after `IDLE_SECONDS`.
+Implements reliability.md, promises 1 and 2, as far as the database keeps what it says is committed.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
+
+import psycopg
+from psycopg import errors
+
+from pbem.store.engine import BUSY_SECONDS
+from pbem.store.errors import BusyError, DamagedError, FullError, OvertakenError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.store.decision import Parameters, Values
+    from pbem.store.engine import Cursor
+    from pbem.store_place import PostgresqlAddress
+
+__all__ = ["Postgresql"]
+
+OLDEST = 150000
+IDLE_SECONDS = 10
+"""How long a transaction may stand still: whoever sleeps in it is cut off, and others may write."""
+
+CONNECT_SECONDS = 5
+
+_BEGINNING = """
+CREATE TABLE store (
+    one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version INTEGER NOT NULL, writes BIGINT NOT NULL
+);
+INSERT INTO store (version, writes) VALUES (0, 0);
+CREATE TABLE numbers (name TEXT PRIMARY KEY, last BIGINT NOT NULL);
+CREATE FUNCTION next_number(of_table TEXT) RETURNS BIGINT LANGUAGE sql AS $$
+    INSERT INTO numbers (name, last) VALUES (of_table, 1)
+    ON CONFLICT (name) DO UPDATE SET last = numbers.last + 1 RETURNING last
+$$;
+"""
+"""What SQLite has of its own: a version, and numbers that are taken back with what they were given to."""
+
+_OWN = {"store", "numbers"}
+_TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
+
+
+class Postgresql:
+    """One connection to a store in PostgreSQL; one that is lost is made anew for the next transaction."""
+
+    failure = psycopg.Error
+
+    def __init__(self, address: PostgresqlAddress) -> None:
+        self.place = address
+        self.changes = 0
+        """How many rows this connection has written since it was opened."""
+        self._writes = 0
+        self._parts = 0
+        self._open = False
+        """Whether a transaction was begun, and not ended: one whose connection was lost is still to be undone."""
+        self._connect()
+
+    def _connect(self) -> None:
+        try:
+            self.connection = psycopg.connect(
+                self.place.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="pbem"
+            )
+        except psycopg.Error as error:
+            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
+        for name, value in (
+            ("client_encoding", "UTF8"),
+            ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
+            ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
+            ("default_transaction_isolation", "read committed"),
+            ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
+        ):
+            self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self.connection.close()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on this connection."""
+        return self._open
+
+    @property
+    def version(self) -> int:
+        """The number of migrations that this store has seen; 0 for one that is empty."""
+        if not self._begun():
+            return 0
+        return self._asked("SELECT coalesce(max(version), 0) FROM store")
+
+    def _begun(self) -> bool:
+        return bool(
+            self._asked("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'store'")
+        )
+
+    def recognise(self, *, empty: bool) -> None:
+        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        if self.connection.info.server_version < OLDEST:
+            raise StoreError(f"{self.place} is older than PostgreSQL {OLDEST // 10000}")
+        if self._begun() and self.version:
+            return
+        if set(self._all_tables()) - _OWN:
+            raise DamagedError(f"{self.place} is a database, and none of pbem: see `store` in the configuration")
+        if not empty:
+            raise StoreError(f"there is no store in {self.place}")
+
+    def prepare(self) -> None:
+        """Make what SQLite has of its own; raises `StoreError` where a commit need not be on disk."""
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            if self.run(f"SHOW {name}").fetchone() == ("off",):
+                raise StoreError(
+                    f"{self.place}: with {name} = off nothing that is answered for is sure to be on disk"
+                )
+        if not self._begun():
+            # Who began at the same moment has made the same.
+            with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateFunction):
+                self.connection.execute(_BEGINNING)
+
+    def migrate(self, script: str, version: int) -> None:
+        """Bring the store to a version, in the open transaction."""
+        self.connection.execute(_tables_of_postgresql(script).encode())
+        self.connection.execute("UPDATE store SET version = %s", (version,))
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+        if self.connection.closed:
+            self._connect()
+        self._open = True
+        try:
+            self.connection.execute("BEGIN")
+            if not wait:
+                self.connection.execute("SELECT writes FROM store FOR UPDATE NOWAIT")
+            (self._writes,) = self.connection.execute(_TURN).fetchone() or (0,)
+        except BaseException:
+            self.rollback()
+            raise
+
+    def commit(self) -> None:
+        """Have the transaction on disk; one that the server has given up is no commit."""
+        done = self.connection.execute("COMMIT").statusmessage
+        self._open = False
+        if done != "COMMIT":
+            raise BusyError("the transaction had failed, and was undone")
+
+    def rollback(self) -> None:
+        """Undo the transaction, if it has not ended already."""
+        self._open = False
+        with suppress(psycopg.OperationalError):  # the connection is lost, and with it the transaction
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                self.connection.execute("ROLLBACK")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of the open transaction that is undone by itself when the block raises."""
+        self._parts += 1
+        name = f"part_{self._parts}"
+        self.connection.execute(f"SAVEPOINT {name}".encode())
+        try:
+            yield
+        except BaseException:
+            with suppress(psycopg.OperationalError):
+                self.connection.execute(f"ROLLBACK TO SAVEPOINT {name}".encode())
+            raise
+        finally:
+            with suppress(psycopg.OperationalError):
+                self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
+
+    def written(self) -> int:
+        """Within a transaction, what is another value when anything was written since the one before.
+
+        The count that this transaction found: it is the same as long as none was committed.
+        """
+        return self._writes
+
+    def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
+        """Run one statement; one that writes outside of a transaction is one of its own."""
+        try:
+            if not self.in_transaction:
+                if self.connection.closed:
+                    self._connect()
+                if not sql.lstrip().startswith(("SELECT", "SHOW")):
+                    return self._run_alone(sql, parameters)
+            return self._run(sql, parameters)
+        except psycopg.Error as error:
+            self.tell_apart(error)
+
+    def _run_alone(self, sql: str, parameters: Parameters) -> Cursor:
+        self.begin(wait=True)
+        try:
+            cursor = self._run(sql, parameters)
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+        return cursor
+
+    def _run(self, sql: str, parameters: Parameters) -> Cursor:
+        cursor = self.connection.execute(_said_to_postgresql(sql).encode(), parameters)
+        if not sql.lstrip().startswith("SELECT"):
+            self.changes += max(cursor.rowcount, 0)
+        return cursor
+
+    def _asked(self, sql: str) -> int:
+        ((found,),) = self.run(sql).fetchall()
+        return int(found)
+
+    def _all_tables(self) -> list[str]:
+        sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        return sorted(row[0] for row in self.run(sql))
+
+    def tables(self) -> list[str]:
+        """The names of all tables of the store's own, in order."""
+        return [name for name in self._all_tables() if name not in _OWN]
+
+    def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
+        """The columns of a table, and its rows, one by one."""
+        cursor = self.connection.cursor("rows_of_a_table", withhold=True)
+        cursor.itersize = 100
+        cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
+        return [column.name for column in cursor.description or ()], _closing(cursor)
+
+    def last_numbers(self) -> dict[str, int]:
+        """Of tables that number their rows, the highest number that was ever given out."""
+        return dict(self.run("SELECT name, last FROM numbers ORDER BY name").fetchall())
+
+    def number_from(self, table: str, last: int) -> None:
+        """Let a table's numbers go on after this one, in the open transaction."""
+        self.run(
+            "INSERT INTO numbers (name, last) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET last = excluded.last",
+            (table, last),
+        )
+
+    def room(self) -> None:
+        """The disk is the server's: nobody sees it from here."""
+
+    def size(self) -> int:
+        """How many octets the tables of the store have, with their indexes."""
+        return self._asked(
+            "SELECT coalesce(sum(pg_total_relation_size(quote_ident(tablename)::regclass)), 0) FROM pg_tables"
+            " WHERE schemaname = current_schema()"
+        )
+
+    def backup(self, path: Path) -> None:
+        """Refuse: PostgreSQL has a better way of its own."""
+        raise StoreError(f"{path} was not made: back up {self.place} with pg_dump or pg_basebackup")
+
+    def damage(self) -> list[str]:
+        """Nothing that could be seen from here: pg_amcheck looks at files and indexes."""
+        return []
+
+    def tell_apart(self, error: Exception) -> NoReturn:
+        """Raise what PostgreSQL's error means."""
+        if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
+            raise BusyError("the store is busy") from error
+        if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+            raise OvertakenError(f"the database gave the transaction up: {_said(error)}") from error
+        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
+        if state in {"53100", "58030", "25006"}:  # a full disk, one that fails, a standby
+            raise FullError(f"the store cannot be written: {_said(error)}") from error
+        if state[:2] == "XX":
+            raise DamagedError(f"the store is damaged ({_said(error)}): ask pg_amcheck") from error
+        if self.connection.closed or state[:2] in {"08", "53", "57"}:
+            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from error
+        raise error
+
+
+def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
+    with cursor:
+        yield from cursor
+
+
+def _said(error: Exception) -> str:
+    """The first line of what is said: the others may show a row."""
+    return str(error).strip().split("\n", maxsplit=1)[0]
+
+
+# What is said otherwise in statements, and in scripts of migrations.
+
+_WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
+_PHRASES = (
+    (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
+    (re.compile(r"\(address COLLATE NOCASE"), "(lower(address)"),
+    (
+        re.compile(r"json_extract\(CAST\(([\w.]++) AS TEXT\), '\$\.(\w++)'\)"),
+        r"(convert_from(\1, 'UTF8')::json->>'\2')",
+    ),
+    (re.compile(r"json_extract\((\w++), '\$\.(\w++)'\)"), r"(\1::json->>'\2')"),
+    (re.compile(r"(?<![:\w]):([a-z_]++)"), r"%(\1)s"),
+)
+
+
+@cache
+def _said_to_postgresql(sql: str) -> str:
+    for ours, theirs in _WORDS:
+        sql = sql.replace(ours, theirs)
+    for phrase, theirs in _PHRASES:
+        sql = phrase.sub(theirs, sql)
+    return sql
+
+
+_WORDS_OF_TABLES = (
+    (" TEXT", ' TEXT COLLATE "C"'),  # by octets, as SQLite orders; no upgrade of a library changes it
+    (" BLOB", " BYTEA"),
+    (" INTEGER", " BIGINT"),
+    (" REAL", " DOUBLE PRECISION"),
+    ("lower(hex(randomblob(10)))", "substr(md5(random()::text), 1, 20)"),
+    (" GLOB ", " SIMILAR TO "),
+    ("[0-9]*'", "[0-9]%'"),
+)
+_TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
+_KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
+_ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY KEY)? COLLATE NOCASE")
+_INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
+
+
+def _tables_of_postgresql(script: str) -> str:
+    """A script of migrations: the same tables, columns and keys."""
+    return ";\n".join(_made(statement.strip()) for statement in script.split(";"))
+
+
+def _made(statement: str) -> str:
+    if table := _TABLE.fullmatch(statement):
+        statement = _table(table[1], table[2])
+    elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
+        statement = _index(statement)
+    for ours, theirs in _WORDS_OF_TABLES:
+        statement = statement.replace(ours, theirs)
+    return statement
+
+
+def _table(name: str, columns: str) -> str:
+    """A table; a key with an address in it, whose case does not matter, is an index."""
+    keys = ""
+    columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
+    if address := _ADDRESS.search(columns):
+        columns = _ADDRESS.sub("address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns)
+        more = _KEY.search(columns)
+        columns = _KEY.sub("", columns)
+        if address["key"] or more:
+            keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
+    return f"CREATE TABLE {name} ({columns}\n){keys}"
+
+
+def _index(statement: str) -> str:
+    return _INDEXED.sub(lambda part: f"lower({part[1] or 'address'})", statement)

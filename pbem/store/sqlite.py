@@ -1,0 +1,325 @@
+"""The SQLite file under a store: how it is opened, locked, brought up to date, copied and examined.
+
+Here live the `Engine` of the embedded store, and the lock against a second daemon.
+Implements reliability.md, promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+
+Parts of a transaction and the scripts of migrations are sqlite-utils' own work. A whole transaction is not: its
+`atomic` begins DEFERRED, and would meet a busy store half-way. Nor are the migrations' numbers: its `Migrations` know
+no store that is too new, take the machine's time, and find no version in the `user_version` of the stores there are.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Self
+
+import sqlite_utils
+
+from pbem.store.engine import BUSY_SECONDS
+from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from pbem.store.decision import Parameters, Values
+
+__all__ = ["Lock", "Sqlite", "sync"]
+
+FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
+BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+HELP = 'docs/operating.md, "The store is damaged"'
+BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+
+class Sqlite:
+    """One connection to a store in a file."""
+
+    failure = sqlite3.DatabaseError
+
+    def __init__(self, path: Path | str, *, make: bool) -> None:
+        # A symlink is followed, as SQLite does for its log: the store has one name.
+        self.place = Path(path).resolve()
+        if make:
+            _create(self.place)
+        elif not self.place.is_file():
+            raise StoreError(f"there is no store {self.place}")
+        _look_at(self.place)
+        with _translated():
+            self.connection = sqlite3.connect(
+                self.place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._utils = sqlite_utils.Database(self.connection, execute_plugins=False)
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._utils.close()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open on this connection."""
+        return self.connection.in_transaction
+
+    @property
+    def changes(self) -> int:
+        """How many rows this connection has written since it was opened."""
+        return self.connection.total_changes
+
+    @property
+    def version(self) -> int:
+        """The number of migrations that this store has seen; 0 for one that is empty."""
+        return self._asked("PRAGMA user_version")
+
+    def recognise(self, *, empty: bool) -> None:
+        """See that this is a store of ours, or that there is nothing in it where that is allowed."""
+        tables = self._asked("SELECT count(*) FROM sqlite_master")
+        if not (tables or empty):
+            raise DamagedError(f"{self.place} is empty: {HELP}")
+        if tables and not (self.version and self._utils["meta"].exists()):
+            raise DamagedError(f"{self.place} is a database, and none of pbem: see `store` in the configuration")
+
+    def prepare(self) -> None:
+        """Set the connection up; raises `StoreError` where the promises of a store cannot be kept."""
+        self.run("PRAGMA synchronous = FULL")
+        self.run("PRAGMA foreign_keys = ON")
+        wanted = {"synchronous": FULL, "foreign_keys": 1}
+        if self.run("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+            raise StoreError(f"{self.place}: this file system does not allow write-ahead logging")
+        # A pragma that SQLite does not like is silently ignored: ask, do not trust.
+        for name, value in wanted.items():
+            if self._asked(f"PRAGMA {name}") != value:
+                raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
+
+    def migrate(self, script: str, version: int) -> None:
+        """Bring the store to a version, in the open transaction."""
+        # Within a transaction sqlite-utils runs a script statement by statement; the sqlite3
+        # module's own executescript would commit first.
+        self._utils.executescript(script)
+        self.connection.execute(f"PRAGMA user_version = {version}")
+
+    def begin(self, *, wait: bool) -> None:
+        """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
+        if wait:
+            self.connection.execute("BEGIN IMMEDIATE")
+            return
+        self.connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        finally:
+            self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+    def commit(self) -> None:
+        """Have the transaction on disk."""
+        self.connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo the transaction, if a full disk has not ended it already."""
+        self._utils.rollback()
+
+    def savepoint(self) -> AbstractContextManager[object]:
+        """A part of the open transaction that is undone by itself when the block raises."""
+        return self._utils.atomic()
+
+    def written(self) -> tuple[int, int]:
+        """What is another value when anything was written, by another connection or by this one."""
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0]), self.changes
+
+    def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
+        """Run one statement; raises the errors of a store."""
+        try:
+            return self.connection.execute(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            self.tell_apart(error)
+
+    def _asked(self, sql: str) -> int:
+        return int(self.run(sql).fetchone()[0])
+
+    def tables(self) -> list[str]:
+        """The names of all tables of the store's own, in order."""
+        sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        return [row[0] for row in self.run(sql)]
+
+    def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
+        """The columns of a table, and its rows, one by one."""
+        cursor = self.run(f'SELECT * FROM "{name}"')  # noqa: S608 - the store's own names
+        return [column[0] for column in cursor.description], cursor
+
+    def last_numbers(self) -> dict[str, int]:
+        """Of tables that number their rows, the highest number that was ever given out."""
+        return dict(self.run("SELECT name, seq FROM sqlite_sequence ORDER BY name").fetchall())
+
+    def number_from(self, table: str, last: int) -> None:
+        """Let a table's numbers go on after this one, in the open transaction."""
+        if not self.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table)).rowcount:
+            self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
+
+    def room(self) -> int:
+        """How many octets are free on the disk under the store."""
+        found = os.statvfs(self.place.parent)
+        return found.f_bavail * found.f_frsize
+
+    def size(self) -> int:
+        """How many octets the store has."""
+        return self._asked("PRAGMA page_count") * self._asked("PRAGMA page_size")
+
+    def backup(self, path: Path) -> None:
+        """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
+
+        The daemon may write meanwhile. Raises FileExistsError, and `StoreError` when the copy is not sound.
+        """
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            with _translated(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                self.connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, complete in itself
+                if copy.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+                    raise StoreError(f"the copy of {self.place} is damaged; so may be the store: ask `pbem doctor`")
+            sync(path)
+            sync(path.parent)
+        except BaseException:
+            path.unlink()
+            raise
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
+        try:
+            with _translated():
+                found = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
+                lost = [f"{row[0]}: a row refers to a missing one" for row in self.run("PRAGMA foreign_key_check")]
+        except DamagedError as error:
+            return [str(error)]
+        return [line for line in found if line != "ok"] + lost[:20]
+
+    def tell_apart(self, error: Exception) -> NoReturn:
+        """Raise what SQLite's error means."""
+        _tell_apart(error)
+
+
+class Lock:
+    """The right to be the one daemon of a store, held until closed or until the process ends.
+
+    Held are a note beside the store, which says who holds it, and the store's file itself, if it is there: the file
+    is the same through every link and mount, where the note may be another. It is to be closed after the store: who
+    closes any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
+    when another process holds it, and `StoreError` where no file can be made.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._store = Path(path).resolve()
+        self.files: list[int] = []
+        """What holds it; a process that is given these holds it, too, until it ends."""
+        note = _note(self._store)
+        try:
+            self.cover()
+            note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._hold(file)
+            os.ftruncate(file, 0)
+            os.write(file, f"{os.getpid()}\n".encode())
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise StoreError(f"{error.filename or note}: {error.strerror}") from error
+            raise
+
+    def cover(self) -> None:
+        """Hold the store's file, if there is one now."""
+        if self._store.exists():
+            self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
+
+    def _hold(self, file: int) -> None:
+        self.files.append(file)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = self.holder(self._store) or "unknown"
+            raise LockedError(f"{self._store} is in use by another pbem (process {holder})") from None
+
+    @staticmethod
+    def holder(path: Path | str) -> int | None:
+        """The process that holds the lock of a store, or None when none does."""
+        try:
+            file = os.open(_note(Path(path).resolve()), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return int(os.read(file, 20) or 0)
+        finally:
+            os.close(file)
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the store free; the note stays, because removing it would race with the next holder."""
+        while self.files:
+            os.close(self.files.pop())
+
+
+def _note(store: Path) -> Path:
+    return store.with_name(f"{store.name}.lock")
+
+
+def _look_at(path: Path) -> None:
+    """Raise what is to be said of a store's file before SQLite opens it."""
+    if path.stat().st_nlink > 1:
+        raise StoreError(
+            f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."
+            " A restore that broke off leaves such a name; restore again"
+        )
+    for place in (path, path.parent):
+        if not os.access(place, os.R_OK | os.W_OK):
+            raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
+
+
+def _create(path: Path) -> None:
+    """Make the file before SQLite does, so that nobody else may ever read it, and its name is on disk."""
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Let `_tell_apart` see SQLite's errors."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        _tell_apart(error)
+
+
+def _tell_apart(error: Exception) -> NoReturn:
+    """Raise what SQLite lumps together as errors of the database."""
+    code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        raise DamagedError("a text in the store cannot be read: ask `pbem doctor`") from error
+    primary = (code or 0) & 0xFF  # the low byte
+    if primary in BUSY:
+        raise BusyError("the store is busy") from error
+    if primary in BROKEN:
+        raise FullError(f"the store cannot be written: {error}") from error
+    if primary in DAMAGED:
+        raise DamagedError(f"the store is damaged, or no store at all ({error}): {HELP}") from error
+    raise error

@@ -1,0 +1,48 @@
+"""Where a store is: a file, or a database of PostgreSQL, whose address may hold a password that nobody reads here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Self
+
+__all__ = ["Place", "PostgresqlAddress"]
+
+_URL = re.compile(
+    r"postgres(?:ql)?://(?:[^\s@/?#\[\]]*@)?(?P<shown>[A-Za-z0-9._,:%\[\]-]*(?:/[A-Za-z0-9._%-]*)?)(?:\?[^\s#]*)?"
+)
+"""A connection URI of libpq's. What is none might be shown in its error texts with a part of a password."""
+
+
+class PostgresqlAddress:
+    """The address of a database, as libpq takes it; written out it has neither a user, a password nor options."""
+
+    def __init__(self, url: str) -> None:
+        found = _URL.fullmatch(url)
+        if found is None:
+            raise ValueError(
+                "this is no address of a database such as postgresql://user@host/name; in a password, characters"
+                " such as @ : / # ? are written as %40 %3A %2F %23 %3F, or it is left to ~/.pgpass"
+            )
+        self.url = url
+        self._shown = f"postgresql://{found['shown']}"
+
+    @classmethod
+    def parse(cls, text: str) -> Path | Self:
+        """The place that a text names: a path, unless it begins as an address does; raises ValueError."""
+        return cls(text) if re.match(r"postgres(ql)?:", text) else Path(text)
+
+    def __str__(self) -> str:
+        return self._shown
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PostgresqlAddress) and self.url == other.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+
+Place = Path | PostgresqlAddress
+"""Of a store."""

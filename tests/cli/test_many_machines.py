@@ -1,0 +1,150 @@
+"""The operator's commands on a store in PostgreSQL: beside real servers that share it, and without one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import smtplib
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from referee import Referee
+from stores import of_postgresql, place
+
+from pbem.cli import main
+from pbem.store_place import PostgresqlAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = of_postgresql
+
+PBEM = str(Path(sys.executable).with_name("pbem"))
+CONFIG = """
+server = "play.example"
+operator = "operator@play.example"
+store = "{store}"
+desks = 1
+[smtp]
+listen = "127.0.0.1:0"
+[smarthost]
+port = {port}
+[limits]
+letters_kept = "10000d"
+"""
+
+
+class Town:
+    """A folder with the configuration and the keys of servers that share a store."""
+
+    def __init__(self, folder: Path, store: str) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]  # nobody listens there: what is sent waits
+        keys = folder / "keys"
+        keys.mkdir(mode=0o700)
+        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+            (keys / name).write_text(content.hex() + "\n")
+            (keys / name).chmod(0o600)
+        self.config = folder / "pbem.toml"
+        self.take(store)
+
+    def take(self, store: str) -> None:
+        """Have this store from now on."""
+        self.config.write_text(CONFIG.format(store=store, port=self.port))
+
+    def run(self, *words: str, status: int = 0) -> str:
+        done = CliRunner().invoke(main, [*words, "--config", str(self.config)])
+        assert done.exit_code == status, done.output
+        return done.output
+
+    @contextlib.contextmanager
+    def server(self, name: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+        """A server, and the port at which it takes letters."""
+        file = self.folder / f"{name}.json"
+        command = [PBEM, "serve", "--config", str(self.config), "--ready-file", str(file)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+            try:
+                while not file.exists() and server.poll() is None:
+                    time.sleep(0.02)
+                yield server, json.loads(file.read_text())["smtp"]["port"]
+            finally:
+                server.send_signal(signal.SIGTERM)
+                server.communicate(timeout=30)
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Town:
+    """Match m1 under way, turn 2 due."""
+    folder = tmp_path / "played"
+    folder.mkdir()
+    referee = Referee(folder)
+    ann, bob = referee.begun()
+    referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
+    address = referee.database.place
+    referee.close()
+    assert isinstance(address, PostgresqlAddress)
+    return Town(tmp_path, address.url)
+
+
+def test_two_servers_share_a_store_and_one_goes_on_when_the_other_is_killed(town: Town) -> None:
+    letter = "From: eve{0}@mail.example\r\nMessage-ID: <{0}@mail.example>\r\n\r\nhelp\r\n"
+    with town.server("one") as (one, _), town.server("other") as (_, port):
+        assert "runs on 2 machines" in town.run("status")
+        town.run("match", "pause", "m1", "--reason", "the weather")
+        one.kill()
+        one.wait()
+        for number in range(5):
+            with smtplib.SMTP("127.0.0.1", port, timeout=10) as smtp:
+                smtp.sendmail(f"eve{number}@mail.example", ["pbem@play.example"], letter.format(number))
+        end = time.monotonic() + 30
+        while (found := json.loads(town.run("status", "--json")))["inbox"]["done"] < 15 and time.monotonic() < end:
+            time.sleep(0.1)
+    assert (found["inbox"]["done"], found["inbox"]["waiting"], found["inbox"]["leased"]) == (15, 0, 0)
+    assert list(found["paused"]) == ["m1"]
+
+
+def test_without_a_server_an_instruction_is_obeyed_at_once(town: Town) -> None:
+    town.run("match", "pause", "m1", "--reason", "the weather")
+    assert list(json.loads(town.run("status", "--json"))["paused"]) == ["m1"]
+    told = town.run("doctor", "--no-mail", status=1)  # nobody runs, and the letters wait
+    assert "all seals open" in told
+    assert "pg_amcheck" in told
+    assert "m1         playing" in told
+    assert "verifies" in told
+
+
+def test_what_cannot_be_done_here_is_said_in_a_sentence(town: Town) -> None:
+    assert "pg_dump" in town.run("backup", str(town.folder / "backup"), status=1)
+    (town.folder / "file").touch()
+    assert "pg_restore" in town.run("restore", str(town.folder / "file"), "--yes", status=1)
+    told = town.run("check-config", status=0)
+    assert "pg_dump" in told
+    assert "is there" in told
+
+
+def test_a_store_moves_into_a_file_and_back(town: Town) -> None:
+    (address,) = [line.split('"')[1] for line in town.config.read_text().split("\n") if line.startswith("store")]
+    file, new = town.folder / "moved.sqlite", place(town.folder / "new")
+    assert isinstance(new, PostgresqlAddress)
+    with town.server("one"):
+        assert "a server works on" in town.run("move-store", address, str(file), status=1)
+    before = json.loads(town.run("status", "--json"))
+    assert before["matches"] == {"playing": 1}
+    assert "rows were copied" in town.run("move-store", address, str(file))
+    town.take(str(file))
+    assert json.loads(town.run("status", "--json")) == before
+    assert "there is a store already" in town.run("move-store", str(file), address, status=1)
+    town.run("move-store", str(file), new.url)
+    town.take(new.url)
+    assert json.loads(town.run("status", "--json")) == before
+    assert "verifies" in town.run("doctor", "--no-mail", status=1)
+    assert "there is no store" in town.run("move-store", str(town.folder / "nothing"), new.url, status=1)

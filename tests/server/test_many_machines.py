@@ -1,0 +1,93 @@
+"""Several servers share one store in PostgreSQL: any takes a letter, one answers it, and the others outlive one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+from house import House, configured
+from stores import of_postgresql
+
+from pbem.server import daemon as daemons
+from pbem.server.daemon import StartError
+from pbem.store import owners
+from pbem.store.database import Database
+from pbem.store.inbox import Inbox
+from pbem.store.owners import at_work
+from pbem.store.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+pytestmark = of_postgresql
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[House]:
+    """A server on a machine of its own; it shares store and keys with the others."""
+    house = House(configured(folder))
+    task = asyncio.create_task(house.daemon.run())
+    await asyncio.wait_for(house.until(lambda: bool(house.places) or task.done()), 10)
+    try:
+        yield house
+    finally:
+        house.daemon.stop()
+        await task
+
+
+def test_each_letter_is_answered_once_whoever_took_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as one, running(tmp_path) as other:
+            for number in range(8):
+                house = (one, other)[number % 2]
+                await house.send(b"Subject: %d\r\n\r\n" % number, f"p{number}@mail.example")
+            await asyncio.wait_for(one.until(lambda: len(one.post.sent) + len(other.post.sent) >= 8), 20)
+            assert len({recipient for _, recipient, _ in one.post.sent + other.post.sent}) == 8
+            await asyncio.sleep(0.2)
+            assert len(one.post.sent) + len(other.post.sent) == 8
+
+    asyncio.run(main())
+    with Database(configured(tmp_path).store) as database:
+        assert database.rows("SELECT state, count(*) AS n FROM inbox GROUP BY state") == [{"state": "done", "n": 8}]
+        assert not database.rows("SELECT * FROM owners")
+
+
+def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dead one says nothing any more: nobody gives back what it had, but for the time that goes by."""
+    monkeypatch.setattr(daemons, "RENEW", 0.1)
+    monkeypatch.setattr(owners, "LEASE", owners.LEASE / 10)
+
+    async def main() -> None:
+        async with running(tmp_path) as living:
+            with Database(living.daemon._config.store, owner="dead.1") as database:
+                dead = Inbox(database, Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text())), "dead.1")
+                with database.transaction():
+                    owners.Owners(database).renew("dead.", living.daemon._now())
+                living.desk.handle_next = lambda _now: False  # it is at something else, while the other takes it
+                await living.send()
+                assert dead.lease(living.daemon._now())
+                del living.desk.handle_next
+                living.daemon.wake()
+                await asyncio.sleep(0.2)
+                assert not living.post.sent
+                working = at_work(database, living.daemon._now())
+                assert isinstance(working, list)
+                assert len(working) == 2
+            await asyncio.wait_for(living.until(lambda: bool(living.post.sent)), 20)
+
+    asyncio.run(main())
+
+
+def test_a_new_server_without_the_keys_of_the_store_does_not_begin(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path):
+            (tmp_path / "keys").rename(tmp_path / "elsewhere")
+            with pytest.raises(StartError, match=r"store\.key is missing"):
+                async with running(tmp_path):
+                    pass
+            (tmp_path / "elsewhere").rename(tmp_path / "keys")
+
+    asyncio.run(main())

@@ -1,0 +1,181 @@
+"""What PostgreSQL alone does: connections that break, who sleeps in a transaction, and what addresses tell nobody."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from stores import POSTGRESQL, heard, of_postgresql, place
+
+from pbem.store.database import BusyError, Database, OvertakenError, StoreError
+from pbem.store.decision import Later
+from pbem.store.inbox import Envelope, Inbox
+from pbem.store.outbox import Outbox, Sent
+from pbem.store.owners import LEASE, Owners, at_work
+from pbem.store.vault import Vault
+from pbem.store_place import PostgresqlAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = of_postgresql
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+VAULT = Vault(bytes(32))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database(place(tmp_path / "store")) as database:
+        yield database
+
+
+@pytest.fixture
+def beside(database: Database) -> Iterator[Database]:
+    with Database(database.place) as other:
+        yield other
+
+
+def cut(database: Database, other: Database) -> None:
+    """Let the server end the other's connection."""
+    line: Any = other.engine
+    database.engine.run("SELECT pg_terminate_backend(?)", (line.connection.info.backend_pid,))
+
+
+def test_a_connection_that_broke_is_made_anew(database: Database, beside: Database) -> None:
+    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
+        beside.set_meta("lost", "1")
+        cut(database, beside)
+        beside.set_meta("lost", "2")
+    assert not beside.in_transaction
+    with beside.transaction():
+        beside.set_meta("kept", "1")
+    assert (database.meta("lost"), database.meta("kept")) == (None, "1")
+    cut(database, beside)
+    with pytest.raises(BusyError):
+        beside.meta("kept")
+    assert beside.meta("kept") == "1"
+
+
+def test_nothing_is_written_on_a_new_connection_in_the_middle_of_a_transaction(
+    database: Database, beside: Database
+) -> None:
+    def part() -> None:
+        cut(database, beside)
+        with pytest.raises(BusyError):
+            beside.set_meta("lost", "1")
+
+    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
+        part()
+        with pytest.raises(BusyError):
+            beside.set_meta("lost", "2")
+    assert database.meta("lost") is None
+
+
+def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Database) -> None:
+    beside.engine.run("SELECT set_config('idle_in_transaction_session_timeout', '1s', false)")
+    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
+        beside.set_meta("lost", "1")
+        with database.transaction():  # it has its turn when the other is gone
+            database.set_meta("kept", "1")
+    assert (database.meta("lost"), database.meta("kept")) == (None, "1")
+
+
+def test_a_statement_of_its_own_waits_for_its_turn(database: Database, beside: Database) -> None:
+    """Else a decision might not know that somebody wrote."""
+
+    def meanwhile() -> str:
+        beside.execute("DELETE FROM meta")
+        return "made"
+
+    def decide() -> None:
+        assert database.meta("a") == "b"
+        database.write("INSERT INTO meta VALUES ('c', ?)", (Later(meanwhile, "meanwhile"),))
+
+    with database.transaction():
+        database.set_meta("a", "b")
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+
+
+def test_who_does_not_wait_is_told_at_once(database: Database, beside: Database) -> None:
+    statements = heard(beside)
+    with database.transaction(), pytest.raises(BusyError), beside.transaction(wait=False):
+        pass
+    assert [statement.rpartition(" ")[2] for statement in statements] == ["BEGIN", "NOWAIT", "ROLLBACK"]
+
+
+def test_what_the_database_gives_up_is_made_anew(database: Database) -> None:
+    """No transaction here meets it; other engines that speak PostgreSQL's language say so all the time."""
+    for state in ("40001", "40P01"):
+        with pytest.raises(OvertakenError), database.transaction():
+            database.engine.run(f"DO $$ BEGIN RAISE SQLSTATE '{state}'; END $$")
+
+
+def test_a_number_that_is_taken_back_is_given_again(database: Database) -> None:
+    """As in SQLite: a decision that is tried and then written names the same match."""
+    numbers = []
+
+    def decide() -> None:
+        sql = "INSERT INTO matches (phase, terms, head, created) VALUES ('open', ?, '', '') RETURNING number"
+        numbers.append(database.insert(sql, (Later(lambda: "{}", ""),)))
+
+    database.decide(decide)
+    database.decide(decide)
+    assert numbers == [row["number"] for row in database.rows("SELECT number FROM matches ORDER BY number")] == [1, 2]
+
+
+def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Database, beside: Database) -> None:
+    dead, living = Owners(database), Owners(beside)
+    inbox, outbox = Inbox(database, VAULT, "dead.1"), Outbox(database, VAULT, "dead.")
+    others = Inbox(beside, VAULT, "living.7")
+    letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
+    with database.transaction():
+        outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
+        dead.renew("dead.", NOW)
+    (row,), (sending,) = inbox.lease_some(8, NOW), outbox.exchange((), NOW, 8).rows
+    almost, then = NOW + LEASE - timedelta(seconds=1), NOW + LEASE
+    for now, given_back in ((almost, 0), (then, 2)):
+        with beside.transaction():
+            living.renew("living.", now)
+            assert living.release(now) == given_back
+    assert at_work(database, then) == ["living."]
+    with pytest.raises(RuntimeError, match="not in hand"), database.transaction():
+        inbox.done(row.id, "late")
+    assert [row.id for row in others.lease_some(8, then)] == [letter]
+    (again,) = Outbox(beside, VAULT, "living.").exchange((), then, 8).rows
+    assert again.raw == sending.raw
+    outbox.exchange([Sent(sending.id, "late", then, "failed")], then, 0)
+    assert outbox.count("leased") == 1
+
+
+def test_what_is_said_of_a_database_that_cannot_be_reached_holds_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+    for url in (
+        "postgresql://pbem:s3cr3t@127.0.0.1:1/games",
+        "postgresql://pbem:s3cr3t@nowhere.invalid/games?x=s3cr3t",
+    ):
+        with pytest.raises(StoreError) as found:
+            Database(PostgresqlAddress(url))
+        assert "s3cr3t" not in f"{found.value}{found.value.__cause__}{found.value.__context__}{caplog.text}"
+
+
+def test_a_backup_is_refused_and_says_how_it_is_made(database: Database, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="pg_dump"):
+        database.backup(tmp_path / "backup")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_store_of_ours_is_left_alone(tmp_path: Path) -> None:
+    import psycopg  # noqa: PLC0415 - an extra
+
+    address = place(tmp_path / "foreign")
+    assert isinstance(address, PostgresqlAddress)
+    with psycopg.connect(address.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE customers (name TEXT)")
+    with pytest.raises(StoreError, match="none of pbem"):
+        Database(address)
+    with pytest.raises(StoreError, match="there is no store"):
+        Database(place(tmp_path / "nothing"), migrate=False)
+    assert POSTGRESQL
