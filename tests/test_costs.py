@@ -36,12 +36,12 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 54
+STATEMENTS = 56
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other.
 
 What it writes it writes twice: when it is decided, and when its answer is put into words; whether anybody else wrote
-in between is asked at both times. Its match it looks up
-twice: for the time at which it counts as received, which its evidence names, and for what it says.
+in between is asked at both times. Its match it looks up twice: for the time at which it counts as received, which its
+evidence names, and for what it says. Players' letters and others' are looked for apart.
 """
 
 

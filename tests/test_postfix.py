@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email
-import email.policy
 import os
 import shutil
 import signal
@@ -27,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, BOB, Mailbox, confirming, form_in
+from referee import ANN, BOB, Letters, Mailbox, confirming, form_in
 
 from pbem.identity import ssh
 from pbem.store.database import Database
@@ -113,7 +111,7 @@ class Provider:
     """The mail provider of the players, mail.example: files letters by recipient, and refuses the dead."""
 
     def __init__(self) -> None:
-        self.letters: dict[str, list[EmailMessage]] = {}
+        self.letters: dict[str, Letters] = {}
         self.return_paths: list[str] = []
         self.dead: set[str] = set()
         self.port = free_port()
@@ -125,10 +123,8 @@ class Provider:
         return "250 ok"
 
     async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
-        letter = email.message_from_bytes(envelope.content, policy=email.policy.default)
-        assert isinstance(letter, EmailMessage)
         for recipient in envelope.rcpt_tos:
-            self.letters.setdefault(recipient, []).append(letter)
+            self.letters.setdefault(recipient, Letters()).bring(envelope.content)
         self.return_paths.append(envelope.mail_from)
         return "250 ok"
 
@@ -165,8 +161,8 @@ class Town:
         self.config = folder / "pbem" / "pbem.toml"
 
     def person(self, name: str) -> Mailbox:
-        letters = self.provider.letters.setdefault(f"{name}@mail.example", [])
-        return Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.generate(), letters)  # type: ignore[arg-type]  # a list does
+        letters = self.provider.letters.setdefault(f"{name}@mail.example", Letters())
+        return Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.generate(), letters)
 
     def send(self, person: Mailbox, text: str, to: str = "pbem@play.example", *, sign: bool = True) -> None:
         """Hand a letter to Postfix, as a provider does, and wait until something was answered."""

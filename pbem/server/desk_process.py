@@ -549,7 +549,7 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         os.nice(NICE)
 
     def worked() -> None:
-        with contextlib.suppress(BlockingIOError):  # it has not read yet that there is something to send
+        with contextlib.suppress(OSError):  # it has not read yet that there is something to send, or is gone
             line.send(WORKED, socket.MSG_DONTWAIT)
 
     def tell(word: bytes) -> None:
