@@ -26,10 +26,10 @@ from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.database import StoreError
+from pbem.store.database import OvertakenError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -113,27 +113,52 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
     desk.in_hand = [one.row.id for one in following]
     desk.points("effects committed")
+    _tell_of(outcomes)
+    return following
+
+
+def _tell_of(outcomes: Mapping[int, str]) -> None:
     for row_id, outcome in outcomes.items():
         if outcome:
             _LOG.info("letter handled", inbox=row_id, outcome=outcome)
-    return following
 
 
 def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
     """Give letters their effect together; what became of each, empty if nothing yet."""
     try:
         return decide(desk, partial(_handle_all, desk, letters, now))
+    except OvertakenError:
+        if len(letters) > 1:
+            return _one_by_one(desk, letters, now)
+        raise
     except StoreError:
         raise
     except Exception as error:
         if len(letters) > 1:
-            outcomes: dict[int, str] = {}
-            for letter in letters:
-                outcomes |= _give_effect(desk, [letter], now)
-            return outcomes
+            return _one_by_one(desk, letters, now)
         row = letters[0][0].row
         _failed(desk, row, error)
         return {row.id: ""}
+
+
+def _one_by_one(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
+    """Give each letter its effect by itself; where one is overtaken for good, what its sender sent later waits too.
+
+    Raises `OvertakenError` for such a one after all others: it is in hand still, and is given back.
+    """
+    outcomes: dict[int, str] = {}
+    overtaken: dict[str, OvertakenError] = {}
+    for letter in letters:
+        sender = letter[0].row.envelope.sender.lower()
+        if sender not in overtaken:
+            try:
+                outcomes |= _give_effect(desk, [letter], now)
+            except OvertakenError as error:
+                overtaken[sender] = error
+    if overtaken:
+        _tell_of(outcomes)
+        raise next(iter(overtaken.values()))
+    return outcomes
 
 
 def _handle_all(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:

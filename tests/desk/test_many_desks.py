@@ -21,7 +21,7 @@ from pbem.desk.reading import InProcess
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
-from pbem.store.database import Database, to_db
+from pbem.store.database import Database, OvertakenError, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope
 from pbem.store.operator import Box, Instructions
 from pbem.store.players import KeyRow
@@ -238,6 +238,31 @@ def test_one_desk_gives_back_only_its_own(referee: Referee, other: Desk) -> None
     assert other.inbox.release_all(other.owner) == 1
     assert referee.inbox.outcome(row.id) == ("leased", None)
     assert referee.inbox.outcome(its.id) == ("waiting", None)
+
+
+def test_a_letter_that_is_overtaken_again_and_again_delays_no_other(
+    referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever an opponent does all the while to the match that it is about."""
+    _, bob = referee.begun()
+    compose = Composer.compose
+
+    def composed(self: Composer, to: str, *given: Any, **named: Any) -> bytes:
+        if to == bob.address:
+            with other.database.transaction():
+                other.database.write("UPDATE matches SET version = version + 1")
+        return compose(self, to, *given, **named)
+
+    monkeypatch.setattr(Composer, "compose", composed)
+    first, second = (put(referee, bob, bob.filled("orders", ORDERS, rev)) for rev in (1, 2))
+    elsewhere = put(referee, referee.person("eve"), "help")
+    with pytest.raises(OvertakenError):
+        referee.desk.handle_next(referee.now)
+    outcomes = [referee.inbox.outcome(number)[0] for number in (first, second, elsewhere)]
+    assert outcomes == ["leased", "leased", "done"]
+    monkeypatch.undo()
+    referee.work()
+    assert referee.inbox.count("done") == referee.inbox.count()
 
 
 def test_two_desks_tell_of_one_outage(referee: Referee, other: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
