@@ -146,6 +146,8 @@ class TestCompletedForms:
             "orders m1 turn 2\nserver play.example\nplayer bob\nGx3\nend\n",
             "orders m1 turn 1\nserver play.example\nplayer bob\nGx3\nend\n",
             "orders m1 turn 1\nserver elsewhere.example\nGx3\nend\n",
+            "orders m1 turn 3\nGx3\n",
+            "orders m1 default\nGx3\n",
             "orders m1 turn 1\nhello\nend\n",
             "orders m1 turn 1\nRv1 Rv2 Rv3 Rv4 Rv5 Rw1 Rw2 Rw3 Rw4\nend\n",
         ],
@@ -162,6 +164,9 @@ class TestCompletedForms:
         ann, _ = referee.begun()
         referee.send(ann, "orders m1 turn 1\nGx3\nend\n", sign=False)
         assert "must be signed with your key" in ann.text
+        assert "the completed form" not in ann.text
+        referee.send(ann, "orders m1 turn 1\nGx3\n", sign=False)
+        assert "`end`" in ann.text
         assert "the completed form" not in ann.text
 
 
