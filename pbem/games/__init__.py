@@ -163,6 +163,12 @@ class Rules(Protocol):
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
 
+    def meant(self, text: str) -> str:
+        """What a text of setup or orders was probably meant to say, one slip away; it need not be legal either."""
+
+    def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
+        """What one seat's orders leave unused that is lost with the turn, each kind with its number."""
+
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
 

@@ -549,7 +549,7 @@ def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.records[HOME.where] = None
     post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    post.referee.send(ann, ann.filled("orders", ""))  # others do not wait
+    post.referee.send(ann, ann.filled("orders", "# none"))  # others do not wait
     assert "Your orders for turn 1 stand" in ann.text
     for _ in range(4):
         post.referee.wait(timedelta(minutes=6))
@@ -681,7 +681,7 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
     form = bob.filled("orders", "final\n")
     post.reply(bob, form.replace("turn 1", "turn 2"))
     assert "at the level mailbox: your orders for turn 2" in bob.text
-    post.reply(bob, form.replace("turn 1", "default").replace("final\n", ""))
+    post.reply(bob, form.replace("turn 1", "default").replace("final\n", "# none\n"))
     assert "at the level mailbox: your default orders" in bob.text
     post.reply(bob, form)
     for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
@@ -690,3 +690,79 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
     lines = [line for line in checks(attachment(ann.find("what was secret"), ".zip")) if "orders signed" in line]
     assert ["bob: mailbox" in line for line in lines] == [True] * 4
     assert ["by default" in line for line in lines] == [False, False, True, True]
+
+
+# Short replies.
+
+
+@pytest.mark.parametrize("written", ["Gx3 Gy3", "orders Gx3 Gy3", "gx3, gy3", "Orders: Gx3 Gy3"])
+def test_one_line_comes_back_as_the_whole_form_and_that_counts(post: Post, written: str) -> None:
+    ann, bob = post.begun()
+    post.reply(bob, written, to=reply_to(bob.find("begins")))
+    assert "Nothing has changed yet." in bob.text
+    assert "Not understood" not in bob.text
+    assert post.standing(2) is None
+    post.reply(bob, bob.form("orders"))
+    assert "Your orders for turn 1 stand, revision 1, at the level mailbox:\n\n  Gx3 Gy3\n" in bob.text
+    post.referee.turn((ann, ""))
+    post.referee.wait(timedelta(minutes=11))
+    post.reply(bob, "resign m1 game 1")
+    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    assert all(line.startswith("ok") for line in found), found
+
+
+def test_a_slip_in_it_is_asked_back(post: Post) -> None:
+    _, bob = post.begun()
+    post.reply(bob, "Gx3 gy3", to=reply_to(bob.find("begins")))
+    assert "`gy3`: did you mean Gy3?" in bob.text
+    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
+
+
+@pytest.mark.parametrize("written", ["Accept!", "accept", "yes", "I accept.", "ok", "accept m1", "Accept m1."])
+def test_terms_are_accepted_by_the_line_that_comes_back(post: Post, written: str) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, written)
+    assert post.referee.match().phase == "proposed"
+    assert "This is the completed form" in bob.text
+    post.reply(bob, form_in(bob.text, "accept", lines=1))
+    assert post.referee.match().phase == "setup"
+
+
+def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> None:
+    ann, bob = post.begun()
+    used = reply_to(bob.find("begins"))
+    post.reply(bob, "status m1")
+    old = reply_to(bob.last)
+    post.reply(bob, bob.filled("orders", "final\nGx3"), to=used)
+    post.referee.turn((ann, ""))
+    assert post.referee.match().turn == 2
+    for address in (used, old, "pbem@play.example", "pbem+m1@play.example"):
+        post.reply(bob, "Gx4", to=address)
+        assert "This is the completed form" not in bob.text, address
+
+
+@pytest.mark.parametrize("written", ["Hello Ann", "yes", "Gx3 Gy3 and so on", "Thank you, Gx3"])
+def test_prose_is_no_order(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written, to=reply_to(bob.find("begins")))
+    assert "This is the completed form" not in bob.text
+    assert "Not understood" in bob.text
+
+
+def test_without_a_key_too_what_is_missing_is_completed(post: Post) -> None:
+    _, bob = post.begun()
+    post.reply(bob, "orders m1 turn 1\nGx3 gy3", to=reply_to(bob.find("begins")))
+    post.reply(bob, "orders m1 turn 1\nGx3 gy3\n", to=reply_to(bob.find("begins")))
+    assert "answer this letter\nwith these lines" in bob.text
+    post.reply(bob, bob.form("orders"))
+    assert post.standing(2) == "Gx3 Gy3"
+
+
+def test_who_has_a_key_is_told_the_line_that_accepts(post: Post) -> None:
+    ann, bob = post.referee.registered("ann"), post.referee.registered("bob")
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.referee.send(bob, "accept m1\n")
+    assert post.referee.match().phase == "proposed"
+    post.referee.send(bob, form_in(bob.text, "accept", lines=1))
+    assert post.referee.match().phase == "setup"

@@ -193,6 +193,32 @@ def test_a_block_that_is_not_closed(name: str) -> None:
     assert any("`end`" in fault.message for fault in command.faults)
 
 
+def test_what_might_be_the_text_of_a_block_that_is_not_closed_is_told_and_not_obeyed() -> None:
+    found = only("orders m17 turn 5\nrev 1\nGx3\nGy3\n \nYours, Anna")
+    assert (found.block, found.unclosed) == (None, "Gx3\nGy3")
+    assert found.faults
+    assert only(ORDERS).unclosed == ""
+    assert only("press m17\nHello").unclosed == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("\n  Gx3 Gy3 \nOn Sunday the referee wrote:\n> orders m17 turn 5\n", "Gx3 Gy3"),
+        ("> quoted first\nyes\n-- \nAnna", "yes"),
+        ("Accept\n", "Accept"),
+        ("accept m17\n", ""),
+        (ORDERS, ""),
+        ("whoami\n", ""),
+        ("stop\nyes\n", ""),
+        ("> only quotes\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_short_reply(text: str, short: str) -> None:
+    assert parse(text).short == short
+
+
 def test_armor_ends_the_reading() -> None:
     text = f"{ORDERS}-----BEGIN SSH SIGNATURE-----\nU1NI\n-----END SSH SIGNATURE-----\nresign m17\n"
     reading = parse(text)

@@ -96,6 +96,12 @@ class Marbles:
         )
         return (*faults(self.order, state, seat, text), *own)
 
+    def meant(self, text: str) -> str:
+        return text.lower()
+
+    def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:  # noqa: ARG002
+        return ()
+
     def _number(self, options: Options, text: str, verb: str) -> Words:
         found = re.fullmatch(rf"\s*{verb}\s+([1-9][0-9]{{0,3}})\s*", text)
         if not found or int(found[1]) > options.most:

@@ -21,6 +21,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.commands import Handlers
+    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
@@ -53,6 +54,10 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`orders`: all orders of this turn; those for a later one, and default orders, are stored."""
     seated = seated_at(desk, caller, command)
     turn = seated.match.turn
+    if _untouched(seated, command):
+        given = command.arguments.get("turn", 0)
+        allowed = seated.match.rules.empty_orders
+        return Reply("untouched", {"turn": given, "allowed": allowed} | seated.facts(), at=seated, outcome="asked")
     if command.arguments.get("default") or command.arguments["turn"] > turn:
         return advance_orders.store(seated, command, caller)
     step = seated.step(caller.now)
@@ -61,9 +66,22 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     )
     name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
     receipt, attachments = seated.receipt(submission, name)
-    facts = {"orders": submission.text, "turn": turn, "final": submission.final}
+    match = seated.match
+    assert match.position is not None
+    unused = match.rules.unused(
+        match.position, seated.seat, match.rules.order(match.position, seated.seat, submission.text)
+    )
+    facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
+
+
+def _untouched(seated: SeatContext, command: Command) -> bool:
+    """Whether a form came back with nothing in it, where something is asked for: who means that says `final`."""
+    match, given = seated.match, command.arguments
+    if (command.block or "").strip() or given.get("final") or match.phase != "playing" or match.position is None:
+        return False
+    return given.get("turn") != match.turn or match.position.due.get(seated.seat, 0) is None
 
 
 def clear(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -67,6 +67,15 @@ class DuelingMasters:
             )
         return tuple(found)
 
+    def meant(self, text: str) -> str:
+        """What a text was probably meant to say, in capitals, dashes and commas."""
+        return notation.meant(text)
+
+    def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:
+        """Nothing: one move a turn is all there is."""
+        del state, seat, orders
+        return ()
+
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on the judged order of the seat that moves."""
         position = cast("State", state)

@@ -27,6 +27,7 @@ from pbem.games.dueling_masters.board import (
     names,
     pieces,
 )
+from pbem.games.slips import plain
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -301,6 +302,7 @@ class Standing(NamedTuple):
 
 
 _ORDER: Final = re.compile(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))")
+_NEARLY: Final = re.compile(r"\s*([A-Z][1-9]?):?\s+([A-J](?:10|[1-9]))\s*-?\s*([A-J](?:10|[1-9]))\s*")
 _EDGES: Final = " \t\r\n\f\v,;"
 _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}
 
@@ -326,6 +328,13 @@ def read_orders(agreed: Options, standing: Standing, text: str) -> Orders:
     if faults:
         raise Refused(*faults)
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
+
+
+def meant(text: str) -> str:
+    """What a setup or an order was probably meant to say: capitals, and a plain dash between two squares."""
+    written = plain(text).upper()
+    found = _NEARLY.fullmatch(written)
+    return f"{found[1]} {found[2]}-{found[3]}" if found else written
 
 
 def _why_no_order(order: str) -> tuple[str, str, Phrase]:

@@ -64,6 +64,15 @@ class ShootEmUp:
             )
         return tuple(found)
 
+    def meant(self, text: str) -> str:
+        """What a text was probably meant to say, in capitals, commas and lines."""
+        return notation.meant(text)
+
+    def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:
+        """Nothing: every ship has its three actions."""
+        del state, seat, orders
+        return ()
+
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on judged orders of all seats with ships left."""
         return action.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
+from pbem.games.slips import plain
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -177,6 +178,28 @@ def _read(living: Sequence[int], text: str) -> dict[int, str] | None:
 def _ordered(line: str) -> tuple[int, str] | None:
     found = _ORDERED.fullmatch(line)
     return (_LETTER[found[1]], found[2]) if found else None
+
+
+_NEARLY_ORDERED: Final = re.compile(r"([a-l])[\s:.=-]*" + r"\s*".join([r"([lrfms])"] * 3) + r"(?!\S)\s*", re.I)
+_NEARLY_PLACED: Final = re.compile(r"([a-l])[\s:.=-]+([a-z][1-9][0-9]?)\s+([nesw])(?!\S)\s*", re.I)
+
+
+def meant(text: str) -> str:
+    """What a setup or orders were probably meant to say: a line for each ship, in the capitals of the notation."""
+    written = plain(text).strip()
+    for nearly, line in ((_NEARLY_ORDERED, _order_meant), (_NEARLY_PLACED, _place_meant)):
+        if written and not nearly.sub("", written):
+            return "\n".join(line(found) for found in nearly.finditer(written))
+    return text
+
+
+def _order_meant(found: re.Match[str]) -> str:
+    ship, *actions = (group.upper() for group in found.groups())
+    return f"{ship}: {''.join(actions)}"
+
+
+def _place_meant(found: re.Match[str]) -> str:
+    return f"{found[1].upper()} {found[2].lower()} {found[3].upper()}"
 
 
 def _faults(living: Sequence[int], seat: int, text: str) -> list[Fault]:

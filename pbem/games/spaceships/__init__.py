@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pbem import games
     from pbem.games import Fault, Report, Result
     from pbem.games.spaceships.view import View
+    from pbem.phrase import Phrase
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
@@ -57,6 +58,14 @@ class Spaceships:
         del turn
         found = faults(self.order, state, seat, text)
         return tuple(fault for fault in found if fault.rule in notation.WRITING)
+
+    def meant(self, text: str) -> str:
+        """What a text was probably meant to say, in capitals, dashes and commas."""
+        return notation.meant(text)
+
+    def unused(self, state: games.State, seat: int, orders: games.Orders) -> tuple[Phrase, ...]:
+        """The conventional strikes, beams and scans that a seat leaves unused; missiles are kept for later."""
+        return notation.unused(cast("State", state).sides[seat - 1].entitled, cast("Orders", orders))
 
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on judged orders of both seats."""

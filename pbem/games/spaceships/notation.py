@@ -15,6 +15,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Refused
+from pbem.games.slips import plain
 from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
@@ -52,6 +53,33 @@ _CELL_WORD: Final = re.compile(rf"{_CELL}(-.*)?")
 _LIKE_A_SHIP: Final = re.compile(r"(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*")
 _EMPTY: Final = "."
 _SCANS: Final = {"s" + name: cell for name, cell in CELLS.items()}
+
+
+_PART: Final = rf"[ROYGB]?[v-z]?[1-5]?(?:{_CELL})?"
+_AIMED: Final = rf"([sbk]?)({_CELL}(?:-?{_CELL})?)(\([A-Z]{{2}}[0-9]{{0,3}}\))?|(m?)({_PART})|([sbmk])"
+_RIGHT: Final = re.compile(_AIMED)
+_NEARLY: Final = re.compile(_AIMED, re.I)
+_CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
+
+
+def meant(text: str) -> str:
+    """What a text was probably meant to say: plain dashes, and each word in the capitals of the notation."""
+    return _WORDS.sub(_word_meant, plain(text))
+
+
+def _word_meant(written: re.Match[str]) -> str:
+    word = written[0]
+    if _RIGHT.fullmatch(word):
+        return word
+    if _SHIP_WORD.fullmatch(word.upper()):
+        return word.upper()
+    found = _NEARLY.fullmatch(word)
+    if found is None:
+        return word
+    verb, cells, ship, missile, part, alone = (group or "" for group in found.groups())
+    # The colour of a cell stands before its row: `YY1` can only be Yy1.
+    cased = _CASED.sub(lambda cell: cell[1].upper() + cell[2].lower(), cells or part)
+    return f"{verb or missile or alone}".lower() + cased + ship.upper()
 
 
 def _without_comments(text: str) -> str:
@@ -310,6 +338,21 @@ class Orders(NamedTuple):
 def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
     """Judge the orders of one turn; raises `Refused` with all faults."""
     return _Reading(setup, entitled, text).orders()
+
+
+def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
+    """What a player was entitled to this turn, and did not order: it is lost, other than a missile."""
+    struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
+    left = (
+        (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),
+        (len(entitled.beams) - len(orders.beams), Phrase("beam"), Phrase("beams")),
+        (entitled.scans - len(orders.scans), Phrase("scan"), Phrase("scans")),
+    )
+    return tuple(
+        Phrase("{count} {what}", count=count, what=one if count == 1 else several)
+        for count, one, several in left
+        if count
+    )
 
 
 class _Reading:

@@ -41,6 +41,7 @@ _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
 _LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
 _LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
+_PARAGRAPH_END = re.compile(r"\n *\n")
 _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
 
@@ -62,6 +63,8 @@ class Command(msgspec.Struct, frozen=True):
     """The `option: value` lines of `new`, names in lower case."""
     block: str | None = None
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
+    unclosed: str = ""
+    """Where the `end` of a setup or of orders is missing: the paragraph that might be their text."""
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
@@ -101,6 +104,8 @@ class Reading(msgspec.Struct, frozen=True):
     """`stop` was the very first word: the sender wants no more mail, except about running matches."""
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
+    short: str = ""
+    """The first line that is no quote, where no command stands in the letter, or one alone that names no match."""
 
 
 def asked_by_subject(subject: str) -> list[Command]:
@@ -132,7 +137,13 @@ def parse(text: str, most: int | None = None) -> Reading:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     skipped.sort(key=lambda found: found[0])
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
-    return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {})
+    short = "" if optout or any(one.match or not one.faults for one in commands) else _first_line(kept)
+    return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
+
+
+def _first_line(kept: list[tuple[int, str]]) -> str:
+    """The first line that is not blank."""
+    return next((masked(line.strip()) for _, line in kept if line.strip()), "")
 
 
 def _place_of_stop(words: Words) -> dict[str, str]:
@@ -183,9 +194,13 @@ def _command(words: Words, spec: CommandSpec) -> Command:
     fields = _read_fields(words, spec, given, wrong)
     options: dict[str, str] = {}
     block: str | None = None
+    unclosed = ""
     block_line = words.line(words.start) if spec.block else 0
     if spec.block:
+        begins = words.start
         block = _take_block(words, spec, wrong)
+        if block is None and spec.body == "text":
+            unclosed = _PARAGRAPH_END.split(words.text[begins:], 1)[0].strip()
         options = _read_block(spec, block, fields, wrong)
     elif wrong:
         words.take_line()
@@ -194,7 +209,7 @@ def _command(words: Words, spec: CommandSpec) -> Command:
     line = words.line(start)
     faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
     echo = f"{spec.name} ..." if spec.secret else masked(words.text[start : words.passed])
-    return Command(spec.name, echo, head, line, given, fields, options, block, block_line, faults)
+    return Command(spec.name, echo, head, line, given, fields, options, block, unclosed, block_line, faults)
 
 
 def _read_slots(words: Words, spec: CommandSpec, given: Arguments) -> list[_Wrong]:

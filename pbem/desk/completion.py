@@ -1,0 +1,157 @@
+"""The completed form: what a player nearly said of a setup or of orders, with its place, and its slips mended.
+
+It goes back to be signed or sent; nothing is stored by it, and it is what it would be if it came back as it stands:
+legal. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from pbem import games
+from pbem.games import Fault
+from pbem.match.signed import here
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.desk.seats import SeatContext
+    from pbem.mail.commands import Command
+    from pbem.match.state import Match
+
+__all__ = ["Completed", "complete", "completed", "short_reply"]
+
+_WIDTH = 72
+"""So many columns a text may have that is to be signed."""
+
+_MOST = 4000
+"""How many characters of a text are completed: it is judged while the store is locked."""
+
+_PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
+_FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
+_COMMENT = re.compile(r" *#[^\n]*")
+_YES = re.compile(r"(i )?(accept(ed)?|agreed?|yes|ok|okay|ja)[.,!]*", re.I)
+_NAMED = re.compile(r"(orders|setup)[:,]?\s+", re.I)
+_WORD = re.compile(r"[^\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A form with its place, legal as it stands, and what was mended in it."""
+
+    form: str
+    slips: tuple[Fault, ...] = ()
+
+
+def completed(
+    seated: SeatContext, command: Command, faults: tuple[Fault, ...]
+) -> tuple[tuple[Fault, ...], str | None]:
+    """The faults of a refused setup or orders as they are told, and the form that mends all of them, if any does."""
+    match, seat = seated.match, seated.seat
+    given = command.arguments
+    if command.name == "accept" and match.phase == "proposed" and not command.faults:
+        return faults, None if "hash" in given else _accepting(match)
+    here_and_now = (given.get("turn", match.turn), given.get("game", match.game)) == (match.turn, match.game)
+    if command.name != _due(match, seat) or given.get("default") or not here_and_now:
+        return faults, None
+    text = command.unclosed if command.block is None else command.block
+    judged = _faults(match, seat, text) if len(text) <= _MOST else ()
+    others = [fault for fault in faults if fault not in judged]
+    found = complete(match, seat, text, final=given.get("final", False), rev=command.rev)
+    if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
+        return faults, None
+    return (*others, *found.slips), found.form
+
+
+def complete(match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None) -> Completed | None:
+    """The form of what is due with this text; None where nothing is, or nothing legal is one slip away from it."""
+    if not text.strip() or len(text) > _MOST or _due(match, seat) is None:
+        return None
+    for meant, at_once in _readings(match, text, final=final):
+        if not _faults(match, seat, meant):
+            return Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
+    return None
+
+
+def short_reply(match: Match, seat: int, line: str) -> Completed | None:
+    """What one line comes to in answer to a letter about what is due now: orders, or that terms are accepted."""
+    if match.phase == "proposed":
+        return Completed(_accepting(match)) if _YES.fullmatch(line) else None
+    return complete(match, seat, _NAMED.sub("", line))
+
+
+def _accepting(match: Match) -> str:
+    return f"accept {match.id} {match.rules_hash}"
+
+
+def _due(match: Match, seat: int) -> str | None:
+    """The command that a seat is asked for, or may replace what it said."""
+    if match.phase == "setup":
+        return "setup"
+    if match.phase == "playing" and match.position and match.position.due.get(seat, 0) is None:
+        return "orders"
+    return None
+
+
+def _is_of_place(fault: Fault) -> bool:
+    """Whether a fault goes away in the right place; what names another server, player or turn is left alone."""
+    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
+
+
+def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
+    """The text as it stands, then as it was probably meant: with `final` where it belongs, and without slips."""
+    yield _COMMENT.sub("", text), final
+    without = _FINAL.sub("", text)
+    yield without, True
+    yield match.rules.meant(text), final
+    yield match.rules.meant(without), True
+
+
+def _faults(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
+    """What is wrong with a text for what is due."""
+    if match.phase == "setup":
+        return games.faults(match.rules.setup, match.options, seat, text)
+    return games.faults(match.rules.order, match.position, seat, text)
+
+
+def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:
+    playing = match.phase == "playing"
+    before = (match.orders if playing else match.setups).get(seat)
+    least = before.rev + 1 if before else 1
+    place = here(match, seat, max(rev or least, least))
+    lines = [f"orders {match.id} turn {match.turn}" if playing else f"setup {match.id} game {match.game}"]
+    lines += [f"server {place.server}", f"player {place.player}", f"prev {place.prev}", f"rev {place.rev}"]
+    if final and playing:
+        lines.append("final")
+    written = "\n".join(" ".join(line.split()) for line in text.split("\n") if line.strip())
+    wrapped = "\n".join(
+        textwrap.fill(line, _WIDTH, break_long_words=False, break_on_hyphens=False) for line in written.split("\n")
+    )
+    return "\n".join([*lines, wrapped if _same(match, seat, written, wrapped) else written, "end"])
+
+
+def _same(match: Match, seat: int, one: str, other: str) -> bool:
+    """Whether two texts say the same, though their lines end elsewhere."""
+    if one == other or _faults(match, seat, other):
+        return one == other
+    if match.phase == "setup":
+        assert match.options is not None
+        return match.rules.setup(match.options, seat, one).text == match.rules.setup(match.options, seat, other).text
+    assert match.position is not None
+    return match.rules.order(match.position, seat, one).text == match.rules.order(match.position, seat, other).text
+
+
+def _slips(text: str, meant: str) -> Iterator[Fault]:
+    """Each place where something else was meant than what was written."""
+    found = list(_WORD.finditer(_COMMENT.sub("", _FINAL.sub("", text))))
+    written, words = [word[0] for word in found], _WORD.findall(meant)
+    for kind, start, end, first, last in SequenceMatcher(None, written, words, autojunk=False).get_opcodes():
+        if kind == "replace":
+            line = found[start].string.count("\n", 0, found[start].start()) + 1
+            message = Phrase("did you mean {meant}?", meant=" ".join(words[first:last]))
+            yield Fault("meant", " ".join(written[start:end]), message, line)

@@ -1,0 +1,213 @@
+"""Letters that meet people half way: what was nearly said comes back completed, and nothing is stored unasked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import ANN
+
+if TYPE_CHECKING:
+    from referee import Referee
+
+    from pbem.match.state import Submission
+
+PIECES = (
+    "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
+    "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1",
+)
+SHOOTING = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S"}
+
+
+def standing(referee: Referee, seat: int = 1) -> Submission | None:
+    """What stands for a seat in the turn that is due."""
+    submission = referee.match().orders.get(seat)
+    return submission if submission and submission.standing else None
+
+
+class TestUntouchedForms:
+    @pytest.mark.parametrize("blank", ["", "\n", "  \n \n"])
+    def test_an_untouched_form_is_a_question_and_nothing_is_stored(self, referee: Referee, blank: str) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", blank))
+        assert "There are no orders in your form, and nothing was stored." in ann.text
+        assert standing(referee) is None
+
+    def test_it_does_not_replace_what_stands(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", "Rv5"))
+        referee.send(ann, ann.filled("orders", "", rev=2))
+        assert "still stands" in ann.text
+        kept = standing(referee)
+        assert kept
+        assert (kept.text, kept.rev) == ("Rv5", 1)
+
+    def test_the_form_in_the_question_orders_nothing(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", ""))
+        referee.send(ann, ann.form("orders"))
+        assert "Your orders for turn 1 stand, revision 1, final:\n\n  (none)" in ann.text
+        kept = standing(referee)
+        assert kept
+        assert kept.final
+
+    @pytest.mark.parametrize("turn", ["turn 4", "default"])
+    def test_nor_is_it_stored_for_later(self, referee: Referee, turn: str) -> None:
+        ann, _ = referee.begun("miss: default\n")
+        referee.send(ann, ann.filled("orders", "").replace("turn 1", turn))
+        assert "nothing was stored" in ann.text
+        assert not referee.match().stored
+
+    def test_where_something_must_be_ordered_nothing_else_is_offered(self, referee: Referee) -> None:
+        ann, _ = referee.table("shoot-em-up", "board: 5x5", SHOOTING)
+        referee.send(ann, ann.filled("orders", ""))
+        assert "nothing was stored" in ann.text
+        assert "Do you want to order nothing?" not in ann.text
+
+
+class TestUnused:
+    def test_the_receipt_names_what_stays_unused(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", "Gx3"))
+        assert "\nUnused: 7 conventional strikes, 1 beam, and 1 scan.\n" in ann.text
+
+    def test_and_nothing_where_all_is_used(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", "Gv1 Gv2 Gv3 Gv4 Gv5 Gw1 Gw2 Gw3 mBx1 Gw4 bRx1Rx3 sRv1"))
+        assert "Your orders for turn 1 stand" in ann.text
+        assert "Unused" not in ann.text
+
+
+class TestCompletedForms:
+    def test_a_form_that_lacks_its_place_comes_back_completed_and_counts_as_it_stands(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, "orders m1 turn 1\nGx3 Gy3\nend\n")
+        assert "Refused; nothing was changed." in ann.text
+        assert "the line `rev 1` is missing" not in ann.text
+        assert standing(referee) is None
+        form = ann.form("orders")
+        assert form.startswith("orders m1 turn 1\nserver play.example\nplayer ann\nprev ")
+        assert form.endswith("\nrev 1\nGx3 Gy3\nend\n")
+        referee.send(ann, form)
+        assert "Your orders for turn 1 stand, revision 1:\n\n  Gx3 Gy3\n" in ann.text
+
+    @pytest.mark.parametrize(
+        ("written", "told"),
+        [
+            ("orders m1\nfinal\nGx3\nend\n", "name the turn"),
+            ("orders m1 turn 1 final\nGx3\n", "The final line `end` of `orders` is missing"),
+            ("orders m1 final Gx3\n\nYours, Ann\n", "`end`"),
+        ],
+    )
+    def test_whatever_is_missing(self, referee: Referee, written: str, told: str) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, written)
+        assert told in " ".join(ann.text.split())
+        form = ann.form("orders")
+        assert form.endswith("\nrev 1\nfinal\nGx3\nend\n")
+        referee.send(ann, form)
+        assert "Your orders for turn 1 stand, revision 1, final:\n\n  Gx3\n" in ann.text
+
+    def test_a_revision_that_is_used_up_is_replaced_by_the_next(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        form = ann.filled("orders", "Rv5")
+        referee.send(ann, form)
+        referee.send(ann, form.replace("Rv5", "Rv4"))
+        assert "use a higher one" in ann.text
+        assert ann.form("orders").endswith("\nrev 2\nRv4\nend\n")
+
+    def test_setups_too(self, referee: Referee) -> None:
+        ann, _ = referee.agreed()
+        referee.send(ann, f"setup m1\n{ANN}\nend\n")
+        form = ann.form("setup")
+        assert form.startswith("setup m1 game 1\nserver play.example\nplayer ann\nprev ")
+        assert form.endswith(f"\nrev 1\n{ANN}\nend\n")
+        referee.send(ann, form)
+        assert "Your setup stands, revision 1" in ann.text
+
+    def test_long_lines_are_broken_at_72_columns(self, referee: Referee) -> None:
+        ann, _ = referee.agreed()
+        written = " ".join(ANN.split()).replace("Rz1-Rz4", "Rz1 Rz2 Rz3 Rz4").replace("Gv4-Gx5", "Gv4-Gw5 Gx4-Gx5")
+        assert len(written) > 72
+        referee.send(ann, f"setup m1 game 1\n{written}\nend\n")
+        lines = ann.form("setup").split("\n")[5:-2]
+        assert " ".join(lines) == written
+        assert len(lines[0]) <= 72
+
+    def test_no_piece_is_moved_to_the_start_of_a_line_where_it_is_another(self, referee: Referee) -> None:
+        ann, _ = referee.agreed(game="dueling-masters")
+        written = "W A10 B A8 X A6, A7 Y C8, C10 Z D1 D4 D6 D8 H A1 * B3 B5 B7 B9 E10 D10 B1"
+        referee.send(ann, f"setup m1 game 1\n{written}\nend\n")
+        assert written in ann.form("setup").split("\n")
+
+    @pytest.mark.parametrize(
+        "written",
+        [
+            "orders m1 turn 2\nserver play.example\nplayer bob\nGx3\nend\n",
+            "orders m1 turn 1\nserver play.example\nplayer bob\nGx3\nend\n",
+            "orders m1 turn 1\nserver elsewhere.example\nGx3\nend\n",
+            "orders m1 turn 3\nGx3\n",
+            "orders m1 default\nGx3\n",
+            "orders m1 turn 1\nhello\nend\n",
+            "orders m1 turn 1\nRv1 Rv2 Rv3 Rv4 Rv5 Rw1 Rw2 Rw3 Rw4\nend\n",
+        ],
+    )
+    def test_nothing_is_completed_that_would_be_refused_or_meant_for_another_place(
+        self, referee: Referee, written: str
+    ) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, written)
+        assert "Refused; nothing was changed." in ann.text
+        assert "the completed form" not in ann.text
+
+    def test_who_signed_with_nothing_gets_no_form(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, "orders m1 turn 1\nGx3\nend\n", sign=False)
+        assert "must be signed with your key" in ann.text
+        assert "the completed form" not in ann.text
+        referee.send(ann, "orders m1 turn 1\nGx3\n", sign=False)
+        assert "`end`" in ann.text
+        assert "the completed form" not in ann.text
+
+
+class TestSlips:
+    @pytest.mark.parametrize(
+        ("written", "meant", "told"),
+        [
+            ("gx3 GY3", "Gx3 Gy3", "`gx3 GY3`: did you mean Gx3 Gy3?"),
+            ("Gx3 SYW3", "Gx3 sYw3", "`SYW3`: did you mean sYw3?"),
+            ("bRx1\u2013Rx3", "bRx1-Rx3", "did you mean bRx1-Rx3?"),
+            ("mBx1, Gx3", "mBx1 Gx3", "the completed form"),
+        ],
+    )
+    def test_one_slip_away_is_asked_back(self, referee: Referee, written: str, meant: str, told: str) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", written))
+        assert told in " ".join(ann.text.split())
+        assert standing(referee) is None
+        form = ann.form("orders")
+        assert f"\n{meant}\nend\n" in form
+        referee.send(ann, form)
+        assert "Your orders for turn 1 stand, revision 1:" in ann.text
+
+    def test_final_may_stand_anywhere(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        referee.send(ann, ann.filled("orders", "Gx3\nFinal"))
+        assert standing(referee) is None
+        assert ann.form("orders").endswith("\nrev 1\nfinal\nGx3\nend\n")
+
+    def test_in_dueling_masters(self, referee: Referee) -> None:
+        ann, _ = referee.table("dueling-masters", "", dict(zip(("ann", "bob"), PIECES, strict=True)))
+        referee.send(ann, ann.filled("orders", "z1 d1\u2014d2"))
+        assert "did you mean Z1 D1-D2?" in " ".join(ann.text.split())
+        assert ann.form("orders").endswith("\nZ1 D1-D2\nend\n")
+
+    def test_in_shoot_em_up(self, referee: Referee) -> None:
+        ann, _ = referee.table("shoot-em-up", "board: 5x5", SHOOTING)
+        referee.send(ann, ann.filled("orders", "a: ssl, b lrl; C: l, r, l"))
+        assert ann.form("orders").endswith("\nA: SSL\nB: LRL\nC: LRL\nend\n")
+
+    def test_a_setup_in_small_letters(self, referee: Referee) -> None:
+        ann, _ = referee.agreed()
+        referee.send(ann, ann.filled("setup", ANN.lower().replace("-", "\u2013")))
+        assert ann.form("setup").endswith(f"\n{ANN}\nend\n")
