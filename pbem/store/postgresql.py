@@ -11,6 +11,7 @@ Implements reliability.md, promises 1 and 2, as far as the database keeps what i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
@@ -208,7 +209,14 @@ class Postgresql:
         return cursor
 
     def _run(self, sql: str, parameters: Parameters) -> Cursor:
-        cursor = self.connection.execute(_said_to_postgresql(sql).encode(), parameters)
+        said = _said_to_postgresql(sql).encode()
+        try:
+            cursor = self.connection.execute(said, parameters)
+        except psycopg.DataError as error:
+            if error.sqlstate is not None:
+                raise
+            # Not sent: a stranger's text, such as a record of the DNS, has what no text of PostgreSQL can have.
+            cursor = self.connection.execute(said, _without_nul(parameters))
         if not sql.lstrip().startswith("SELECT"):
             self.changes += max(cursor.rowcount, 0)
         return cursor
@@ -280,6 +288,17 @@ class Postgresql:
 def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
     with cursor:
         yield from cursor
+
+
+def _without_nul(parameters: Parameters) -> Parameters:
+    """The same values, U+FFFD in the place of each NUL in a text."""
+    if isinstance(parameters, Mapping):
+        return {name: _storable(value) for name, value in parameters.items()}
+    return [_storable(value) for value in parameters]
+
+
+def _storable(value: object) -> object:
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def _said(error: Exception) -> str:

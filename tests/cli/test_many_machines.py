@@ -148,3 +148,17 @@ def test_a_store_moves_into_a_file_and_back(town: Town) -> None:
     assert json.loads(town.run("status", "--json")) == before
     assert "verifies" in town.run("doctor", "--no-mail", status=1)
     assert "there is no store" in town.run("move-store", str(town.folder / "nothing"), new.url, status=1)
+
+
+def test_a_restore_goes_through_a_file(town: Town) -> None:
+    """docs/many-machines.md, "Backup and restore": what was loaded from a dump begins a new generation."""
+    (address,) = [line.split('"')[1] for line in town.config.read_text().split("\n") if line.startswith("store")]
+    loaded, file, new = town.folder / "loaded.sqlite", town.folder / "pbem.sqlite", place(town.folder / "restored")
+    assert isinstance(new, PostgresqlAddress)
+    town.run("move-store", address, str(loaded))
+    town.take(str(file))
+    assert "generation 2" in town.run("restore", str(loaded), "--yes")
+    town.run("move-store", str(file), new.url)
+    town.take(new.url)
+    found = json.loads(town.run("status", "--json"))
+    assert (found["generation"], found["instructions"]) == (2, 1)

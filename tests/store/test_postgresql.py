@@ -161,6 +161,13 @@ def test_what_is_said_of_a_database_that_cannot_be_reached_holds_no_secret(caplo
         assert "s3cr3t" not in f"{found.value}{found.value.__cause__}{found.value.__context__}{caplog.text}"
 
 
+def test_a_strangers_text_with_nul_is_kept_without_it(database: Database) -> None:
+    with database.transaction():
+        database.set_meta("record", "v=DKIM1\0;")
+        database.write("UPDATE meta SET value = value || :more WHERE name = 'record'", {"more": "\0"})
+    assert database.meta("record") == "v=DKIM1\ufffd;\ufffd"
+
+
 def test_a_backup_is_refused_and_says_how_it_is_made(database: Database, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="pg_dump"):
         database.backup(tmp_path / "backup")
