@@ -170,11 +170,13 @@ class Mailbox:
         raise AssertionError(f"no form of kind {kind}")
 
     def filled(self, kind: str, text: str, rev: int | None = None) -> str:
-        """The latest form, filled in."""
-        head, _, _ = self.form(kind).rpartition("\nend\n")
+        """The latest form, filled in, whatever was in it; who orders nothing says so."""
+        form = self.form(kind).split("\n")
+        head = "\n".join(form[: next(at for at, line in enumerate(form) if line.startswith("rev ")) + 1])
+        text = "# none" if kind == "orders" and not text.strip() else text
         if rev is not None:
             head = "\n".join(f"rev {rev}" if line.startswith("rev ") else line for line in head.split("\n"))
-        return f"{head.rstrip()}\n{text}\nend\n"
+        return f"{head}\n{text}\nend\n"
 
 
 def sent_from(address: str) -> str:

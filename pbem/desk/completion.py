@@ -34,7 +34,7 @@ _MOST = 4000
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
-_COMMENT = re.compile(r" *#[^\n]*")
+_COMMENT = re.compile(r"#[^\n]*")
 _YES = re.compile(r"(i )?(accept(ed)?|agreed?|yes|ok|okay|ja)[.,!]*", re.I)
 _NAMED = re.compile(r"(orders|setup)[:,]?\s+", re.I)
 _WORD = re.compile(r"[^\s,;]+")

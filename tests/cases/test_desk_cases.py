@@ -243,10 +243,10 @@ def test_case_23_replay(referee: Referee) -> None:
         referee.deliver(old.replace(b"Message-ID: <", b"Message-ID: <again."), sender)
         assert "Refused; nothing was changed." in ann.text
         assert status(referee, ann) == before
-    for old_text, new_text in (("turn 2", "turn 1"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")):
-        referee.send(ann, ann.filled("orders", "Rv4").replace(old_text, new_text, 1))
-        assert "Refused; nothing was changed." in ann.text, new_text
     text = ann.filled("orders", "Rv4")
+    for old_text, new_text in (("turn 2", "turn 1"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")):
+        referee.send(ann, text.replace(old_text, new_text, 1))
+        assert "Refused; nothing was changed." in ann.text, new_text
     referee.send(ann, text)
     stands = status(referee, ann)
     referee.send(ann, text)

@@ -170,7 +170,7 @@ class TestMisses:
         ann, bob = begun(referee)
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(40 * DAY)
-        referee.send(bob, bob.filled("orders", "# none"))
+        referee.send(bob, bob.filled("orders", ""))
         assert types(referee)[-2:] == ["missed", "turn"]
         referee.send(ann, ann.filled("orders", "Rv3"))
         referee.send(ann, "claim m1\n")

@@ -29,14 +29,15 @@ class TestUntouchedForms:
     @pytest.mark.parametrize("blank", ["", "\n", "  \n \n"])
     def test_an_untouched_form_is_a_question_and_nothing_is_stored(self, referee: Referee, blank: str) -> None:
         ann, _ = referee.begun()
-        referee.send(ann, ann.filled("orders", blank))
+        referee.send(ann, ann.form("orders").replace("\nend\n", f"{blank}\nend\n"))
         assert "There are no orders in your form, and nothing was stored." in ann.text
         assert standing(referee) is None
 
     def test_it_does_not_replace_what_stands(self, referee: Referee) -> None:
         ann, _ = referee.begun()
+        untouched = ann.form("orders")
         referee.send(ann, ann.filled("orders", "Rv5"))
-        referee.send(ann, ann.filled("orders", "", rev=2))
+        referee.send(ann, untouched.replace("rev 1", "rev 2"))
         assert "still stands" in ann.text
         kept = standing(referee)
         assert kept
@@ -44,7 +45,7 @@ class TestUntouchedForms:
 
     def test_the_form_in_the_question_orders_nothing(self, referee: Referee) -> None:
         ann, _ = referee.begun()
-        referee.send(ann, ann.filled("orders", ""))
+        referee.send(ann, ann.form("orders"))
         referee.send(ann, ann.form("orders"))
         assert "Your orders for turn 1 stand, revision 1, final:\n\n  (none)" in ann.text
         kept = standing(referee)
@@ -54,13 +55,13 @@ class TestUntouchedForms:
     @pytest.mark.parametrize("turn", ["turn 4", "default"])
     def test_nor_is_it_stored_for_later(self, referee: Referee, turn: str) -> None:
         ann, _ = referee.begun("miss: default\n")
-        referee.send(ann, ann.filled("orders", "").replace("turn 1", turn))
+        referee.send(ann, ann.form("orders").replace("turn 1", turn))
         assert "nothing was stored" in ann.text
         assert not referee.match().stored
 
     def test_where_something_must_be_ordered_nothing_else_is_offered(self, referee: Referee) -> None:
         ann, _ = referee.table("shoot-em-up", "board: 5x5", SHOOTING)
-        referee.send(ann, ann.filled("orders", ""))
+        referee.send(ann, ann.form("orders"))
         assert "nothing was stored" in ann.text
         assert "Do you want to order nothing?" not in ann.text
 

@@ -120,7 +120,7 @@ def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None
     referee.send(ann, ann.filled("orders", "Rv3", rev=2))
     referee.send(ann, ann.filled("orders", "Rv5"))
     assert "rev 2 was used before" in ann.text
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     assert "strike    Rv3  hit" in body(ann.find("game 1, turn 1"))
 
 
@@ -173,7 +173,7 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     assert "You have nothing submitted now; send the form again with `rev 3`" in ann.text
     referee.send(ann, form)
     assert "Refused" in ann.text
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     referee.send(ann, clear)
     assert "is not obeyed twice" in ann.text
     referee.send(ann, "status m1", sign=False)
@@ -368,14 +368,14 @@ def test_clearing_after_the_end_changes_nothing(referee: Referee) -> None:
 def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
     ann, bob = referee.begun("fleet: cost:3\nkind: scored\npace: none", (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     referee.send(bob, "resign m1 game 1\n")
     assert referee.desk.tick(referee.now) is None
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.wait(timedelta(minutes=20))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     assert "turn 1" not in str(ann.last["Subject"])
     referee.wait(timedelta(minutes=10))
     assert "game 2, turn 1" in str(ann.last["Subject"])

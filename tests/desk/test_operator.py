@@ -66,7 +66,7 @@ def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee
 def test_a_turn_that_settles_waits_for_the_end_of_the_pause(referee: Referee) -> None:
     ann, bob = referee.begun()
     for person in (ann, bob):
-        referee.send(person, person.filled("orders", "# none"))
+        referee.send(person, person.filled("orders", ""))
     order(referee, "pause")
     assert referee.desk.tick(referee.now + timedelta(days=1)) is None
     order(referee, "resume")
@@ -180,7 +180,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     late = ""
     if turn:
         referee.wait(timedelta(minutes=10))
-        late = ann.filled("orders", "# none")
+        late = ann.filled("orders", "")
     referee.close()
     shutil.copy(backup, referee.folder / "store.sqlite")
     for ending in ("-wal", "-shm"):

@@ -549,7 +549,7 @@ def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.records[HOME.where] = None
     post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    post.referee.send(ann, ann.filled("orders", "# none"))  # others do not wait
+    post.referee.send(ann, ann.filled("orders", ""))  # others do not wait
     assert "Your orders for turn 1 stand" in ann.text
     for _ in range(4):
         post.referee.wait(timedelta(minutes=6))

@@ -123,7 +123,7 @@ class TestHandedOver:
     def test_orders_in_advance_and_by_default_are_given_up(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "miss: default")
         referee.send(bob, bob.filled("orders", "Rv2").replace("turn 2", "turn 3"))
-        referee.send(bob, bob.filled("orders", "# none").replace("turn 2", "default"))
+        referee.send(bob, bob.filled("orders", "").replace("turn 2", "default"))
         rows = "SELECT count(*) FROM submissions WHERE seat = 2 AND turn NOT IN (0, 1)"
         assert referee.database.scalar(rows) == 2
         says(referee, bob)

@@ -163,7 +163,7 @@ class TestWhenALetterCounts:
         referee.now += 5 * HOUR
         referee.alive()
         early(referee, bob, "turn 3", "")
-        referee.send(bob, bob.filled("orders", "# none"))
+        referee.send(bob, bob.filled("orders", ""))
         referee.now -= 2 * HOUR
         referee.send(ann, ann.filled("orders", "Rv1"))
         assert self.receipt(referee, ann).received == f"{referee.now:%Y-%m-%dT%H:%M:%SZ}"

@@ -104,7 +104,7 @@ def unreachable(referee: Referee) -> bytes:
     """No letter reaches Bob for long, so that Ann may leave; both had sent orders."""
     ann, bob = referee.begun(SMALL, SETUPS)
     referee.turn((ann, "Rv1"), (bob, ""))
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     referee.away = {bob.address}
     referee.retry = timedelta(hours=6)
     referee.send(bob, "status m1\n", sign=False)
@@ -125,7 +125,7 @@ def stopped(referee: Referee) -> bytes:
     for place in ("turn 1", "turn 3", "default"):
         form = ann.filled("orders", "Rv1")
         referee.send(ann, form.replace("orders m1 turn 1", f"orders m1 {place}"))
-    referee.send(bob, bob.filled("orders", "# none"))
+    referee.send(bob, bob.filled("orders", ""))
     operated(referee, "end")
     return b""
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
+    from pbem.match.state import Submission
 
 __all__ = ["HANDLERS"]
 
@@ -66,14 +67,17 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     )
     name = f"{seated.match.id}-game-{seated.match.game}-turn-{turn}-rev-{submission.rev}.receipt.txt"
     receipt, attachments = seated.receipt(submission, name)
-    match = seated.match
-    assert match.position is not None
-    unused = match.rules.unused(
-        match.position, seated.seat, match.rules.order(match.position, seated.seat, submission.text)
-    )
+    unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
+
+
+def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
+    """What these orders of the turn that is due leave unused."""
+    match, seat = seated.match, seated.seat
+    assert match.position is not None
+    return match.rules.unused(match.position, seat, match.rules.order(match.position, seat, submission.text))
 
 
 def _untouched(seated: SeatContext, command: Command) -> bool:
