@@ -13,18 +13,23 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pbem import games
+from pbem.desk.outgoing import escaped
+from pbem.desk.reply import Reply
+from pbem.desk.seats import seat_at
 from pbem.games import Fault
+from pbem.mail.commands import Command
 from pbem.match.signed import here
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.mail.commands import Command
+    from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["Completed", "complete", "completed", "short_reply"]
+__all__ = ["Completed", "complete", "completed", "short_reply", "understood"]
 
 _WIDTH = 72
 """So many columns a text may have that is to be signed."""
@@ -83,6 +88,26 @@ def short_reply(match: Match, seat: int, line: str) -> Completed | None:
     if match.phase == "proposed":
         return Completed(_accepting(match)) if _YES.fullmatch(line) else None
     return complete(match, seat, _NAMED.sub("", line))
+
+
+def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply] | None:
+    """One line in answer to a letter about what is due, of a player without a key: it comes back as the whole form.
+
+    The reply address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
+    """
+    place = next((token.place for token in caller.tokens if token.purpose == "reply" and token.place), None)
+    if place is None or caller.player is None or caller.player.level != "mailbox":
+        return None
+    try:
+        at = seat_at(desk, place[0], caller.player.name)
+    except KeyError:
+        return None
+    place_now = (at.row.number, at.match.game, at.match.turn)
+    found = short_reply(at.match, at.seat, short) if place == place_now else None
+    if found is None:
+        return None
+    facts = {"faults": [escaped(slip) for slip in found.slips], "form": found.form, "level": "mailbox"}
+    return Command("orders", short, "", 1), Reply("completed", facts, at=at, outcome="unplaced")
 
 
 def _accepting(match: Match) -> str:

@@ -13,14 +13,14 @@ import msgspec
 from pbem.desk import answer_letter, bounces, keys, operator, places
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, short_reply
+from pbem.desk.completion import completed, understood
 from pbem.desk.decisions import forget
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, Command, asked_by_subject
+from pbem.mail.commands import COMMANDS, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Reading
+    from pbem.mail.commands import Command, Reading
 
 __all__ = ["carry_out", "to_answer"]
 
@@ -88,8 +88,8 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     replies = [
         (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
     ]
-    if (understood := _short_reply(desk, caller, reading)) is not None:
-        replies, reading = [understood], msgspec.structs.replace(reading, ignored=[])
+    if reading.short and (found := understood(desk, caller, reading.short)) is not None:
+        replies, reading = [found], msgspec.structs.replace(reading, ignored=[])
     if caller.player and signed and again is None:
         effect = reading.optout or any(
             COMMANDS[command.name].once and reply.outcome == "done" for command, reply in replies
@@ -197,26 +197,6 @@ def _reply(desk: Desk, caller: Caller, command: Command, again: str | None, toge
     except Refused as refused:
         forget(desk)
         return _refused(desk, caller, command, refused)
-
-
-def _short_reply(desk: Desk, caller: Caller, reading: Reading) -> tuple[Command, Reply] | None:
-    """One line in answer to a letter about what is due, of a player without a key: it comes back as the whole form.
-
-    The reply address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
-    """
-    place = next((token.place for token in caller.tokens if token.purpose == "reply" and token.place), None)
-    if not reading.short or place is None or caller.player is None or caller.player.level != "mailbox":
-        return None
-    try:
-        at = seat_at(desk, place[0], caller.player.name)
-    except KeyError:
-        return None
-    here = (at.row.number, at.match.game, at.match.turn)
-    found = short_reply(at.match, at.seat, reading.short) if place == here else None
-    if found is None:
-        return None
-    facts = {"faults": [escaped(slip) for slip in found.slips], "form": found.form, "level": "mailbox"}
-    return Command("orders", reading.short, "", 1), Reply("completed", facts, at=at, outcome="unplaced")
 
 
 def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> Reply:
