@@ -284,8 +284,8 @@ def test_two_desks_draw_in_once_what_waits_when_the_clock_was_set_back(
     referee.alive()
     referee.now -= timedelta(days=1)
     due = referee.now + timedelta(days=3)
-    sql = "INSERT INTO held (player, match, due, sealed) VALUES ('ann', 1, ?, x'')"
-    referee.database.execute(sql, (to_db(due),))
+    sql = "INSERT INTO held (player, match, due, sealed) VALUES ('ann', 1, ?, ?)"
+    referee.database.execute(sql, (to_db(due), b""))
     done = meanwhile(monkeypatch, lambda: clock.beat(other, referee.now))
     clock.beat(referee.desk, referee.now)
     assert done

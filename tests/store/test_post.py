@@ -112,7 +112,7 @@ def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(databas
 
 def test_what_does_not_open_strands_and_keeps_no_other_in_hand(database: Database, inbox: Inbox) -> None:
     bad, good = (inbox.put(Envelope(name, ("pbem@play.example",)), b"x", NOW) for name in ("a@x", "b@x"))
-    database.execute("UPDATE inbox SET raw = x'00' WHERE id = ?", (bad,))
+    database.execute("UPDATE inbox SET raw = ? WHERE id = ?", (b"\0", bad))
     assert [row.id for row in inbox.lease_some(8, NOW)] == [good]
     for _ in range(ATTEMPTS - 1):
         assert inbox.lease_some(8, NOW) == []
