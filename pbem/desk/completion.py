@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["Completed", "complete", "completed", "short_reply", "understood"]
+__all__ = ["completed", "understood"]
 
 _WIDTH = 72
 """So many columns a text may have that is to be signed."""
@@ -46,7 +46,7 @@ _WORD = re.compile(r"[^\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class _Completed:
     """A form with its place, legal as it stands, and what was mended in it."""
 
     form: str
@@ -67,27 +67,29 @@ def completed(
     text = command.unclosed if command.block is None else command.block
     judged = _faults(match, seat, text) if len(text) <= _MOST else ()
     others = [fault for fault in faults if fault not in judged]
-    found = complete(match, seat, text, final=given.get("final", False), rev=command.rev)
+    found = _complete(match, seat, text, final=given.get("final", False), rev=command.rev)
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
         return faults, None
     return (*others, *found.slips), found.form
 
 
-def complete(match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None) -> Completed | None:
+def _complete(
+    match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
+) -> _Completed | None:
     """The form of what is due with this text; None where nothing is, or nothing legal is one slip away from it."""
     if not text.strip() or len(text) > _MOST or _due(match, seat) is None:
         return None
     for meant, at_once in _readings(match, text, final=final):
         if not _faults(match, seat, meant):
-            return Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
+            return _Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
     return None
 
 
-def short_reply(match: Match, seat: int, line: str) -> Completed | None:
+def _short_reply(match: Match, seat: int, line: str) -> _Completed | None:
     """What one line comes to in answer to a letter about what is due now: orders, or that terms are accepted."""
     if match.phase == "proposed":
-        return Completed(_accepting(match)) if _YES.fullmatch(line) else None
-    return complete(match, seat, _NAMED.sub("", line))
+        return _Completed(_accepting(match)) if _YES.fullmatch(line) else None
+    return _complete(match, seat, _NAMED.sub("", line))
 
 
 def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply] | None:
@@ -103,7 +105,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply] 
     except KeyError:
         return None
     place_now = (at.row.number, at.match.game, at.match.turn)
-    found = short_reply(at.match, at.seat, short) if place == place_now else None
+    found = _short_reply(at.match, at.seat, short) if place == place_now else None
     if found is None:
         return None
     facts = {"faults": [escaped(slip) for slip in found.slips], "form": found.form, "level": "mailbox"}

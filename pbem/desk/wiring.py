@@ -71,17 +71,12 @@ class Desk:
     random: Callable[[int], bytes]
     reader: Reader
     points: Failpoints = passing
-    owner: str = ""
-    """By what the letters that it has in hand are known from those that others have: as its connection says."""
     software: str = field(default_factory=_software)
     """What runs here, as transcripts name it."""
     in_hand: list[int] = field(default_factory=list)
     """The letters that are leased; those of a call that broke off are given back by the next one."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
-
-    def __post_init__(self) -> None:
-        self.owner = self.owner or self.database.owner
 
     def handle_next(self, now: datetime) -> int:
         """Handle the next letters of the inbox; how many. Raises only for a store or a reader that fails."""
@@ -120,7 +115,7 @@ class Desk:
     @cached_property
     def inbox(self) -> Inbox:
         """The letters that came."""
-        return Inbox(self.database, self.vault, self.owner)
+        return Inbox(self.database, self.vault, self.database.owner)
 
     @cached_property
     def outbox(self) -> Outbox:

@@ -38,15 +38,15 @@ ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 @pytest.fixture
 def other(referee: Referee) -> Iterator[Desk]:
     """A second desk of the same server, on a connection of its own."""
-    with closing(Database(referee.database.place)) as database:
-        yield beside(referee, database, "the other")
+    with closing(Database(referee.database.place, owner="the other")) as database:
+        yield beside(referee, database)
 
 
-def beside(referee: Referee, database: Database, owner: str) -> Desk:
+def beside(referee: Referee, database: Database) -> Desk:
     composer = Composer(SERVER, "pbem", referee.templates)
     reader = InProcess(referee.config.limits)
     signing_key = referee.signing_key
-    return Desk(referee.config, database, referee.vault, signing_key, composer, Die(owner), reader, owner=owner)
+    return Desk(referee.config, database, referee.vault, signing_key, composer, Die(database.owner), reader)
 
 
 def put(referee: Referee, person: Mailbox, text: str, to: str = f"pbem@{SERVER}") -> int:
@@ -199,7 +199,7 @@ def test_a_letter_that_another_failed_at_meanwhile_comes_alone(
     def then_it_failed(queries: Any, most: int) -> Any:
         rows = chosen(queries, most)
         assert other.inbox.lease(referee.now)
-        other.inbox.release_all(other.owner)
+        other.inbox.release_all(other.database.owner)
         return rows
 
     monkeypatch.setattr(referee.desk.inbox, "_fresh", then_it_failed)
@@ -216,7 +216,7 @@ def test_what_a_desk_had_in_hand_that_was_given_up_has_no_second_effect(
     before = len(ann.letters)
 
     def sleeps() -> None:
-        assert other.inbox.release_all(referee.desk.owner) == 1
+        assert other.inbox.release_all(referee.database.owner) == 1
         referee.database.execute("UPDATE inbox SET suspect = 0")
         assert other.handle_next(referee.now) if handled else other.inbox.lease_some(8, referee.now)
 
@@ -235,7 +235,7 @@ def test_one_desk_gives_back_only_its_own(referee: Referee, other: Desk) -> None
     (its,) = other.inbox.lease_some(8, referee.now)
     for act in (other.inbox.give_back, other.inbox.release):
         act(row.id)
-    assert other.inbox.release_all(other.owner) == 1
+    assert other.inbox.release_all(other.database.owner) == 1
     assert referee.inbox.outcome(row.id) == ("leased", None)
     assert referee.inbox.outcome(its.id) == ("waiting", None)
 
@@ -384,8 +384,8 @@ def test_a_match_by_three_desks_that_interrupt_each_other(tmp_path_factory: Any,
     folder: Path = tmp_path_factory.mktemp("desks")
     referee = Referee(folder)
     ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
-    bases = [Database(referee.database.place) for _ in range(2)]
-    desks = [referee.desk, *(beside(referee, base, f"desk {number}") for number, base in enumerate(bases, 2))]
+    bases = [Database(referee.database.place, owner=f"desk {number}") for number in (2, 3)]
+    desks = [referee.desk, *(beside(referee, base) for base in bases)]
     busy: list[Desk] = []
     compose = Composer.compose
 
