@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pbem.desk.beforehand import NotYetRead
-from pbem.store.database import OvertakenError
+from pbem.store.errors import OvertakenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -38,12 +38,14 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
 from pbem.store import own_keys
-from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, StoreError, is_there
+from pbem.store.database import Database, is_there
+from pbem.store.errors import BusyError, FullError, LockedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import Owners
+from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
 from pbem.store.write_turn import WriteTurn
 

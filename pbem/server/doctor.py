@@ -25,7 +25,8 @@ from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store import own_keys
-from pbem.store.database import StoreError, from_db, is_there, to_db
+from pbem.store.database import from_db, is_there, to_db
+from pbem.store.errors import StoreError
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, arrival, latest, survey
 from pbem.store.operator import growth as growth_of

@@ -19,15 +19,12 @@ from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile, pu
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import (
     BusyError,
-    DamagedError,
-    FullError,
-    LockedError,
     OvertakenError,
     StoreError,
     TooNewError,
 )
 from pbem.store.schema import MIGRATIONS
-from pbem.store.sqlite import Lock, Sqlite, sync
+from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -38,22 +35,7 @@ if TYPE_CHECKING:
     from pbem.store.write_turn import WriteTurn
     from pbem.store_place import Place
 
-__all__ = [
-    "BusyError",
-    "DamagedError",
-    "Database",
-    "FullError",
-    "Lock",
-    "LockedError",
-    "OvertakenError",
-    "Row",
-    "StoreError",
-    "TooNewError",
-    "from_db",
-    "is_there",
-    "sync",
-    "to_db",
-]
+__all__ = ["Database", "Row", "from_db", "is_there", "to_db"]
 
 T = TypeVar("T")
 Row = dict[str, Any]

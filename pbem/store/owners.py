@@ -10,7 +10,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.store.database import Lock, to_db
+from pbem.store.database import to_db
+from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from click.testing import CliRunner
 from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
-from pbem.store.database import Database, Lock, to_db
+from pbem.store.database import Database, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
+from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from pbem.desk.reading import InProcess
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
-from pbem.store.database import Database, OvertakenError, to_db
+from pbem.store.database import Database, to_db
+from pbem.store.errors import OvertakenError
 from pbem.store.inbox import ATTEMPTS, Envelope
 from pbem.store.operator import Box, Instructions
 from pbem.store.players import KeyRow

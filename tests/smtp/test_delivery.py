@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pbem.config import Delivery, Duration
 from pbem.config import Smarthost as SmarthostConfig
 from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
-from pbem.store.database import Database, FullError
+from pbem.store.database import Database
+from pbem.store.errors import FullError
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 

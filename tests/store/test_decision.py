@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from stores import POSTGRESQL, heard, place
 
-from pbem.store.database import Database, OvertakenError
+from pbem.store.database import Database
 from pbem.store.decision import Later
+from pbem.store.errors import OvertakenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

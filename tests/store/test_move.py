@@ -9,7 +9,8 @@ from honest import bundles_now
 from referee import Referee
 from stores import place
 
-from pbem.store.database import Database, StoreError
+from pbem.store.database import Database
+from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.move import move

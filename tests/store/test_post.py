@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stores import POSTGRESQL, heard, of_sqlite, place
 
-from pbem.store.database import BusyError, Database
+from pbem.store.database import Database
+from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key

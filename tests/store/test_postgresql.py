@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from stores import POSTGRESQL, heard, of_postgresql, place
 
-from pbem.store.database import BusyError, Database, OvertakenError, StoreError
+from pbem.store.database import Database
 from pbem.store.decision import Later
+from pbem.store.errors import BusyError, OvertakenError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.owners import LEASE, Owners, at_work
