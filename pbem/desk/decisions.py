@@ -25,11 +25,14 @@ _ANEW = 5
 
 
 def decide(desk: Desk, decision: Callable[[], T]) -> T:
-    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile."""
+    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile.
+
+    The first time nobody waits for it; if that was in vain, the others do.
+    """
     for left in reversed(range(_ANEW)):
         while True:
             try:
-                return desk.database.decide(decision)
+                return desk.database.decide(decision, locked=left < _ANEW - 1)
             except NotYetRead:
                 forget(desk)
                 desk.before.find_out()

@@ -300,7 +300,7 @@ class LetterWriter:
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
         last = latest or match
-        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
+        signed = self._archive.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,

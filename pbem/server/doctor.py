@@ -317,12 +317,12 @@ def mail_loop(
     """Send a letter to ourselves through the smarthost, and see it come back within `deadline` seconds."""
     address = composer.sub_address(f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
-    raw = composer.compose(
-        address, "[pbem] canary", text, message_id=composer.message_id(f"canary.{token}"), date=now()
-    )
+    message_id = composer.message_id(f"canary.{token}")
+    raw = composer.compose(address, "[pbem] canary", text, message_id=message_id, date=now())
     outbox = Outbox(database, vault)
     with database.transaction():
-        number = outbox.put(address, composer.message_id(f"canary.{token}"), raw, now())
+        outbox.put(address, message_id, raw, now())
+        number = outbox.number(address, message_id)
     wake()
     begun = time.monotonic()
     while time.monotonic() - begun < deadline:

@@ -80,6 +80,9 @@ class Engine(Protocol):
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+
     def commit(self) -> None:
         """Have the transaction on disk."""
 
@@ -100,6 +103,9 @@ class Engine(Protocol):
 
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""

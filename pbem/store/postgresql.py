@@ -149,6 +149,19 @@ class Postgresql:
             self.rollback()
             raise
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        if self.connection.closed:
+            self._connect()
+        self._open = True
+        try:
+            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            (found,) = self.connection.execute("SELECT writes FROM store").fetchone() or (0,)
+        except BaseException:
+            self.rollback()
+            raise
+        self._writes = found + 1  # which the next that writes will find
+
     def commit(self) -> None:
         """Have the transaction on disk; one that the server has given up is no commit."""
         done = self.connection.execute("COMMIT").statusmessage
@@ -232,6 +245,14 @@ class Postgresql:
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
         return [name for name in self._all_tables() if name not in _OWN]
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
+        sql = (
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
+            " ORDER BY attnum"
+        )
+        return [row[0] for row in self.run(sql, (table,))]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""

@@ -113,6 +113,10 @@ class Sqlite:
         finally:
             self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        self.connection.execute("BEGIN")
+
     def commit(self) -> None:
         """Have the transaction on disk."""
         self.connection.execute("COMMIT")
@@ -143,6 +147,10 @@ class Sqlite:
         """The names of all tables of the store's own, in order."""
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         return [row[0] for row in self.run(sql)]
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
+        return [column.name for column in self._utils[table].columns]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""

@@ -115,9 +115,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         number = referee.database.scalar("SELECT max(id) FROM inbox")
         referee.database.write("UPDATE inbox SET attempts = ? WHERE id = ?", (ATTEMPTS, number))
         assert referee.inbox.set_aside(number, "ref1")
-        number = referee.outbox.put(
-            "gone@mail.example", "<9@play.example>", b"Subject: x\r\n\r\nsecret report\r\n", START
-        )
+        letter = ("gone@mail.example", "<9@play.example>")
+        referee.outbox.put(*letter, b"Subject: x\r\n\r\nsecret report\r\n", START)
+        number = referee.outbox.number(*letter)
     referee.outbox.lease(START)
     referee.outbox.failed(number, "550 5.1.1 gone", START, None)
     with referee.database.transaction():

@@ -105,7 +105,8 @@ class Post:
 
     def put(self, number: int = 1, recipient: str = "anna@example.org") -> int:
         with self.database.transaction():
-            return self.outbox.put(recipient, f"<{number}@play.example>", RAW, NOW)
+            self.outbox.put(recipient, f"<{number}@play.example>", RAW, NOW)
+        return self.outbox.number(recipient, f"<{number}@play.example>")
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the deliverer brought something about."""

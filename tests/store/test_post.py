@@ -50,7 +50,8 @@ def outbox(database: Database, vault: Vault) -> Outbox:
 
 def put(database: Database, outbox: Outbox, recipient: str = "anna@example.org", raw: bytes = SECRET) -> int:
     with database.transaction():
-        return outbox.put(recipient, "<1@play.example>", raw, NOW)
+        outbox.put(recipient, "<1@play.example>", raw, NOW)
+    return outbox.number(recipient, "<1@play.example>")
 
 
 def test_a_letter_comes_out_as_it_went_in(inbox: Inbox) -> None:
