@@ -130,6 +130,10 @@ class Database:
         """How many octets are free on the disk under the store; None where that cannot be seen from here."""
         return self.engine.room()
 
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store, given the time of this machine."""
+        return self.engine.time(here)
+
     def size(self) -> int:
         """How many octets the store has."""
         return self.engine.size()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from pbem.store.decision import Parameters, Values
@@ -115,6 +116,9 @@ class Engine(Protocol):
 
     def number_from(self, table: str, last: int) -> None:
         """Let a table's numbers go on after this one, in the open transaction."""
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store, given the time of this machine."""
 
     def room(self) -> int | None:
         """How many octets are free on the disk under the store; None where that cannot be seen from here."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
@@ -271,6 +272,13 @@ class Postgresql:
             "INSERT INTO numbers (name, last) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET last = excluded.last",
             (table, last),
         )
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store: the database's, whatever that of this machine."""
+        del here
+        ((found,),) = self.run("SELECT clock_timestamp()").fetchall()
+        assert isinstance(found, datetime)
+        return found
 
     def room(self) -> None:
         """The disk is the server's: nobody sees it from here."""

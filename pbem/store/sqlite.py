@@ -25,6 +25,7 @@ from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, S
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from pbem.store.decision import Parameters, Values
 
@@ -165,6 +166,10 @@ class Sqlite:
         """Let a table's numbers go on after this one, in the open transaction."""
         if not self.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table)).rowcount:
             self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store: they share the machine."""
+        return here
 
     def room(self) -> int:
         """How many octets are free on the disk under the store."""

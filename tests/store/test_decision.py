@@ -165,7 +165,7 @@ def test_while_a_decision_is_tried_others_write(database: Database, beside: Data
     database.decide(decide)
     with pytest.raises(BusyError):
         database.decide(decide, locked=True)
-    assert database.rows("SELECT id, times FROM words") == [{"id": 1, "times": 2}, {"id": 2, "times": 1}]
+    assert database.rows("SELECT id, times FROM words ORDER BY id") == [{"id": 1, "times": 2}, {"id": 2, "times": 1}]
 
 
 def test_a_decision_sees_what_it_writes_in_each_part(database: Database) -> None:
