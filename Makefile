@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
+.PHONY: venv demo demo-many test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
 
 venv: .venv/ready
 
@@ -18,6 +18,10 @@ GAME ?= spaceships
 
 demo: venv
 	$(BIN)/python tests/demo.py --game $(GAME)
+
+# Three servers that share a store in PostgreSQL (Debian's, installed if there is none), one of which is killed.
+demo-many: venv
+	.ci/postgresql sh -c '$(BIN)/python tests/demo.py --game $(GAME) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
 
 check: venv
 	$(BIN)/ruff check .
