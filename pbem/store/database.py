@@ -246,16 +246,13 @@ class Database:
         alone = self._seen == self.engine.written()
         if not (alone or script.holds()):
             raise OvertakenError("what was decided on has changed")
-        for step in steps:
-            if isinstance(step, Read):
-                if not alone and self.engine.run(step.sql, step.parameters).fetchall() != step.rows:
-                    raise OvertakenError(f"somebody else changed what was found by: {step.sql}")
-                continue
-            cursor = self.engine.run(step.sql, values(step.parameters) if step.puts_off else step.parameters)
-            if step.rows not in {None, cursor.rowcount} or (
-                step.new is not None and cursor.fetchall() != [(step.new,)]
-            ):
-                raise OvertakenError(f"somebody else changed what was written by: {step.sql}")
+        due = [step for step in steps if isinstance(step, Write) or not alone]
+        found = self.engine.run_all(
+            [(step.sql, values(step.parameters) if step.puts_off else step.parameters) for step in due]
+        )
+        for step, (changed, rows) in zip(due, found, strict=True):
+            if not step.holds(changed, rows):
+                raise OvertakenError(f"somebody else changed what was found or written by: {step.sql}")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

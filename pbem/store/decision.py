@@ -72,6 +72,15 @@ class Read(NamedTuple):
     parameters: Parameters
     rows: list[Values]
 
+    @property
+    def puts_off(self) -> bool:
+        """Nothing in it takes time to make."""
+        return False
+
+    def holds(self, _: int, rows: list[Values]) -> bool:
+        """Whether it gives the same rows as before."""
+        return rows == self.rows
+
 
 @dataclass(slots=True)
 class Write:
@@ -85,6 +94,10 @@ class Write:
     rows: int | None = None
     """None where nobody asked, of a statement that is pending."""
     new: int | None = None
+
+    def holds(self, changed: int, rows: list[Values]) -> bool:
+        """Whether it changes as many rows, and gives the same number, as it did or was believed to."""
+        return self.rows in {None, changed} and (self.new is None or rows == [(self.new,)])
 
 
 class Pending:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -98,6 +98,12 @@ class Engine(Protocol):
 
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; raises the errors of a store."""
+
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction, one after the other: how many rows each changed, and what it gave.
+
+        Raises the errors of a store.
+        """
 
     def tell_apart(self, error: Exception) -> NoReturn:
         """Raise what the library's error means."""

@@ -24,7 +24,7 @@ from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, OvertakenError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pbem.store.decision import Parameters, Values
@@ -212,6 +212,22 @@ class Postgresql:
         except psycopg.Error as error:
             self.tell_apart(error)
 
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction: how many rows each changed, and what it gave.
+
+        They are sent without waiting for an answer to each: while they run, nobody else writes.
+        """
+        try:
+            with self.connection.pipeline():
+                cursors = [self._sent(*statement) for statement in statements]
+            found = [(cursor.rowcount, cursor.fetchall() if cursor.description else []) for cursor in cursors]
+        except psycopg.Error as error:
+            self.tell_apart(error)
+        self.changes += sum(
+            max(rows, 0) for (sql, _), (rows, _) in zip(statements, found, strict=True) if not _only_asks(sql)
+        )
+        return found
+
     def _run_alone(self, sql: str, parameters: Parameters) -> Cursor:
         self.begin(wait=True)
         try:
@@ -223,17 +239,20 @@ class Postgresql:
         return cursor
 
     def _run(self, sql: str, parameters: Parameters) -> Cursor:
+        cursor = self._sent(sql, parameters)
+        if not _only_asks(sql):
+            self.changes += max(cursor.rowcount, 0)
+        return cursor
+
+    def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
         said = _said_to_postgresql(sql).encode()
         try:
-            cursor = self.connection.execute(said, parameters)
+            return self.connection.execute(said, parameters)
         except psycopg.DataError as error:
             if error.sqlstate is not None:
                 raise
             # Not sent: a stranger's text, such as a record of the DNS, has what no text of PostgreSQL can have.
-            cursor = self.connection.execute(said, _without_nul(parameters))
-        if not sql.lstrip().startswith("SELECT"):
-            self.changes += max(cursor.rowcount, 0)
-        return cursor
+            return self.connection.execute(said, _without_nul(parameters))
 
     def _asked(self, sql: str) -> int:
         ((found,),) = self.run(sql).fetchall()
@@ -317,6 +336,10 @@ class Postgresql:
 def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
     with cursor:
         yield from cursor
+
+
+def _only_asks(sql: str) -> bool:
+    return sql.lstrip().startswith("SELECT")
 
 
 def _without_nul(parameters: Parameters) -> Parameters:

@@ -23,7 +23,7 @@ from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
@@ -140,6 +140,11 @@ class Sqlite:
             return self.connection.execute(sql, parameters)
         except sqlite3.DatabaseError as error:
             self.tell_apart(error)
+
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction: how many rows each changed, and what it gave."""
+        cursors = (self.run(*statement) for statement in statements)
+        return [(cursor.rowcount, cursor.fetchall()) for cursor in cursors]
 
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
