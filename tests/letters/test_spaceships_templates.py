@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pbem.games.spaceships.words import EXAMPLE
 from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
@@ -421,7 +422,7 @@ def test_the_example_setup_is_a_standard_fleet() -> None:
         return {c + r + n for c in axes[0] for r in axes[1] for n in axes[2]}
 
     ships = {}
-    for line in (ROOT / "templates/spaceships/example_setup.txt").read_text().splitlines():
+    for line in EXAMPLE.splitlines():
         code, *words = line.split()
         ships[code] = set().union(*map(box, words))
     assert {code: len(cells) for code, cells in ships.items()} == {"DS": 8, "KC": 6, "FS": 4, "MD": 3, "HS": 2}
