@@ -315,7 +315,8 @@ def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
     """What came of a turn for its reader, in one line; to the public, what each side did."""
     hit: dict[int, set[str]] = {one: set() for one in names}
     thrown = dict.fromkeys(names, 0)
-    sunk: dict[int, list[str]] = {one: [] for one in names}  # by who lost the ships
+    sunk: dict[int, list[str]] = {one: [] for one in names}
+    gone: dict[int, list[str]] = {one: [] for one in names}  # by whose ships they were, lost to kamikazes among them
     for report in reports:
         by, own = report["seat"], report["kind"] == "kamikaze death"
         thrown[by] += own
@@ -323,12 +324,13 @@ def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
             hit[by].add(report["cell"])
         hit[by].update(report.get("explosions", ()))
         if "destroyed" in report:
-            sunk[by if own else 3 - by].append(report["destroyed"]["ship"])
+            gone[by if own else 3 - by].append(report["destroyed"]["ship"])
+            sunk[by] += [] if own else [report["destroyed"]["ship"]]
     if seat is None:
-        one, two = (_deed(len(hit[by]), sunk[3 - by], names[by]) for by in sorted(names))
+        one, two = (_deed(len(hit[by]), sunk[by], names[by]) for by in sorted(names))
         return Phrase("{one}; {two}", one=one, two=two)
-    other = 3 - seat
-    deed, loss = _own_deed(len(hit[seat]), sunk[other]), _loss(len(hit[other]) + thrown[seat], sunk[seat])
+    deed = _own_deed(len(hit[seat]), sunk[seat])
+    loss = _loss(len(hit[3 - seat]) + thrown[seat], gone[seat])
     return Phrase("{one}; {two}", one=deed, two=loss)
 
 
