@@ -709,7 +709,7 @@ def _subject(notice: Notice, *, observed: bool = False) -> Phrase:
 def _result(match: Match, ended: Ended, seat: int) -> Phrase:
     """How a game ended, as its reader sees it; seat 0: an observer."""
     if not ended.winner:
-        return Phrase("a draw") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
+        return Phrase("drawn") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
     if ended.winner == seat:
         return Phrase("you won")
     if seat and len(match.seats) == 2:

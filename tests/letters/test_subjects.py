@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "a-player-of-thirty-two-character"
 """The longest name that can be registered."""
-RESULTS = ("you won", "a draw", "no winner", Phrase("{name} won", name=NAME))
+RESULTS = ("you won", "drawn", "no winner", Phrase("{name} won", name=NAME))
 MATTERS = (Phrase("a draw?"), Phrase("annul the match?"))
 
 
