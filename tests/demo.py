@@ -252,7 +252,7 @@ class Letter:
     def parts(self) -> list[Letter]:
         """The letter, as many times as it tells of something, each with the text about that alone."""
         found = []
-        for text in self.text.split(f"\n\n{'-' * 72}\n\n"):
+        for text in self.text.split(f"\n\n{'=' * 72}\n\n"):
             part = copy(self)
             part.text = text
             found.append(part)
@@ -374,7 +374,7 @@ def agree(players: Sequence[Player], game: str, plays: ModuleType) -> None:
 
 
 def headed(plays: ModuleType, game: int, what: str) -> str:
-    """How the first line of a letter about this game ends."""
+    """How the title of a letter about this game ends."""
     return f", game {game}: {what}" if plays.GAMES > 1 else f": {what}"
 
 
@@ -439,7 +439,9 @@ def play(players: Sequence[Player], game: str, plays: ModuleType) -> tuple[Lette
         shown.append(reports[len(reports) // 2])
         last.append(reveal(players, number, plays))
     closed = [player.wait("the match is closed") for player in players]
-    outcome = re.search(r"^.*(?:has won the match|The match is a draw).*$", closed[0].text, re.MULTILINE)
+    outcome = re.search(
+        r"^.*(?:(?:has|have) (?:won|lost) the match|The match is a draw).*$", closed[0].text, re.MULTILINE
+    )
     if not outcome:
         raise Trouble(f"the match is closed without a result:\n\n{closed[0].text}")
     print(outcome[0])

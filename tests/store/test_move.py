@@ -67,7 +67,7 @@ def test_what_moves_there_and_back_is_the_same_and_play_goes_on(
     go_on(referee, elsewhere)
     for cell in ("Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
-    assert any("what was secret" in str(letter["Subject"]) for letter in ann.letters)
+    assert any(", the end" in str(letter["Subject"]) for letter in ann.letters)
 
 
 def test_no_store_is_moved_over_another(referee: Referee, elsewhere: Database) -> None:
