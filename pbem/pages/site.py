@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from babel import Locale
+
 from pbem.games import GAMES, rules
 from pbem.i18n import LANGUAGES
 from pbem.pages import Home, composer, composer_file, page
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Finished", "Published", "composers", "index", "pages", "publish"]
+__all__ = ["Finished", "Published", "composer_folder", "composers", "index", "pages", "publish"]
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
@@ -57,8 +59,16 @@ class Finished:
 
 def index(site: Mapping[str, object]) -> str:
     """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
-    games = {name: rules(name).title for name in GAMES}
-    return page("index", str(site["server"]), (), shown={**site, "games": games})
+    return page("index", str(site["server"]), (), shown={**site, **_begun()})
+
+
+def _begun() -> dict[str, object]:
+    """What a first page says of games: their titles, and the pages of each by language, called by its own name."""
+    files = {
+        name: [(tag, composer_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
+        for name in GAMES
+    }
+    return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
 
 
 def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[tuple[str, str]]:
@@ -79,6 +89,12 @@ def composers(home: Home) -> Iterator[tuple[str, str]]:
     for game in GAMES:
         for language in LANGUAGES:
             yield composer_file(game, language), composer(game, home, language)
+
+
+def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
+    """A folder of those pages alone, with a first page: for a server that publishes nothing else."""
+    yield from composers(home)
+    yield "index.html", page("composers", home.server, (), shown={"address": home.address, **_begun()})
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:

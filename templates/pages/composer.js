@@ -177,8 +177,6 @@ const COMPOSER = (() => {
     mail.removeAttribute("aria-disabled");
   }
 
-  const fits = () => byId("mail").href.includes("&body=");
-
   async function copied(text, otherwise) {
     byId("form").select();
     try { await navigator.clipboard.writeText(text); return say("Copied."); }
@@ -186,30 +184,32 @@ const COMPOSER = (() => {
   }
 
   /** One press: signed, where there is a key; then the letter is opened, and what it said is kept as sent. */
-  byId("mail").addEventListener("click", async (event) => {
-    if (judged.faults.length) return event.preventDefault();
+  async function send(event) {
+    event.preventDefault();
+    if (judged.faults.length) return;
+    if (!key && !unsignedWanted && !HOME.keyless(state.address)) {
+      byId("unsigned").hidden = false;
+      byId("anyway").focus();
+      return;
+    }
     if (key && !signed) {
-      event.preventDefault();
       signed = await SSHSIG.signed(unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
       form();
-      return byId("mail").click();
     }
-    if (!key && !unsignedWanted && !HOME.keyless(state.address)) {
-      event.preventDefault();
-      byId("unsigned").hidden = false;
-      return byId("anyway").focus();
-    }
-    const told = fits() ? say("A letter was opened: send it there.") : await copied(byId("form").value, say("Copy the text above into the letter."));
-    byId("sent").textContent = fits() ? told : say("It is too long for a link. {copied} Paste it into the letter that was opened.", { copied: told });
+    const whole = byId("mail").href.includes("&body=");
+    const told = whole ? say("A letter was opened: send it there.") : await copied(byId("form").value, say("Copy the text above into the letter."));
+    byId("sent").textContent = whole ? told : say("It is too long for a link. {copied} Paste it into the letter that was opened.", { copied: told });
+    location.href = byId("mail").href;
     draft = DRAFT.opened(draft, revision());
     DRAFT.keep(localStorage, draft, Date.now());
-    return verdict(!draft.text.trim());
-  });
+    verdict(!draft.text.trim());
+  }
 
-  byId("anyway").addEventListener("click", () => {
+  byId("mail").addEventListener("click", send);
+  byId("anyway").addEventListener("click", (event) => {
     unsignedWanted = true;
     byId("unsigned").hidden = true;
-    byId("mail").click();
+    send(event);
   });
 
   byId("notation").addEventListener("input", () => write(byId("notation").value));

@@ -44,7 +44,8 @@ class Keyboard:
         """Go on with the Tab key to an element by its id, or to a board by the beginning of its name."""
         for _ in range(80):
             self.page.keyboard.press("Shift+Tab" if back else "Tab")
-            if str(self.page.evaluate(AT)).startswith(to):
+            found = str(self.page.evaluate(AT))
+            if found == to or found.startswith((f"{to} ", f"{to},")):
                 return
         raise AssertionError(f"{to} cannot be reached")
 
