@@ -28,7 +28,7 @@ from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.pages import composer_file, fragment
+from pbem.pages import Home, composer, composer_file, fragment
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 from pbem.store.decision import Later
@@ -184,8 +184,13 @@ class LetterWriter:
             replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
             for draft in (out.text, out.html)
         )
-        enclosed: Enclosed = (told.file_name, "application/json", canonical(content))
-        return replace(out, text=text or "", html=html, composing=None, attachments=[*out.attachments, enclosed])
+        enclosed: list[Enclosed] = [(told.file_name, "application/json", canonical(content))]
+        if told.enclose:
+            home = Home(self._composer.server, self._composer.address, self._composer.delimiter)
+            page = composer(told.game, home, language).encode()
+            enclosed.append((composer_file(told.game, language), "text/html", page))
+        before, after = out.attachments[: told.place], out.attachments[told.place :]
+        return replace(out, text=text or "", html=html, composing=None, attachments=[*before, *enclosed, *after])
 
     def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
         """A record sheet as a PDF."""
@@ -489,7 +494,10 @@ class LetterWriter:
         deadline = _time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
         pages = self._pages if drawn(match.terms.game) else ""
-        out.composing = Composing(name, {**content, "deadline": None}, words, pages, match.terms.game)
+        wanted = self._players.setting(match.name(seat), "composer", SETTINGS["composer"][0]) == "on"
+        once = what == "setup" and match.game == 1  # it is the same page all through a match
+        told = {**content, "deadline": None}
+        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, len(out.attachments))
 
     def _position(
         self,

@@ -54,6 +54,10 @@ class Composing:
     pages: str
     """The address at which the pages lie, "" where they are not served."""
     game: str
+    enclose: bool
+    """Whether the letter brings the page itself."""
+    place: int
+    """Which of the files it is that are attached."""
 
 
 @dataclass(slots=True)

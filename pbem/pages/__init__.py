@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from babel.messages.extract import extract
 from markupsafe import Markup
 
 from pbem.games import GAMES, rules
@@ -24,10 +25,10 @@ from pbem.match.transcript import canonical
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JAVASCRIPT", "Home", "composer", "composer_file", "fragment", "messages", "page"]
+__all__ = ["Home", "composer", "composer_file", "fragment", "messages", "page"]
 
-JAVASCRIPT: Final = {"parse_template_string": True}
-"""How Babel reads the scripts: messages stand within templates too."""
+_SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
+"""A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
 
 
 class Home(NamedTuple):
@@ -40,7 +41,6 @@ class Home(NamedTuple):
 
 _COMPOSING = ("draft.js", "home.js", "report.js", "sshsig.js", "keyring.js")
 """What composers of all games have in common, each a noun; `composer.js` and `registration.js` work the page."""
-_SHAPES = {"spaceships": ("composer/shapes.js",)}
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
@@ -50,14 +50,15 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     """
     if game not in GAMES:
         raise KeyError(game)
-    drawn = ("board.js", *_SHAPES.get(game, ()), f"composer/{game}.js")
+    own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
+    drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
     scripts = ("say.js", f"rules/{game}.js", *drawn, *_COMPOSING, "composer.js", "registration.js")
     data = home and home._asdict()
     return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
 
 
 def composer_file(game: str, language: str = ENGLISH) -> str:
-    """The name under which that page is served: `spaceships.html`, `spaceships.de.html`."""
+    """The name under which that page is served: the game's, and its language where that is not English."""
     return f"{game}.html" if language == ENGLISH else f"{game}.{language}.html"
 
 
@@ -92,18 +93,14 @@ def page(
     return Templates().of(language).render(f"pages/{name}.html", **values)
 
 
-@cache  # reading a script takes longer than making the page
+@cache
 def messages(scripts: tuple[str, ...], language: str) -> dict[str, str]:
     """What these scripts of `templates/pages` say, by the English of it; nothing for English."""
     if language == ENGLISH:
         return {}
     folder, known = template_folder(), catalogue((template_folder(),), language)
-    said: dict[str, str] = {}
-    for name in scripts:
-        with (folder / "pages" / name).open("rb") as file:
-            for _, message, _, _ in extract("javascript", file, {"say": None}, options=JAVASCRIPT):
-                said[str(message)] = known.gettext(str(message))
-    return said
+    said = (_SAID.findall((folder / "pages" / name).read_text(encoding="utf-8")) for name in scripts)
+    return {message: known.gettext(message) for found in said for message in map(json.loads, found)}
 
 
 def _verbatim(text: str) -> Markup:

@@ -28,7 +28,7 @@ TAG = "eo"
 TYPED = re.compile(
     r"^>.*|^ *(?:(?:accept|claim|confirm|draw|orders|setup|server|player|prev|rev|sha256|head|signature|key) .*)$"
     r"|^(?:final|end|(?:game|turn) [0-9]+)$|^ {4}(?:ssh-keygen|pbem) .*|`[^`]*`"
-    r"|^  (?:format|language|mail|timezone) .*|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
+    r"|^  (?:composer|format|language|mail|timezone) .*|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
     r"|\S+\.(?:txt|json|zip|sha256|sig)\b|play\.example|Europe/Berlin|(?:ssh )?SHA256:\S+|(?<=⟦Ŕé: )orders",
     re.MULTILINE,
 )

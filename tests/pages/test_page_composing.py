@@ -170,7 +170,7 @@ CHANCE = "let seed = 7; const chance = (below) => { seed = (seed * 48271) % 2147
 
 
 def test_fleets_laid_out_by_chance_are_legal() -> None:
-    judge, scripts = rules("spaceships"), Scripts("say.js", "rules/spaceships.js", "composer/shapes.js")
+    judge, scripts = rules("spaceships"), Scripts("say.js", "rules/spaceships.js", "composer/spaceships/shapes.js")
     source = f"""([options, seat]) => {{ {CHANCE}
         return Array.from({{ length: 5 }}, () => SHAPES.scattered(SHAPES.fleet(options, seat, chance), chance)); }}"""
     laid = set()

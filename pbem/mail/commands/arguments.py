@@ -65,6 +65,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "language": LANGUAGES,
     "mail": ("each", "digest"),
     "timezone": ("UTC",),
+    "composer": ("off", "on"),
 }
 """What `set` sets: each setting with its values, the default first."""
 

@@ -80,7 +80,8 @@ const GAME = (() => {
       const own = view.own.pieces.filter((each) => each.square === square);
       const goal = chosen && (chosen.to.includes(square) || chosen.rams.includes(square));
       const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : way.has(square) ? "way" : goal ? "may" : "";
-      const plan = marks === "aimed" ? `, ${say("destination ordered")}` : marks === "way" ? `, ${say("passed on the way")}` : goal ? `, ${say("{piece} may go there", { piece })}` : "";
+      const told = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
+      const plan = told && ", " + told;
       if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", said: own.map((each) => (each.from ? say("{piece} in transit from {square}", { piece: each.piece, square: each.from }) : say("{piece} resting", { piece: each.piece }))).join(", ") + plan, marks };
       if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", said: said("*") + plan, marks };
       return { symbol: marks === "aimed" ? "+" : marks === "way" ? "•" : "", said: plan.slice(2), marks };

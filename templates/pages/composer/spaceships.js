@@ -83,7 +83,7 @@ const GAME = (() => {
     const cost = ships.reduce((sum, each) => sum + TYPES[each.code].cost, 0), goal = (base ?? 24) + extra;
     const palette = ships.map((each, at) => make("button", {
       type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
-      "aria-label": `${each.name}, ${TYPES[each.code].title}, ${each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")}`,
+      "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
       onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); },
     }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
     const standard = base === null && !extra;
@@ -225,7 +225,8 @@ const GAME = (() => {
   function known(space, cell, aimed, from) {
     const ship = space.named[cell] || (space.ships.find((each) => each.cells.includes(cell)) || {}).ship;
     const marks = [space.fresh.includes(cell) ? "fresh" : "", aimed.has(cell) || from === cell ? "aimed" : ""].join(" ");
-    const plan = aimed.has(cell) ? `, ${say("ordered: {order}", { order: aimed.get(cell) })}` : from === cell ? `, ${say("one end of the beam")}` : "";
+    const told = aimed.has(cell) ? say("ordered: {order}", { order: aimed.get(cell) }) : from === cell ? say("one end of the beam") : "";
+    const plan = told && ", " + told;
     if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", said: `${ship ? title(ship) : say("ship")}, ${say("destroyed")}${plan}`, marks };
     if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", said: `${ship ? title(ship) : say("ship")}, ${say("undamaged")}${plan}`, marks };
     if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `${say("no ship")}${plan}`, marks };
