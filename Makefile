@@ -100,7 +100,7 @@ lock:
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
-	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase --add-location=file --sort-by-file --project=pbem --no-wrap \
+	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase -k say --add-location=file --sort-by-file --project=pbem --no-wrap \
 		-o .venv/messages.pot .
 	for file in templates/*/messages.po; do \
 		language=$$(basename $$(dirname $$file)); \

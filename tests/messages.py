@@ -30,6 +30,7 @@ KEYWORDS: dict[str, Any] = {
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
     "Phrase": None,
+    "say": None,
 }
 
 PLACE = re.compile(r"%\(\w+\)s|\{[a-z_]+\}")

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 DRAW = """([record, names]) => {
     let at = GAME.begin(record);
-    const boards = (one) => GAME.boards(one).map((board) => board.panels.map((panel) =>
+    const boards = (one, reader) => GAME.boards(one, reader).map((board) => board.panels.map((panel) =>
         panel.rows.map((row) => panel.columns.map((column) => panel.square(row, column) || null))));
-    const steps = [[boards(at), GAME.materiel(at), []]];
+    const readers = GAME.secret ? [1, 2] : [];
+    const known = (one) => readers.map((reader) => boards(one, reader)[2 - reader]);
+    const steps = [[boards(at), GAME.materiel(at), [], known(at)]];
     record.turns.forEach((orders, turn) => {
         at = GAME.turn(at, orders, record.reports[turn]);
         const told = GAME.told(record.reports[turn], names).map(([title, lines, none = "nothing"]) =>
             [title, ...(lines.length ? lines.map((one) => [one.label, one.square, ...one.text].join(" ")) : [none])]);
-        steps.push([boards(at), GAME.materiel(at), told.flat()]);
+        steps.push([boards(at), GAME.materiel(at), told.flat(), known(at)]);
     });
     return [steps, GAME.shots(at)];
 }"""
@@ -40,12 +42,15 @@ def random_game(game: str, random: Random, most: int) -> Game:
     return play(game, random, raw, seats, most=most, **other)
 
 
-def squares(game: str, played: Game, turn: int, seat: int) -> Any:
-    """A side as its own player's letter shows it: symbol and tint of each square, and whether it is fresh."""
+def squares(game: str, played: Game, turn: int, seat: int, board_of: int = 0) -> Any:
+    """A side as its own player's letter shows it: symbol and tint of each square, and whether it is fresh.
+
+    Or the other side (`board_of` 1), as that letter shows it.
+    """
     judge, module = rules(game), drawn(game)
     assert module is not None
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in played.reports[:turn]]
-    board = module.boards(judge.view(played.states[turn], seat, shown))[0]
+    board = module.boards(judge.view(played.states[turn], seat, shown))[board_of]
     return [
         [[None if square == PLAIN else square for square in row] for row in panel.squares] for panel in board.panels
     ]
@@ -59,6 +64,13 @@ def alike(game: str, drawn_square: Any, square: Any) -> bool:
         return drawn_square is square
     same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint.replace(" ", ""))
     return same and (game != "spaceships" or drawn_square["fresh"] == square.fresh)
+
+
+def known_alike(drawn_square: Any, square: Any) -> bool:
+    if drawn_square is None or square is None:
+        return drawn_square is square
+    same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint)
+    return same and bool(drawn_square["fresh"]) == square.fresh
 
 
 def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) -> None:
@@ -78,7 +90,13 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
         record = {"options": options, "seats": seats, "reports": played.reports, "turns": turns}
         steps, shots = evaluate(DRAW, [record, list(names.values())])
         assert len(steps) == len(played.states)
-        for turn, (boards, materiel, told) in enumerate(steps):
+        for turn, (boards, materiel, told, known) in enumerate(steps):
+            for seat, panels in enumerate(known, start=1):
+                wanted = squares(game, played, turn, seat, 1)
+                for one, other in zip(panels, wanted, strict=True):
+                    rows = one if game == "spaceships" else one[::-1]  # a letter turns the board to its reader
+                    pairs = [pair for two in zip(rows, other, strict=True) for pair in zip(*two, strict=True)]
+                    assert [pair for pair in pairs if not known_alike(*pair)] == [], (turn, seat)
             for seat, board in enumerate(boards, start=1):
                 wanted = squares(game, played, turn, seat)
                 for one, other in zip(board, wanted, strict=True):

@@ -12,6 +12,7 @@ import click
 
 from pbem.config import ConfigError, load
 from pbem.games import GAMES
+from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer
 
 __all__ = ["page"]
@@ -26,7 +27,8 @@ __all__ = ["page"]
     envvar="PBEM_CONFIG",
     help="The configuration of the server that the page is for.",
 )
-def page(game: str, config_file: Path | None) -> None:
+@click.option("--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="What it speaks.")
+def page(game: str, config_file: Path | None, language: str) -> None:
     """Print the page on which players click their setups and orders of GAME together.
 
     The page is one file that loads nothing and sends nothing: `pbem page GAME > GAME.html`, then open it.
@@ -42,4 +44,4 @@ def page(game: str, config_file: Path | None) -> None:
             click.echo(str(error), err=True)
             sys.exit(1)
         home = Home(config.server, config.mail_address, config.delimiter)
-    click.echo(composer(game, home), nl=False)
+    click.echo(composer(game, home, language), nl=False)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import structlog
 
-from pbem.config import ConfigError, load
+from pbem.config import Config, ConfigError, load
+from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
 
@@ -21,6 +23,20 @@ if TYPE_CHECKING:
     from pbem.smtp.server import Place
 
 __all__ = ["serve"]
+
+
+log = structlog.get_logger()
+
+
+def write_composers(config: Config, folder: Path) -> None:
+    """The pages to compose on, beside the store, for an operator who serves none: to be passed on as files."""
+    home = Home(config.server, config.mail_address, config.delimiter)
+    try:
+        done = site.publish(folder, site.composer_folder(home))
+    except OSError as error:
+        log.warning("pages not written", folder=str(folder), error=str(error))
+    else:
+        log.info("pages written", folder=str(folder), changed=len(done.written))
 
 
 @click.command()
@@ -43,6 +59,9 @@ def serve(config_file: Path, ready_file: Path | None) -> None:
     def ready(places: Sequence[Place]) -> None:
         if ready_file is not None:
             write_ready(ready_file, places)
+
+        if isinstance(config.store, Path) and not config.pages:
+            write_composers(config, config.store.parent / "pages")
 
     async def main() -> None:
         await Daemon(config, ready=ready).run()

@@ -22,7 +22,7 @@ from pbem.games import GAMES
 from pbem.i18n import ENGLISH
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.letters.draft import Drawing, OutgoingLetter, TemplateText
+from pbem.letters.draft import Composing, Drawing, OutgoingLetter, TemplateText
 from pbem.letters.notices import NOTICES
 from pbem.mail.calendar import appointment
 from pbem.mail.commands import SETTINGS
@@ -30,7 +30,7 @@ from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.pages import fragment
+from pbem.pages import Home, composer, composer_file, fragment
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 from pbem.store.decision import Later
@@ -167,6 +167,9 @@ class LetterWriter:
             preface = render("letters/digest.txt", subjects=named) if out.digest else ""
             return together(parts, render, preface)
         html, pictures = out.html, out.pictures
+        if out.composing is not None:
+            out = self._with_composing(out, out.composing, language)
+            html = out.html
         if out.drawing is not None and isinstance(html, TemplateText):
             content = draw(out.drawing.boards, out.drawing.names)
             content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
@@ -190,6 +193,23 @@ class LetterWriter:
             pictures=pictures,
             attachments=enclosed,
         )
+
+    def _with_composing(self, out: OutgoingLetter, told: Composing, language: str) -> OutgoingLetter:
+        """A letter with what the page is told, as a file and, where the pages are served, as a link."""
+        words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
+        content = {**told.content, **words}
+        link = f"{told.pages}{composer_file(told.game, language)}#{fragment(content)}" if told.pages else ""
+        text, html = (
+            replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
+            for draft in (out.text, out.html)
+        )
+        enclosed: list[Enclosed] = [(told.file_name, "application/json", canonical(content))]
+        if told.enclose:
+            home = Home(self._composer.server, self._composer.address, self._composer.delimiter)
+            page = composer(told.game, home, language).encode()
+            enclosed.append((composer_file(told.game, language), "text/html", page))
+        before, after = out.attachments[: told.place], out.attachments[told.place :]
+        return replace(out, text=text or "", html=html, composing=None, attachments=[*before, *enclosed, *after])
 
     def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
         """A record sheet as a PDF."""
@@ -372,12 +392,15 @@ class LetterWriter:
         out = self.thread(match, row, seat, _subject(notice))
         if notice.kind == "turn":
             facts |= self.turn_facts(match, seat, facts, out)
-            facts["composer"] = self._position(match, seat, facts["view"], out)
+            facts["composer"] = ""
+            self._position(match, seat, facts["view"], out, facts["reports"])
         elif notice.kind == "begin":
             facts |= {"view": match.view(seat), "commitments": _commitments(match), "levels": _levels(match)}
-            facts["composer"] = self._position(match, seat, facts["view"], out)
+            facts["composer"] = ""
+            self._position(match, seat, facts["view"], out)
         elif notice.kind == "setup":
-            facts["composer"] = self._setup(match, seat, out)
+            facts["composer"] = ""
+            self._setup(match, seat, out)
         elif notice.kind == "ended":
             facts |= self._reveal(match, row, seat, facts, out)
         elif notice.kind == "closed":
@@ -493,14 +516,33 @@ class LetterWriter:
             "file_signature": self._archive.vouch(match.id, sha256_hex(facts["file"])),
         }
 
-    def _attach(self, match: Match, what: str, content: Mapping[str, Any], out: OutgoingLetter) -> str:
-        """Attach what the letter says for programs; the link that brings the same into the composer, if any."""
+    def _compose_with(
+        self,
+        match: Match,
+        seat: int,
+        what: str,
+        content: Mapping[str, Any],
+        words: Mapping[str, TemplateText | str],
+        out: OutgoingLetter,
+    ) -> None:
+        """Let a letter bring what the page on which its answer is composed is told."""
         name = f"{match.id}-game-{match.game}-{what}.json"
-        out.attachments.append((name, "application/json", canonical(content)))
-        page = self._pages and drawn(match.terms.game)
-        return f"{self._pages}{match.terms.game}.html#{fragment(content)}" if page else ""
+        deadline = _time_of(match, seat)["deadline"]
+        words = {**words, "deadline": deadline} if deadline else words
+        pages = self._pages if drawn(match.terms.game) else ""
+        wanted = self._players.setting(match.name(seat), "composer", SETTINGS["composer"][0]) == "on"
+        once = what == "setup" and match.game == 1  # it is the same page all through a match
+        told = {**content, "deadline": None}
+        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, len(out.attachments))
 
-    def _position(self, match: Match, seat: int, view: dict[str, Any] | None, out: OutgoingLetter) -> str:
+    def _position(
+        self,
+        match: Match,
+        seat: int,
+        view: dict[str, Any] | None,
+        out: OutgoingLetter,
+        reports: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         """What the letter says of the position and its form, for programs: docs/attachments.md."""
         submission = match.orders.get(seat)
         content = {
@@ -513,15 +555,20 @@ class LetterWriter:
             "turn": match.turn,
             "seat": seat,
             "player": match.name(seat),
+            "names": list(match.names),
+            "events": "",
             "asked": match.asked(seat),
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
             "standing": _standing(submission),
             "view": view,
         }
-        return self._attach(match, "position", content, out)
+        names = dict(enumerate(match.names, start=1))
+        happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
+        words = {"events": self.draft("letters/events.txt", **happened)} if reports else {}
+        self._compose_with(match, seat, "position", content, words, out)
 
-    def _setup(self, match: Match, seat: int, out: OutgoingLetter) -> str:
+    def _setup(self, match: Match, seat: int, out: OutgoingLetter) -> None:
         """What the letter says of the setup that is asked for, for programs: docs/attachments.md."""
         assert match.options is not None
         content = {
@@ -533,11 +580,12 @@ class LetterWriter:
             "game": match.game,
             "seat": seat,
             "player": match.name(seat),
+            "names": list(match.names),
             "prev": match.prev,
             "rev": 1,
             "options": dict(match.options.changed),
         }
-        return self._attach(match, "setup", content, out)
+        self._compose_with(match, seat, "setup", content, {}, out)
 
     def _of_seats(self, notice: Notice, out: OutgoingLetter) -> dict[str, Any]:
         """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
@@ -556,8 +604,8 @@ class LetterWriter:
             "commitments": _commitments(match),
             "levels": _levels(match),
         }
-        composer = self._position(match, seat, welcome["view"], out)
-        welcome |= {"setup": submission.text, "file_name": name, "composer": composer}
+        self._position(match, seat, welcome["view"], out)
+        welcome |= {"setup": submission.text, "file_name": name, "composer": ""}
         hashed = sha256_hex(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 

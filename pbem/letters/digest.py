@@ -141,7 +141,7 @@ def _octets(content: bytes | Callable[[], bytes]) -> bytes:
 
 
 def _preformatted(text: str) -> str:
-    return f'<pre style="white-space:pre-wrap">{html.escape(text)}</pre>'
+    return f'<pre style="white-space:pre-wrap;word-wrap:break-word;overflow-wrap:anywhere">{html.escape(text)}</pre>'
 
 
 def pack(out: OutgoingLetter) -> bytes:

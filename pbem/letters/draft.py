@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
-__all__ = ["Drawing", "OutgoingLetter", "TemplateText"]
+__all__ = ["Composing", "Drawing", "OutgoingLetter", "TemplateText"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,23 @@ class Drawing:
     file_name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Composing:
+    """What is told to the page on which the reader composes an answer: docs/attachments.md."""
+
+    file_name: str
+    content: Mapping[str, object]
+    words: Mapping[str, TemplateText | str]
+    """What else is in it, yet to be put into words."""
+    pages: str
+    """The address at which the pages lie, "" where they are not served."""
+    game: str
+    enclose: bool
+    """Whether the letter brings the page itself."""
+    place: int
+    """Which of the files it is that are attached."""
+
+
 @dataclass(slots=True)
 class OutgoingLetter:
     """A letter being written: subject and text, what is attached, and its place in a thread."""
@@ -53,6 +70,8 @@ class OutgoingLetter:
     html: TemplateText | str | None = None
     drawing: Drawing | None = None
     """What `html` shows as its picture."""
+    composing: Composing | None = None
+    """What it asks for; `composer` in `text` and `html` becomes the link to the page."""
     pictures: list[Picture] = field(default_factory=list)
     attachments: list[Enclosed] = field(default_factory=list)
     parts: Sequence[OutgoingLetter] = ()

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 import zlib
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
 from pbem.games import GAMES, rules
-from pbem.i18n import template_folder
+from pbem.i18n import ENGLISH, catalogue, template_folder
 from pbem.letters.render import Templates
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Home", "composer", "fragment", "page"]
+__all__ = ["Home", "composer", "composer_file", "fragment", "messages", "page"]
+
+_SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
+"""A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
 
 
 class Home(NamedTuple):
@@ -33,15 +39,27 @@ class Home(NamedTuple):
     delimiter: str = "+"
 
 
-def composer(game: str, home: Home | None = None) -> str:
+_COMPOSING = ("draft.js", "home.js", "report.js", "sshsig.js", "keyring.js")
+"""What composers of all games have in common, each a noun; `composer.js` and `registration.js` work the page."""
+
+
+def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
     """The page on which a player composes setups and orders of a game; raises KeyError for a game that is none.
 
     It writes letters to its `home` alone; without one it asks before it writes to a server it does not know.
     """
     if game not in GAMES:
         raise KeyError(game)
-    scripts = (f"rules/{game}.js", "board.js", f"composer/{game}.js", "composer.js")
-    return page("composer", rules(game).title, scripts, shown={"home": home}, data=home and home._asdict())
+    own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
+    drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
+    scripts = ("say.js", f"rules/{game}.js", *drawn, *_COMPOSING, "composer.js", "registration.js")
+    data = home and home._asdict()
+    return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
+
+
+def composer_file(game: str, language: str = ENGLISH) -> str:
+    """The name under which that page is served: the game's, and its language where that is not English."""
+    return f"{game}.html" if language == ENGLISH else f"{game}.{language}.html"
 
 
 def page(
@@ -51,8 +69,9 @@ def page(
     *,
     shown: Mapping[str, object] | None = None,
     data: Mapping[str, object] | None = None,
+    language: str = ENGLISH,
 ) -> str:
-    """A page by its template's name, with the style and these scripts of `templates/pages` in it.
+    """A page by its template's name, with the style and these scripts of `templates/pages` in it, in a language.
 
     The template is given `shown`, the page's script `data`, a JSON object.
     """
@@ -62,14 +81,26 @@ def page(
     values: dict[str, object] = {
         **(shown or {}),
         "title": title,
+        "language": language,
         "policy": _verbatim(policy),
         "style": _verbatim(style),
         "script": _verbatim(script),
     }
-    if data:
-        text = canonical(dict(data)).decode().replace("<", "\\u003c")  # nothing in it can end the element
-        values["data"] = _verbatim(text)
-    return Templates().render(f"pages/{name}.html", **values)
+    for element, content in (("data", data), ("messages", messages(tuple(scripts), language))):
+        if content:
+            text = canonical(dict(content)).decode().replace("<", "\\u003c")  # nothing in it can end the element
+            values[element] = _verbatim(text)
+    return Templates().of(language).render(f"pages/{name}.html", **values)
+
+
+@cache
+def messages(scripts: tuple[str, ...], language: str) -> dict[str, str]:
+    """What these scripts of `templates/pages` say, by the English of it; nothing for English."""
+    if language == ENGLISH:
+        return {}
+    folder, known = template_folder(), catalogue((template_folder(),), language)
+    said = (_SAID.findall((folder / "pages" / name).read_text(encoding="utf-8")) for name in scripts)
+    return {message: known.gettext(message) for found in said for message in map(json.loads, found)}
 
 
 def _verbatim(text: str) -> Markup:

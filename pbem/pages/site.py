@@ -15,8 +15,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from babel import Locale
+
 from pbem.games import GAMES, rules
-from pbem.pages import Home, composer, page
+from pbem.i18n import LANGUAGES
+from pbem.pages import Home, composer, composer_file, page
 from pbem.pages.replay import replay
 
 if TYPE_CHECKING:
@@ -25,11 +28,11 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Finished", "Published", "index", "pages", "publish"]
+__all__ = ["Finished", "Published", "composer_folder", "composers", "index", "pages", "publish"]
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
-_OURS = re.compile(r"index\.html|[a-z-]+\.html|m[1-9][0-9]*\.html")
+_OURS = re.compile(r"[a-z-]+(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html|m[1-9][0-9]*\.html")
 
 
 @dataclass(slots=True)
@@ -56,22 +59,42 @@ class Finished:
 
 def index(site: Mapping[str, object]) -> str:
     """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
-    games = {name: rules(name).title for name in GAMES}
-    return page("index", str(site["server"]), (), shown={**site, "games": games})
+    return page("index", str(site["server"]), (), shown={**site, **_begun()})
+
+
+def _begun() -> dict[str, object]:
+    """What a first page says of games: their titles, and the pages of each by language, called by its own name."""
+    files = {
+        name: [(tag, composer_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
+        for name in GAMES
+    }
+    return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
 
 
 def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[tuple[str, str]]:
     """All files of the folder by name; the index lists the summaries of finished matches."""
     summaries = []
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
-    for game in GAMES:
-        yield f"{game}.html", composer(game, home)
+    yield from composers(home)
     for match in finished:
         summaries.append({**match.summary, "page": match.bundle is not None})
         if match.bundle is not None:
             html = replay(match.bundle, press=match.press, forms=match.forms, home=str(site["server"]))
             yield f"{match.summary['id']}.html", html
     yield "index.html", index({**site, "finished": summaries})
+
+
+def composers(home: Home) -> Iterator[tuple[str, str]]:
+    """The pages to compose on, by their names: of each game in each language."""
+    for game in GAMES:
+        for language in LANGUAGES:
+            yield composer_file(game, language), composer(game, home, language)
+
+
+def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
+    """A folder of those pages alone, with a first page: for a server that publishes nothing else."""
+    yield from composers(home)
+    yield "index.html", page("composers", home.server, (), shown={"address": home.address, **_begun()})
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:

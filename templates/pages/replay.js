@@ -8,8 +8,12 @@
  * @typedef {Object} Game
  * @property {(game: Object) => Object} begin the position before the first turn, from a record
  * @property {(before: Object, given: Object<string, string>, reports: Object[]) => Object} turn the position after one
- * @property {(position: Object) => {seat: number, panels: Panel[]}[]} boards seat 0: everybody's
- * @property {(reports: Object[], names: string[]) => [string, Told[], string?][]} told title, lines, and words for none
+ * @property {(position: Object, reader?: number) => {seat: number, panels: Panel[]}[]} boards seat 0: everybody's; as a
+ *   reader knew it, or as it was
+ * @property {(reports: Object[], names: string[], reader?: number) => [string, Told[], string?][]} told title, lines, and
+ *   words for none
+ * @property {boolean} secret whether its players knew less than all
+ * @property {string} legend what signs mean
  * @property {(position: Object) => number[]} materiel what is left to each seat
  * @property {string} counted what that counts
  * @property {(position: Object) => [string, number, number][][]} shots of each seat: weapon, fired, hit
@@ -17,8 +21,8 @@
  */
 
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent), byId = (id) => document.getElementById(id);
-  let games = [], game = null, at = 0, steps = [];
+  const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
+  let data = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
 
   /** The positions of a game, the start first. */
   function played(one) {
@@ -41,13 +45,13 @@
 
   function events() {
     if (!at) return [make("p", {}, "The setups are in.")];
-    const given = Object.entries(game.turns[at - 1]).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
-    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name)).map(([title, lines, none = "nothing"]) => [
+    const given = Object.entries(game.turns[at - 1]).filter(([seat]) => !reader || Number(seat) === reader).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
+    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), reader).map(([title, lines, none = "nothing"]) => [
       title ? make("h3", {}, title) : null,
       lines.length ? make("ul", { class: "told" }, lines.map((line) => make("li", { class: `told-${line.tone || "plain"}` },
         make("b", {}, `${line.label}${line.square ? " " + line.square : ""}`), " ", line.text.map((words, row) => [row ? make("br") : null, words])))) : make("p", {}, none),
     ]);
-    return [...told.flat().filter(Boolean), make("h3", {}, "The orders"), make("ul", { class: "told" }, given)];
+    return [...told.flat().filter(Boolean), make("h3", {}, reader ? `The orders of ${name(reader - 1)}` : "The orders"), make("ul", { class: "told" }, given)];
   }
 
   function press() {
@@ -59,9 +63,9 @@
     const scores = GAME.materiel(steps[at]);
     byId("turn").max = steps.length - 1;
     byId("turn").value = at;
-    byId("at").textContent = at ? `turn ${at} of ${steps.length - 1}: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")}` : "before the first turn";
-    byId("boards").replaceChildren(...GAME.boards(steps[at]).map((board) => {
-      const title = board.seat ? name(board.seat - 1) : "The board";
+    byId("at").textContent = at ? `turn ${at} of ${steps.length - 1}${reader ? "" : `: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`}` : "before the first turn";
+    byId("boards").replaceChildren(...GAME.boards(steps[at], reader).map((board) => {
+      const title = !board.seat ? "The board" : reader && reader !== board.seat ? `${name(board.seat - 1)}, as ${name(reader - 1)} knew it` : name(board.seat - 1);
       return make("section", {}, make("h3", {}, title), make("div", { class: "boards" }, board.panels.map((one) => panel(one, title))));
     }));
     byId("events").replaceChildren(...events());
@@ -69,6 +73,33 @@
     for (const [id, end] of [["first", 0], ["back", 0], ["next", steps.length - 1], ["last", steps.length - 1]]) byId(id).disabled = at === end;
     for (const mark of document.querySelectorAll("#chart .now")) { mark.setAttribute("x1", place(before() + at)); mark.setAttribute("x2", place(before() + at)); }
     byId("shots").replaceChildren(...shots());
+    byId("secrets").hidden = byId("chart").hidden = byId("shots").hidden = Boolean(reader);
+    for (const button of byId("readers").children) button.setAttribute("aria-pressed", String(Number(button.dataset.seat) === reader));
+    const here = `#game-${game.number}-turn-${at}${reader ? `-seat-${reader}` : ""}`;
+    byId("here").setAttribute("href", here);
+    if (location.hash !== here) try { history.replaceState(null, "", here); } catch { /* a file that may not: the link says it */ }
+  }
+
+  /** The game, turn and reader that the address names; the last game's start where it names none. */
+  function addressed() {
+    const [, number, turn, seat] = location.hash.match(/^#game-([0-9]+)-turn-([0-9]+)(?:-seat-([0-9]+))?$/) || [];
+    const chosen = games.find((one) => one.number === Number(number)) || games[games.length - 1];
+    reader = GAME.secret && Number(seat) <= chosen.seats.length ? Number(seat) : 0;
+    open(chosen);
+    go(Number(turn) || 0);
+  }
+
+  function readers() {
+    const choices = [["as it was", 0], ...game.seats.map((seat, number) => [`as ${seat.name} knew it`, number + 1])];
+    byId("readers").hidden = !GAME.secret;
+    byId("readers").replaceChildren(...choices.map(([words, seat]) => make("button", { type: "button", "data-seat": seat, "aria-pressed": "false", onclick: () => { reader = seat; draw(); } }, words)));
+  }
+
+  function play(on) {
+    clearInterval(playing);
+    playing = on ? setInterval(() => { if (at < steps.length - 1) go(at + 1); else play(false); }, PACE) : 0;
+    byId("play").setAttribute("aria-pressed", String(on));
+    byId("play").textContent = on ? "pause" : "play";
   }
 
   // Charts: materiel over all turns of the match, and what was hit by which weapon up to this turn.
@@ -130,6 +161,8 @@
     const { result } = game;
     byId("about").textContent = `${data.title}: ${game.seats.map((seat) => seat.name).join(" and ")}. Game ${game.number}: ${result.winner ? `${name(result.winner - 1)} won` : "nobody won"}, ${result.scores.join(" to ")} (${result.reason}).`;
     byId("setups").replaceChildren(...game.seats.flatMap((seat) => [make("h3", {}, seat.name), make("pre", {}, seat.setup)]));
+    byId("legend").textContent = `Yellow frames: what this turn changed. ${GAME.legend}`;
+    readers();
     chart();
     draw();
   }
@@ -140,11 +173,22 @@
   byId("next").addEventListener("click", () => go(at + 1));
   byId("last").addEventListener("click", () => go(steps.length - 1));
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
-  byId("verify").addEventListener("click", async () => {
-    const list = make("ul");
+  byId("play").addEventListener("click", () => { if (!playing && at === steps.length - 1) go(0); play(!playing); });
+  addEventListener("hashchange", () => { if (games.length && location.hash !== byId("here").getAttribute("href")) addressed(); });
+  addEventListener("keydown", (event) => {
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: steps.length - 1 }[event.key];
+    if (to === undefined || !steps.length || event.ctrlKey || event.altKey || event.metaKey || document.activeElement === byId("turn")) return;
+    event.preventDefault();
+    go(to);
+  });
+
+  async function verify() {
+    const list = make("ul"), mine = ++run;
     byId("proof").replaceChildren(list);
+    badge("open", "being checked here …");
     const marks = new Map([[true, ["good", "ok"]], [null, ["open", "open"]], [false, ["bad", "FAILED"]]]), found = [];
     for await (const check of VERIFY.run(data.bundle, data.forms)) {
+      if (mine !== run) return;
       const [tone, word] = marks.get(check.holds);
       list.append(make("li", { class: tone }, `${word}  ${check.said}`));
       found.push(check.holds);
@@ -152,9 +196,18 @@
     const holds = found.includes(false) ? false : found.includes(null) ? null : true;
     byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? "All that can be checked here holds."
       : holds === null ? "What can be checked here holds, but not all can be: pbem verify says of the rest whether it does." : "This does not hold."));
-  });
+    badge(marks.get(holds)[0], holds ? "✓ checked here: it holds" : holds === null ? "checked here: what can be checked holds" : "✗ checked here: it does not hold");
+  }
+
+  function badge(tone, words) {
+    byId("badge").className = `badge ${tone}`;
+    byId("badge").textContent = words;
+  }
+
+  byId("verify").addEventListener("click", verify);
 
   async function begin() {
+    data = JSON.parse(byId("data").textContent);
     const bytes = await BUNDLE.unpacked(data.bundle);
     byId("save").href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
     byId("save").setAttribute("download", `${document.title.split(" ")[0]}.pbem.zip`);
@@ -162,9 +215,14 @@
     every = games.map((one) => played(one).map(GAME.materiel));
     for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, `game ${each.number}`));
     byId("games").hidden = games.length < 2;
-    if (games.length) open(games[games.length - 1]);
+    if (games.length) addressed();
     else { byId("steps").hidden = true; byId("about").textContent = "No game of this match is revealed yet."; }
   }
 
-  begin().catch((error) => { byId("about").textContent = `The bundle in this page cannot be drawn: ${error.message}. Verify says what is wrong with it.`; });
+  byId("cut").hidden = true;
+  begin().then(verify, (error) => {
+    byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = true;
+    byId("about").textContent = `This file is damaged: what it holds of the match cannot be read (${error.message}). Get it anew where you have it from; nothing is said here about who played how.`;
+    return data ? verify().catch(() => badge("bad", "✗ damaged")) : badge("bad", "✗ damaged");
+  });
 })();

@@ -38,14 +38,15 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(chromium: Browser) -> Iterator[Page]:
-    """A tab without a network, which fails the test when a script of its page fails or the page asks for anything."""
+    """A tab without a network, which fails the test when a script of its page fails or the page asks for any file."""
     context = chromium.new_context(viewport={"width": 1100, "height": 900}, offline=True)
     page = context.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
     page.on(
-        "request", lambda asked: wrong.append(asked.url) if not asked.url.startswith(("file:", "blob:")) else None
+        "request",
+        lambda asked: wrong.append(asked.url) if not asked.url.startswith(("file:", "blob:", "mailto:")) else None,
     )
     yield page
     context.close()

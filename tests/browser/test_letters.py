@@ -16,6 +16,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from letters.test_html import letters, played, render
 from PIL import Image, ImageChops, ImageFilter, ImageStat
+from referee import Referee
 
 from pbem.games import GAMES
 
@@ -55,6 +56,19 @@ def test_letters_fit_and_can_be_read(
         page.add_style_tag(content="html { background: Canvas }")
         found = Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_the_letter_of_the_end_fits_a_phone(tab: Page, opened: Callable[..., Page], tmp_path: Path) -> None:
+    """Several letters in one, with hashes and keys among their words."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    referee.send(bob, "resign m1 match\n")
+    for person in (ann, bob):
+        part = person.find("what was secret").get_body(("html",))
+        assert part is not None
+        tab.set_viewport_size({"width": 390, "height": 800})
+        assert opened(part.get_content()).evaluate("document.documentElement.scrollWidth") <= 390
+    referee.close()
 
 
 PICTURES = Path(__file__).with_name("pictures")

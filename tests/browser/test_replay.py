@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.waiting import until
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from forgers import tampered
 from make_vectors import VECTORS
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 SETUPS = {
     "spaceships": {"ann": ANN, "bob": BOB},
@@ -98,6 +99,77 @@ def test_a_match_is_stepped_through_and_proved(
     assert all(line.startswith("ok") for line in said[:-1])
     assert re.search(r"players: [1-9][0-9]* letters signed", "\n".join(said))
     assert "cannot be judged" not in "\n".join(said)
+
+
+@pytest.mark.parametrize("game", SETUPS)
+def test_a_match_is_walked_by_arrow_keys_by_itself_and_by_links(
+    game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
+) -> None:
+    html = replay(bundle.read(bundles[game]))
+    page = opened(html, fragment="#game-1-turn-2")
+    until(page, "document.getElementById('at').textContent.startsWith('turn 2 of 6')")
+    for key, turn in (("ArrowRight", "turn 3"), ("ArrowLeft", "turn 2"), ("End", "turn 6"), ("Home", "before")):
+        page.keyboard.press(key)
+        assert page.locator("#at").inner_text().startswith(turn)
+    page.locator("#play").click()
+    assert page.locator("#play").get_attribute("aria-pressed") == "true"
+    until(page, "document.getElementById('at').textContent.startsWith('turn 2')")
+    page.locator("#play").click()
+    assert page.locator("#here").get_attribute("href") == "#game-1-turn-2"
+    assert page.url.endswith("#game-1-turn-2")
+    legend = {"spaceships": "missile", "dueling-masters": "in transit", "shoot-em-up": "the way a ship faces"}
+    for other, words in legend.items():
+        assert (words in page.locator("#legend").inner_text()) is (other == game)
+
+
+def test_a_match_is_seen_as_each_player_knew_it(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])))
+    assert page.locator("#readers button").all_inner_texts() == ["as it was", "as ann knew it", "as bob knew it"]
+    own, seen = page.locator("#boards .own"), page.locator("#boards .seen, #boards .sunk")
+    both = own.count()
+    page.get_by_role("button", name="as ann knew it").click()
+    assert own.count() == 23 < both  # of a standard fleet's cells, those of one
+    assert seen.count() == 0
+    page.locator("#last").click()
+    assert seen.count() > 0
+    assert "bob:" not in page.locator("#events").inner_text()
+    assert not page.locator("#setups").is_visible()
+    assert page.url.endswith("#game-1-turn-6-seat-1")
+    page.reload()
+    until(page, "document.getElementById('at').textContent.startsWith('turn 6 of 6')")
+    assert 0 < own.count() <= 23
+    page = opened(replay(bundle.read(bundles["shoot-em-up"])), "open.html")
+    assert page.locator("#readers").is_hidden()
+
+
+def test_a_page_proves_itself_and_says_so_at_its_top(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    content = bundles["spaceships"]
+    page = opened(replay(bundle.read(content)))
+    until(page, "document.getElementById('badge').textContent.includes('it holds')")
+    assert page.locator("#cut").is_hidden()
+    page = opened(carrying(content, rebuilt(content, another_result)), "false.html")
+    until(page, "document.getElementById('badge').textContent.includes('does not hold')")
+
+
+def test_a_damaged_or_cut_page_says_so(
+    bundles: dict[str, bytes], opened: Callable[..., Page], chromium: Browser, tmp_path: Path
+) -> None:
+    html = replay(bundle.read(bundles["spaceships"]))
+    packed = pages._packed(bundle.write(pages.revealed(bundle.read(bundles["spaceships"]))))
+    assert packed in html
+    page = opened(html.replace(packed, packed[:900] + "AAAA" + packed[940:]))
+    until(page, "document.getElementById('badge').textContent.includes('\u2717')")
+    assert page.locator("#about").inner_text().startswith("This file is damaged")
+    assert page.locator("#drawn").is_hidden()
+    # Cut anywhere, or with another script: what runs nothing says so in plain words.
+    for number, text in enumerate((html[: len(html) // 2], html.replace("PACE = 1500", "PACE = 1501"))):
+        path = tmp_path / f"cut-{number}.html"
+        path.write_text(text, encoding="utf-8")
+        context = chromium.new_context(offline=True)
+        cut = context.new_page()
+        cut.goto(f"file://{path}")
+        assert "cut off" in cut.locator("#cut").inner_text()
+        context.close()
 
 
 @pytest.mark.parametrize("path", sorted((VECTORS / "good").iterdir()), ids=lambda path: path.name.split(".")[0])
@@ -408,7 +480,14 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
     tab.get_by_role("link", name="m1").click()
     assert "m1 at play.example" in tab.locator("h1").inner_text()
     tab.get_by_role("link", name="play.example").click()
-    tab.get_by_role("link", name="Dueling Masters").click()
+    (register, *_) = tab.get_by_role("link", name="Register").all()
+    assert (
+        register.get_attribute("href")
+        == "mailto:pbem@play.example?subject=register%20NAME&body=register%20NAME%0D%0A"
+    )
+    assert "body=join%20m2" in str(tab.get_by_role("link", name="Join m2").get_attribute("href"))
+    assert tab.get_by_role("link", name="Rules of Shoot").count() == 1
+    tab.locator("li", has_text="Dueling Masters").get_by_role("link", name="English").click()
     assert "Dueling Masters" in tab.locator("h1").inner_text()
 
 

@@ -22,6 +22,7 @@ from pbem import i18n
 from pbem.i18n import LANGUAGES, languages, template_folder
 from pbem.letters.render import Templates
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
+from pbem.pages import messages as messages_of_pages
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
@@ -111,6 +112,15 @@ def test_lines_fit_a_terminal(language: str) -> None:
     for english, own in pairs(language):
         if english.endswith("\n") and not PLACE.search(own):  # those without are wrapped where they are written
             assert not [line for line in own.split("\n") if len(line) > WIDTH], own
+
+
+def test_pages_find_their_messages_as_translators_do() -> None:
+    found: set[Any] = set()
+    for path in (TEMPLATES / "pages").rglob("*.js"):
+        found |= messages_of_pages((path.relative_to(TEMPLATES / "pages").as_posix(),), "de").keys()
+    assert found == {
+        text for (_, text), places in messages().items() if any(place.endswith(".js") for place in places)
+    }
 
 
 def test_phrases_are_given_the_facts_that_they_name() -> None:

@@ -24,12 +24,12 @@ NAMES = ("Ann", 'O"Brien', "Jörg \\ Ä", "李 \t😀")
 
 @pytest.mark.parametrize("game", GAMES)
 def test_setups_are_judged_alike(game: str) -> None:
-    compare_setups(game, Scripts(f"rules/{game}.js").evaluate, 300)
+    compare_setups(game, Scripts("say.js", f"rules/{game}.js").evaluate, 300)
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_orders_are_judged_alike(game: str) -> None:
-    compare_orders(game, Scripts(f"rules/{game}.js").evaluate, 400)
+    compare_orders(game, Scripts("say.js", f"rules/{game}.js").evaluate, 400)
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -10,18 +10,24 @@ import pytest
 from javascript import PAGES, Failed, Scripts
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = {"composer.js", "replay.js"}
+PROGRAMS = {"composer.js", "registration.js", "replay.js"}
 """These work the elements of their page from their first line on, and have nothing that others would use."""
 NAMES = sorted(path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.js"))
-MADE = {"bundle.js": "BUNDLE", "verify.js": "VERIFY", "board.js": "make"}
+MADE = {"board.js": "make", "say.js": "say", "composer/spaceships/shapes.js": "SHAPES"}
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - PROGRAMS))
 def test_a_script_is_loaded_without_a_document(name: str) -> None:
     folder, _, game = name.rpartition("/")
-    before = {"composer": [f"rules/{game}", "board.js"], "": ["bundle.js"] if name == "verify.js" else []}
+    folder, _, of_game = folder.partition("/")  # a noun of one game's
+    rules = f"rules/{of_game}.js" if of_game else f"rules/{game}"
+    before = {
+        "composer": ["say.js", rules, "board.js"],
+        "rules": ["say.js"],
+        "": ["bundle.js"] if name == "verify.js" else [],
+    }
     scripts = Scripts(*before.get(folder, []), name)
-    made = {"rules": "RULES", "composer": "GAME", "replay": "GAME"}.get(folder) or MADE[name]
+    made = MADE.get(name) or {"rules": "RULES", "composer": "GAME", "replay": "GAME"}.get(folder) or game[:-3].upper()
     assert scripts.evaluate(f"() => typeof {made}") in {"object", "function"}
 
 

@@ -67,6 +67,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "mail": ("each", "digest"),
     "reminders": ("on", "off"),
     "timezone": ("UTC",),
+    "composer": ("off", "on"),
 }
 """What `set` sets: each setting with its values, the default first."""
 

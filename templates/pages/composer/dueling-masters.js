@@ -3,8 +3,27 @@
 const GAME = (() => {
   const { ROWS, TITLES } = RULES;
   const COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
-  const said = (piece) => TITLES[piece[0]].replace(/^[A-Z], /, "").replace(/s$/, "");
+  const said = (piece) => TITLES[piece[0]];
+  const place = (square) => [ROWS.indexOf(square[0]), Number(square.slice(1)) - 1];
   let write, piece;
+
+  /** The squares that a move passes on its way, where it has one. */
+  function transit(start, end) {
+    const [one, other] = [place(start), place(end)], apart = one.map((at, axis) => other[axis] - at), far = Math.max(...apart.map(Math.abs));
+    if (!apart.every((by) => by === 0 || Math.abs(by) === far)) return [];
+    return Array.from({ length: far - 1 }, (_, step) => {
+      const [row, column] = one.map((at, axis) => at + Math.sign(apart[axis]) * (step + 1));
+      return ROWS[row] + (column + 1);
+    });
+  }
+
+  /** All that must be placed, put on the own half by chance; `chance(n)`: a whole number below n. */
+  function random(state, chance) {
+    const free = RULES.NAMES.filter((name, square) => RULES.own(state.seat, square));
+    const draw = () => free.splice(chance(free.length), 1)[0];
+    const rocks = Array.from({ length: 7 }, draw);
+    return [["*", ...rocks].join(" "), ...RULES.pieces(RULES.homesOf(state.options)).map((name) => `${name} ${draw()}`)].join("\n");
+  }
 
   function board(caption, seat, square, click) {
     return grid({ caption, columns: COLUMNS, rows: seat === 2 ? [...ROWS] : [...ROWS].reverse(), called: (row, column) => row + column, square, click });
@@ -15,19 +34,29 @@ const GAME = (() => {
     const missing = [...(asteroids.length < 7 ? ["*"] : []), ...placed.filter(([, square]) => !square).map(([name]) => name)];
     const written = (rocks, list) => [...(rocks.length ? [["*", ...rocks].join(" ")] : []), ...list.filter(([, square]) => square).map(([name, square]) => `${name} ${square}`)].join("\n");
     redraw(controls,
-      make("p", {}, missing.length ? `Still to be placed: ${missing.map((name) => (name === "*" ? `${7 - asteroids.length} asteroids` : name)).join(", ")}.` : "All are placed."),
-      make("div", { class: "row" }, chooser("piece", "Place", [["*", "* asteroid"], ...placed.map(([name, square]) => [name, `${name} ${said(name)}${square ? " on " + square : ""}`])], piece, (value) => { piece = value; }),
-        make("span", {}, "Click a square of your half; an asteroid clicked again is taken away.")));
+      make("p", {}, missing.length ? say("Still to be placed: {list}.", { list: missing.map((name) => (name === "*" ? `${7 - asteroids.length} * ${said("*")}` : name)).join(", ") }) : say("All are placed.")),
+      make("div", { class: "row", role: "group", "aria-label": say("Your pieces") }, [["*", asteroids.length === 7], ...placed].map(([name, done]) => make("button", {
+        type: "button", class: "ship", id: `piece-${name === "*" ? "rock" : name}`, "aria-pressed": String(name === piece), "aria-label": `${name}, ${said(name)}${done ? `, ${say("placed")}` : ""}`, onclick: () => { piece = name; write(written(asteroids, placed)); },
+      }, make("b", {}, name), make("small", {}, said(name)), make("small", {}, name === "*" ? `${asteroids.length}/7` : done || "–")))),
+      make("div", { class: "row" }, make("button", { type: "button", id: "random", onclick: () => write(random(state, (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below)) }, say("Any legal setup")),
+        make("span", {}, say("Click a square of your half; click a piece to take it up again."))));
     const at = new Map();
     for (const [name, square] of placed) if (square) at.set(square, [...(at.get(square) || []), name]);
-    redraw(boards, make("div", { class: "boards" }, board("Your half and the other", state.seat, (square) => {
+    redraw(boards, make("div", { class: "boards" }, board(say("Your half and the other"), state.seat, (square) => {
       const names = at.get(square);
-      if (asteroids.includes(square)) return { symbol: "*", tint: "rock", said: "asteroid" };
+      if (asteroids.includes(square)) return { symbol: "*", tint: "rock", said: said("*") };
       if (names) return { symbol: names[0] + (names.length > 1 ? "+" : ""), tint: "own", said: names.map((name) => `${name} ${said(name)}`).join(", ") };
-      return RULES.own(state.seat, RULES.SQUARES.get(square)) ? { marks: "may", said: "your half" } : {};
+      return RULES.own(state.seat, RULES.SQUARES.get(square)) ? { marks: "may", said: say("your half") } : {};
     }, (square) => {
-      if (piece === "*") {
-        const rocks = asteroids.includes(square) ? asteroids.filter((rock) => rock !== square) : [...asteroids, square];
+      const here = at.get(square) || [], mine = piece !== "*" && here.includes(piece) ? piece : null;
+      if (mine || (here.length && placed.every(([name, where]) => name !== piece || where))) {
+        piece = mine || here[here.length - 1];
+        write(written(asteroids, placed.map(([name, where]) => [name, name === piece ? null : where])));
+      } else if (asteroids.includes(square)) {
+        piece = "*";
+        write(written(asteroids.filter((rock) => rock !== square), placed));
+      } else if (piece === "*") {
+        const rocks = [...asteroids, square];
         if (rocks.length >= 7) piece = (placed.find(([, where]) => !where) || ["*"])[0];
         write(written(rocks, placed));
       } else {
@@ -43,27 +72,29 @@ const GAME = (() => {
     const [, ordered, aim] = judged.text.match(/^(\S+) \S+-(\S+)$/) || [];
     piece = chosen ? chosen.piece : null;
     redraw(controls, chosen ? make("div", { class: "row" },
-      chooser("piece", "Move", can.map((each) => [each.piece, `${each.piece} from ${each.square}`]), piece, (value) => { piece = value; write(""); }),
-      make("span", {}, `to one of ${chosen.to.length} squares${chosen.rams.length ? `, or ram an own asteroid on ${chosen.rams.join(", ")}` : ""}: click it`)) : make("p", {}, "You have no legal move, and pass."));
+      chooser("piece", say("Move"), can.map((each) => [each.piece, say("{piece}, {kind}, from {square}", { piece: each.piece, kind: said(each.piece), square: each.square })]), piece, (value) => { piece = value; write(""); }),
+      make("span", {}, chosen.rams.length ? say("to a framed square, or against an own asteroid on {squares}: click it; click it again to take it back", { squares: chosen.rams.join(", ") }) : say("to a framed square: click it; click it again to take it back"))) : make("p", {}, say("You have no legal move, and pass.")));
+    const way = new Set(chosen && aim && ordered === piece && !judged.faults.length ? transit(chosen.square, aim) : []);
     const [other] = Object.keys(view.known);
-    redraw(boards, make("div", { class: "boards" }, make("div", {}, make("h3", {}, "Your pieces"), board("Your pieces", view.seat, (square) => {
+    redraw(boards, make("div", { class: "boards" }, make("div", {}, make("h3", {}, say("Your pieces")), board(say("Your pieces"), view.seat, (square) => {
       const own = view.own.pieces.filter((each) => each.square === square);
       const goal = chosen && (chosen.to.includes(square) || chosen.rams.includes(square));
-      const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : goal ? "may" : "";
-      const plan = marks === "aimed" ? ", destination ordered" : goal ? `, ${piece} may go there` : "";
-      if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", said: own.map((each) => `${each.piece} ${each.from ? "in transit from " + each.from : "resting"}`).join(", ") + plan, marks };
-      if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", said: "asteroid" + plan, marks };
-      return { symbol: marks === "aimed" ? "+" : "", said: plan.slice(2), marks };
+      const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : way.has(square) ? "way" : goal ? "may" : "";
+      const told = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
+      const plan = told && ", " + told;
+      if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", said: own.map((each) => (each.from ? say("{piece} in transit from {square}", { piece: each.piece, square: each.from }) : say("{piece} resting", { piece: each.piece }))).join(", ") + plan, marks };
+      if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", said: said("*") + plan, marks };
+      return { symbol: marks === "aimed" ? "+" : marks === "way" ? "•" : "", said: plan.slice(2), marks };
     }, chosen ? (square) => {
-      if (chosen.to.includes(square) || chosen.rams.includes(square)) return write(`${piece} ${chosen.square}-${square}`);
+      if (chosen.to.includes(square) || chosen.rams.includes(square)) return write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`);
       const here = can.filter((each) => each.square === square);
       if (here.length) { piece = here[(here.findIndex((each) => each.piece === piece) + 1) % here.length].piece; write(""); }
       return undefined;
-    } : null)), make("div", {}, make("h3", {}, "The other pieces, as you know them"), board("The other pieces", view.seat, (square) => {
+    } : null)), make("div", {}, make("h3", {}, say("The other pieces, as you know them")), board(say("The other pieces"), view.seat, (square) => {
       const known = view.known[other], there = known.pieces.filter((each) => each.square === square && each.state !== "destroyed");
-      if (there.length) return { symbol: there[0].state === "resting" ? there[0].piece : there[0].piece.toLowerCase(), tint: there[0].state === "resting" ? "seen" : "rock", said: there.map((each) => `${each.piece} ${each.state === "resting" ? "rests" : "left"} there in turn ${each.turn}`).join(", ") };
-      if (square in known.asteroids_destroyed) return { symbol: "x", tint: "sunk", said: "asteroid destroyed" };
-      if (square in known.empty) return { symbol: "o", tint: "empty", said: `found empty in turn ${known.empty[square]}` };
+      if (there.length) return { symbol: there[0].state === "resting" ? there[0].piece : there[0].piece.toLowerCase(), tint: there[0].state === "resting" ? "seen" : "rock", said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join(", ") };
+      if (square in known.asteroids_destroyed) return { symbol: "x", tint: "sunk", said: say("asteroid destroyed") };
+      if (square in known.empty) return { symbol: "o", tint: "empty", said: say("found empty in turn {turn}", { turn: known.empty[square] }) };
       return {};
     }))));
   }
@@ -72,5 +103,6 @@ const GAME = (() => {
     oneLine: true, // kinds alone read the same on one line
     begin(state, writer) { write = writer; piece = state.pbem === "setup 1" ? "*" : null; },
     draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards),
+    random, transit,
   };
 })();

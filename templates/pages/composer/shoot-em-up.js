@@ -2,13 +2,28 @@
 
 const GAME = (() => {
   const { COLUMNS, SHIPS } = RULES;
-  const ARROWS = { N: "^", E: ">", S: "v", W: "<" }, FACINGS = { N: "north", E: "east", S: "south", W: "west" };
-  const ACTIONS = { "?": "choose", L: "L turn left", R: "R turn right", F: "F fire", M: "M move", S: "S shield" };
+  const ARROWS = { N: "^", E: ">", S: "v", W: "<" }, FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
+  const ACTIONS = { "?": say("choose"), L: say("L turn left"), R: say("R turn right"), F: say("F fire"), M: say("M move"), S: say("S shield") };
+  const AHEAD = { N: [0, 1], E: [1, 0], S: [0, -1], W: [-1, 0] }, ROUND = "NESW";
   const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / 3) + 1;
   let write, current;
 
+  /** Where a ship is after each of its actions, if nobody is in its way; an action that is not chosen yet ends it. */
+  function path({ square, facing }, actions, { columns, rows }) {
+    let [column, row] = [COLUMNS.indexOf(square[0]), Number(square.slice(1))];
+    const found = [];
+    for (const action of actions) {
+      if (action === "?") break;
+      if (action === "L" || action === "R") facing = ROUND[(ROUND.indexOf(facing) + (action === "R" ? 1 : 3)) % 4];
+      const [across, along] = AHEAD[facing], inside = column + across >= 0 && column + across < columns && row + along > 0 && row + along <= rows;
+      if (action === "M" && inside) { column += across; row += along; }
+      found.push({ square: COLUMNS[column] + row, facing });
+    }
+    return found;
+  }
+
   function board(columns, rows, square, click) {
-    return make("div", { class: "boards" }, grid({ caption: "The board", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square, click }));
+    return make("div", { class: "boards" }, grid({ caption: say("The board"), columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square, click }));
   }
 
   function drawSetup(state, text, judged, controls, boards) {
@@ -17,17 +32,23 @@ const GAME = (() => {
     const written = (list) => list.filter((each) => each.square).map((each) => `${each.ship} ${each.square} ${each.facing || "?"}`).join("\n");
     const change = (ship, what) => write(written(ships.map((each) => (each.ship === ship ? { ...each, ...what } : each))));
     const inward = ["N", "S", "E", "W"][state.seat - 1];
-    redraw(controls, make("p", {}, "Choose a ship, then click a square of your home zone."), ships.map((each) => make("div", { class: "row" },
-      make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, `${each.ship}${each.ship === current ? " is placed next" : ""}`),
-      chooser(`square-${each.ship}`, "on", [["", "no square"], ...home.map((square) => [square, square])], each.square, (square) => change(each.ship, { square, facing: each.facing || inward })),
-      chooser(`facing-${each.ship}`, "facing", [["", "no way"], ...Object.entries(FACINGS)], each.facing, (facing) => change(each.ship, { facing })))));
+    const random = () => {
+      const free = [...home];
+      write(own.map((ship) => `${ship} ${free.splice(crypto.getRandomValues(new Uint32Array(1))[0] % free.length, 1)[0]} ${inward}`).join("\n"));
+    };
+    redraw(controls, make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to take it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))), ships.map((each) => make("div", { class: "row" },
+      make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, each.ship === current ? say("{ship} is placed next", each) : each.ship),
+      chooser(`square-${each.ship}`, say("on"), [["", say("no square")], ...home.map((square) => [square, square])], each.square, (square) => change(each.ship, { square, facing: each.facing || inward })),
+      chooser(`facing-${each.ship}`, say("facing"), [["", say("no way")], ...Object.entries(FACINGS)], each.facing, (facing) => change(each.ship, { facing })))));
     const [columns, rows] = RULES.sizeOf(state.options);
     redraw(boards, board(columns, rows, (square) => {
       const ship = ships.find((each) => each.square === square);
-      if (ship) return { symbol: ship.ship + (ARROWS[ship.facing] || ""), tint: `seat${state.seat}`, said: `${ship.ship} facing ${FACINGS[ship.facing] || "nowhere yet"}` };
-      return home.includes(square) ? { marks: "may", said: "home zone" } : {};
+      if (ship) return { symbol: ship.ship + (ARROWS[ship.facing] || ""), tint: `seat${state.seat}`, said: say("{ship} facing {facing}", { ship: ship.ship, facing: FACINGS[ship.facing] || "?" }) };
+      return home.includes(square) ? { marks: "may", said: say("home zone") } : {};
     }, (square) => {
       if (!home.includes(square)) return;
+      const here = ships.find((each) => each.square === square);
+      if (here) { current = here.ship; change(here.ship, { square: "" }); return; }
       const ship = current, next = own[own.indexOf(ship) + 1];
       const facing = ships.find((each) => each.ship === ship).facing || inward;
       if (next) current = next;
@@ -46,14 +67,25 @@ const GAME = (() => {
       all.set(ship, [...all.get(ship)].map((old, place) => (place === at ? action : old)).join(""));
       write([...all].map(([each, three]) => `${each}: ${three}`).join("\n"));
     };
-    redraw(controls, view.entitled.map((ship) => {
-      const where = view.ships.find((each) => each.ship === ship);
-      return make("div", { class: "row", role: "group", "aria-label": `ship ${ship}` }, make("b", {}, `${ship} on ${where.square}, facing ${FACINGS[where.facing]}`),
-        [0, 1, 2].map((at) => chooser(`action-${ship}-${at}`, `action ${at + 1}`, Object.entries(ACTIONS), (given.get(ship) || "???")[at], (action) => change(ship, at, action))));
+    const placed = (ship) => view.ships.find((each) => each.ship === ship);
+    const ways = new Map();
+    for (const ship of view.entitled) path(placed(ship), given.get(ship) || "???", view.board).forEach((step, at, all) => {
+      const stays = at && all[at - 1].square === step.square, last = ways.get(step.square) || [];
+      ways.set(step.square, stays && last.length && last[last.length - 1].ship === ship ? [...last.slice(0, -1), { ...step, ship, at }] : [...last, { ...step, ship, at }]);
+    });
+    redraw(controls, make("p", {}, say("Three actions for each ship; the numbers on the board show where it will be after which, if nobody is in its way.")), view.entitled.map((ship) => {
+      const where = placed(ship);
+      return make("div", { class: "row", role: "group", "aria-label": say("ship {ship}", { ship }) }, make("b", {}, say("{ship} on {square}, facing {facing}", { ship, square: where.square, facing: FACINGS[where.facing] })),
+        [0, 1, 2].map((at) => chooser(`action-${ship}-${at}`, say("action {number}", { number: at + 1 }), Object.entries(ACTIONS), (given.get(ship) || "???")[at], (action) => change(ship, at, action))));
     }));
     redraw(boards, board(view.board.columns, view.board.rows, (square) => {
-      const ship = view.ships.find((each) => each.square === square);
-      return ship ? { symbol: ship.ship + ARROWS[ship.facing], tint: `seat${seatOf(ship.ship)}`, said: `${seatOf(ship.ship) === view.seat ? "your" : "seat " + seatOf(ship.ship)} ${ship.ship} facing ${FACINGS[ship.facing]}` } : {};
+      const ship = view.ships.find((each) => each.square === square), steps = ways.get(square) || [], last = steps[steps.length - 1];
+      const plan = steps.map((step) => say("{ship} after action {number}, facing {facing}", { ship: step.ship, number: step.at + 1, facing: FACINGS[step.facing] }));
+      if (ship) {
+        const facing = FACINGS[ship.facing], mine = seatOf(ship.ship) === view.seat;
+        return { symbol: ship.ship + ARROWS[ship.facing], tint: `seat${seatOf(ship.ship)}`, marks: steps.length ? "way" : "", said: [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ") };
+      }
+      return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, marks: "way", said: plan.join("; ") } : {};
     }));
   }
 
@@ -61,5 +93,6 @@ const GAME = (() => {
     oneLine: false, // one line is one ship: that is the notation
     begin(state, writer) { write = writer; current = RULES.letters(state.seat)[0]; },
     draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, text, judged, controls, boards),
+    path,
   };
 })();

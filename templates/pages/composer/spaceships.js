@@ -5,11 +5,11 @@ const GAME = (() => {
   const LETTER = { DS: "D", KC: "K", FS: "F", PC: "P", MD: "M", HS: "H", LS: "S", AG: "A", LG: "G" };
   const symbol = (ship) => LETTER[ship.slice(0, 2)] + ship.slice(2);
   const title = (ship) => `${TYPES[ship.slice(0, 2)].title}${ship.slice(2) ? " " + ship.slice(2) : ""}`;
-  let write, current, kind, launch, end;
+  let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways;
 
   function space(caption, square, click) {
     return make("div", { class: "boards" }, [...COLOURS].map((colour) => grid({
-      caption: `${caption}, layer ${colour}`, corner: colour, columns: NUMBERS, rows: LETTERS,
+      caption: say("{board}, layer {layer}", { board: caption, layer: colour }), corner: colour, columns: NUMBERS, rows: LETTERS,
       called: (row, column) => colour + row + column, square, click,
     })));
   }
@@ -25,53 +25,131 @@ const GAME = (() => {
     });
   };
   const written = (ships) => named(ships).map((ship) => [ship.name, ...ship.cells].join(" ")).join("\n");
+  const sizeOf = (ship) => TYPES[ship.code].size;
+  const inOrder = (ships) => [...ships].sort((one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code));
+
+  /** A shape: its layers side by side, as the boards show them. */
+  function shape([layers, rows, columns]) {
+    const element = (tag, values) => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [key, value] of Object.entries(values)) made.setAttribute(key, String(value));
+      return made;
+    };
+    const wide = layers * (columns * 7 + 4), svg = element("svg", { class: "shape", width: wide, height: rows * 7 + 1, "aria-hidden": "true" });
+    for (let c = 0; c < layers; c++) for (let l = 0; l < rows; l++) for (let n = 0; n < columns; n++) {
+      svg.append(element("rect", { x: c * (columns * 7 + 4) + n * 7 + 0.5, y: l * 7 + 0.5, width: 6, height: 6 }));
+    }
+    return svg;
+  }
+
+  const lying = (code) => SHAPES.WAYS[code][(ways[code] || 0) % SHAPES.WAYS[code].length];
+  const next = (ships) => { const open = ships.findIndex((ship) => ship.cells.length < sizeOf(ship)); if (open >= 0) current = open; };
+
+  /** Where a click on a cell would lay the current ship, and whether there is room. */
+  function ghost(ships, cell) {
+    const ship = ships[current];
+    if (!ship || freehand || ship.cells.length) return { cells: [], free: false };
+    const cells = SHAPES.footprint(lying(ship.code), cell);
+    return { cells, free: cells.every((each) => !ships.some((other) => other.cells.includes(each))) };
+  }
 
   function clickCell(ships, cell) {
-    const owner = ships.findIndex((ship) => ship.cells.includes(cell));
+    const owner = ships.findIndex((ship) => ship.cells.includes(cell)), ship = ships[current];
+    hint = "";
     if (owner >= 0) {
       current = owner;
-      ships[owner].cells = ships[owner].cells.filter((other) => other !== cell);
-    } else if (ships[current]) {
-      const ship = ships[current];
+      ships[owner].cells = freehand ? ships[owner].cells.filter((other) => other !== cell) : [];
+    } else if (ship && freehand) {
       ship.cells = [...ship.cells, cell].sort((a, b) => NAMES.indexOf(a) - NAMES.indexOf(b));
-      if (ship.cells.length === TYPES[ship.code].size) {
-        const next = ships.findIndex((other) => other.cells.length < TYPES[other.code].size);
-        if (next >= 0) current = next;
-      }
+      if (ship.cells.length === sizeOf(ship)) { freehand = false; next(ships); }
+    } else if (ship) {
+      if (ship.cells.length) next(ships);
+      const { cells, free } = ghost(ships, cell);
+      if (free) { ships[current].cells = cells; next(ships); }
+      else hint = cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to take it up again.");
     }
-    write(written(ships));
+    rewrite(ships);
   }
+
+  /** Even where nothing changed, what is current may have. */
+  const rewrite = (ships) => write(written(ships));
+
+  const chance = (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below;
 
   function drawSetup(state, judged, controls, boards) {
     const ships = named(judged.ships.filter((ship) => ship.code).map((ship) => ({ code: ship.code, cells: ship.cells })));
     current = Math.max(0, Math.min(current, ships.length - 1));
-    const cost = ships.reduce((sum, ship) => sum + TYPES[ship.code].cost, 0);
-    const base = RULES.baseCost(state.options) ?? 24, extra = (state.options.additional || [0, 0])[state.seat - 1];
-    const rows = ships.map((ship, at) => make("tr", {},
-      make("th", { scope: "row" }, ship.name), make("td", {}, TYPES[ship.code].title),
-      make("td", {}, `${ship.cells.length} of ${TYPES[ship.code].size}`),
-      make("td", {}, make("button", { type: "button", id: `place-${at}`, "aria-pressed": String(at === current), onclick: () => { current = at; write(written(ships)); } }, at === current ? "placing" : "place"), " ",
-        make("button", { type: "button", id: `drop-${at}`, "aria-label": `remove ${ship.name}`, onclick: () => write(written(ships.filter((_, other) => other !== at))) }, "remove"))));
+    const ship = ships[current], base = RULES.baseCost(state.options), extra = (state.options.additional || [0, 0])[state.seat - 1];
+    const cost = ships.reduce((sum, each) => sum + TYPES[each.code].cost, 0), goal = (base ?? 24) + extra;
+    const palette = ships.map((each, at) => make("button", {
+      type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
+      "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
+      onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); },
+    }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
+    const standard = base === null && !extra;
+    const fleets = RULES.STANDARD.map((codes) => [codes.join(" "), codes.join(" ")]);
+    const change = (codes) => { current = 0; freehand = false; rewrite(inOrder(codes.map((code) => ({ code, cells: (ships.find((each) => each.code === code) || { cells: [] }).cells })))); };
+    const several = ship && SHAPES.WAYS[ship.code].length > 1 && !freehand;
     redraw(controls,
-      make("p", {}, `Ships of cost ${cost}; ${RULES.baseCost(state.options) === null ? "the standard fleet costs 24" : `the fleet costs ${base}`}${extra ? `, and additional ships ${extra}` : ""}. Choose a ship, then click its cells; a cell clicked again is free again.`),
-      make("table", { class: "due" }, make("thead", {}, make("tr", {}, ["ship", "type", "cells", "change"].map((word) => make("th", { scope: "col" }, word)))), make("tbody", {}, rows)),
-      make("div", { class: "row" }, CODES.map((code) => make("button", { type: "button", id: `add-${code}`, title: `${TYPES[code].title}, cost ${TYPES[code].cost}`, onclick: () => {
-        const list = [...ships, { code, cells: [] }].sort((a, b) => CODES.indexOf(a.code) - CODES.indexOf(b.code));
-        current = list.findIndex((ship) => ship.code === code && !ship.cells.length);
-        write(written(list));
-      } }, `add ${code}`))));
-    const owner = new Map(ships.flatMap((ship, at) => ship.cells.map((cell) => [cell, [ship, at]])));
-    redraw(boards, space("Your space", (cell) => {
-      const [ship, at] = owner.get(cell) || [];
-      return ship ? { symbol: symbol(ship.name), tint: at === current ? "own" : "fired", said: title(ship.name) } : {};
+      make("p", {}, say("Choose a ship, turn it, then click where its first cell is to lie. Click a ship on the board to take it up again.")),
+      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, palette),
+      make("div", { class: "row" },
+        several ? make("button", { type: "button", id: "turn-ship", "aria-keyshortcuts": "r", onclick: () => turn(ships) }, say("Turn {ship} (R)", { ship: ship.name })) : null,
+        ship && ship.code === "DS" ? make("label", {}, make("input", { type: "checkbox", id: "freehand", checked: freehand, onchange: (event) => { freehand = event.target.checked; rewrite(ships); } }), " ", say("draw it cell by cell")) : null,
+        make("button", { type: "button", id: "random", onclick: () => {
+          const codes = RULES.isAgreed(state.options, state.seat, ships.map((each) => each.code)) ? ships.map((each) => each.code) : SHAPES.fleet(state.options, state.seat, chance);
+          const laid = codes && SHAPES.scattered(codes, chance);
+          if (laid) write(written(laid));
+        } }, say("Any legal setup")),
+        make("span", { id: "hint", role: "status" }, hint)),
+      freehand ? make("p", { class: "small" }, say("A death star: eight cells, each beside two others of it, and somewhere among them a cube of 2x2x2 or a block of 1x2x3."), " ", shape([2, 2, 2]), " ", shape([1, 2, 3])) : null,
+      make("details", { id: "fleet-details", open: fleetOpen, ontoggle: (event) => { fleetOpen = event.target.open; } }, make("summary", {}, cost === goal ? say("Another fleet: these ships cost {cost}", { cost }) : say("Another fleet: these ships cost {cost} of {goal}", { cost, goal })),
+        standard ? make("p", {}, chooser("fleet", say("A standard fleet:"), [["", say("choose")], ...fleets], fleets.some(([key]) => key === ships.map((each) => each.code).join(" ")) ? ships.map((each) => each.code).join(" ") : "", (value) => value && change(value.split(" ")))) : null,
+        make("div", { class: "row" }, ships.map((each, at) => make("button", { type: "button", id: `drop-${at}`, onclick: () => { freehand = false; rewrite(ships.filter((_, other) => other !== at)); } }, say("remove {ship}", { ship: each.name })))),
+        make("div", { class: "row" }, CODES.map((code) => make("button", { type: "button", id: `add-${code}`, title: say("{kind}, cost {cost}", { kind: TYPES[code].title, cost: TYPES[code].cost }), onclick: () => {
+          const list = inOrder([...ships, { code, cells: [] }]);
+          current = list.findIndex((each) => each.code === code && !each.cells.length);
+          rewrite(list);
+        } }, say("add {ship}", { ship: code }), shape(SHAPES.WAYS[code][0]))))));
+    const owner = new Map(ships.flatMap((each, at) => each.cells.map((cell) => [cell, [each, at]])));
+    redraw(boards, space(say("Your space"), (cell) => {
+      const [each, at] = owner.get(cell) || [];
+      return each ? { symbol: symbol(each.name), tint: at === current ? "own" : "fired", said: title(each.name) } : {};
     }, (cell) => clickCell(ships, cell)));
+    const shown = (event) => {
+      const cell = event && event.target.dataset && event.target.dataset.name, { cells, free } = cell ? ghost(ships, cell) : { cells: [], free: false };
+      over = cell || over;
+      for (const button of boards.querySelectorAll("button[data-name]")) {
+        const inside = cells.includes(button.dataset.name);
+        button.classList.toggle("ghost", inside && free);
+        button.classList.toggle("blocked", inside && !free);
+      }
+    };
+    boards.onmouseover = boards.onfocusin = shown;
+    boards.onmouseleave = () => shown(null);
+    boards.onkeydown = (event) => { if (event.key === "r" || event.key === "R") { turn(ships); shown({ target: { dataset: { name: over } } }); } };
+  }
+
+  function turn(ships) {
+    const ship = ships[current];
+    if (!ship) return;
+    ways[ship.code] = ((ways[ship.code] || 0) + 1) % SHAPES.WAYS[ship.code].length;
+    hint = "";
+    if (ship.cells.length === sizeOf(ship)) {
+      const others = ships.filter((other) => other !== ship).flatMap((other) => other.cells);
+      const cells = SHAPES.footprint(lying(ship.code), ship.cells[0]);
+      if (cells.every((cell) => !others.includes(cell))) ship.cells = cells;
+      else hint = say("There is no room to turn it there.");
+    }
+    rewrite(ships);
   }
 
   // Orders
 
-  const KINDS = { conventional: "conventional strike", beam: "beam", missile: "missile strike", kamikaze: "kamikaze strike", scan: "scan" };
+  const KINDS = { conventional: say("conventional strike"), beam: say("beam"), missile: say("missile strike"), kamikaze: say("kamikaze strike"), scan: say("scan") };
+  const kindOf = (order) => ({ b: "beam", m: "missile", k: "kamikaze", s: "scan" })[order[0]] || "conventional";
 
-  function left(judged) {
+  function counted(judged) {
     const { due, used } = judged;
     const free = (cells, taken) => [...cells].filter((cell) => !taken.has(due.owner.get(cell).ship));
     const ships = (cells) => new Set([...cells].map((cell) => due.owner.get(cell).ship)).size;
@@ -87,15 +165,31 @@ const GAME = (() => {
   const STEPS = [-1, 0, 1].flatMap((c) => [-1, 0, 1].flatMap((l) => [-1, 0, 1].map((n) => [c, l, n]))).filter((step) => step.some(Boolean));
   const anyDirection = (ship) => STEPS.some((step) => RULES.able({ stars: [ship] }, step).length);
 
+  /** The cells that an order aims at. */
+  function targets(order) {
+    const cells = order.match(/[ROYGB][v-z][1-5]/g) || [];
+    if (kindOf(order) === "beam") return cells.length === 2 ? [cells[0], RULES.between(...cells), cells[1]].filter(Boolean) : [];
+    return cells.slice(-1);
+  }
+
+  /** The order that a second click on a cell takes back: of the kind that is being given, or any, once that is used up. */
+  function taken(judged, count, cell) {
+    const over = count[kind].used >= count[kind].due, list = judged.list;
+    const at = list.findLastIndex((order) => kindOf(order) === kind && targets(order).includes(cell) && (kind !== "beam" || over));
+    return at >= 0 || !over ? at : list.findLastIndex((order) => targets(order).includes(cell));
+  }
+
   function aim(judged, count, cell) {
-    const add = (order) => { end = null; launch = null; write([...judged.list, order].join(" ")); };
-    if (kind === "conventional") add(cell);
+    const list = judged.list, add = (order) => { end = null; launch = null; write([...list, order].join(" ")); };
+    const at = end ? -1 : taken(judged, count, cell);
+    if (at >= 0) { kind = kindOf(list[at]); write(list.filter((_, other) => other !== at).join(" ")); }
+    else if (kind === "conventional") add(cell);
     else if (kind === "scan") add(`s${cell}`);
     else if (kind === "missile" || kind === "kamikaze") {
       const from = launch && count[kind].cells.includes(launch) ? launch : count[kind].cells[0];
       add(`${kind === "missile" ? "m" : "k"}${from || ""} ${cell}`);
-    } else if (!end) { end = cell; write(judged.list.join(" ")); }
-    else if (end === cell) { end = null; write(judged.list.join(" ")); }
+    } else if (!end) { end = cell; write(list.join(" ")); }
+    else if (end === cell) { end = null; write(list.join(" ")); }
     else {
       const step = RULES.line(end, cell);
       const could = step ? RULES.able(judged.due, step) : [];
@@ -105,49 +199,46 @@ const GAME = (() => {
   }
 
   function drawOrders(state, judged, controls, boards) {
-    const count = left(judged), view = state.view;
-    const open = Object.keys(KINDS).filter((name) => count[name].due > count[name].used);
-    if (!open.includes(kind)) { kind = open[0] || kind; launch = null; end = null; }
-    const rows = Object.entries(KINDS).filter(([name]) => count[name].due).map(([name, words]) => make("tr", {},
-      make("th", { scope: "row" }, words), make("td", {}, String(count[name].due)), make("td", {}, String(count[name].due - count[name].used))));
+    const count = counted(judged), view = state.view, due = Object.keys(KINDS).filter((name) => count[name].due);
+    const open = due.filter((name) => count[name].due > count[name].used);
+    if (!due.includes(kind) || (!open.includes(kind) && open.length)) { kind = open[0] || due[0] || kind; launch = null; end = null; }
     redraw(controls,
-      make("table", { class: "due" }, make("thead", {}, make("tr", {}, ["what you may order", "due", "left"].map((word) => make("th", { scope: "col" }, word)))), make("tbody", {}, rows)),
+      make("div", { class: "row", role: "group", "aria-label": say("What you may order") }, due.map((name) => make("button", {
+        type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; write(judged.list.join(" ")); },
+      }, make("b", {}, KINDS[name]), make("small", {}, say("{used} of {due} used", count[name]))))),
       make("div", { class: "row" },
-        chooser("kind", "Order a", Object.entries(KINDS).filter(([name]) => count[name].due), kind, (value) => { kind = value; end = null; launch = null; write(judged.list.join(" ")); }),
         (kind === "missile" || kind === "kamikaze") && count[kind].cells.length
-          ? chooser("launch", "from", count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
-        make("span", { id: "hint", role: "status" }, kind === "beam" ? (end ? `from ${end}: now the other end of the line of three` : "click one end of a line of three, then the other") : "click its target")),
-      make("ul", { class: "orders", "aria-label": "Orders so far" }, judged.list.map((order, at) => make("li", {}, `${order} `,
-        make("button", { type: "button", id: `undo-${at}`, "aria-label": `remove ${order}`, onclick: () => write(judged.list.filter((_, other) => other !== at).join(" ")) }, "remove")))));
-    const aimed = new Map();
-    for (const order of judged.list) {
-      const cells = order.match(/[ROYGB][v-z][1-5]/g) || [];
-      if (order[0] === "b" && cells.length === 2) [cells[0], RULES.between(...cells), cells[1]].forEach((cell) => cell && aimed.set(cell, "beam"));
-      else if (cells.length) aimed.set(cells[cells.length - 1], order[0] === "s" ? "scan" : "strike");
-    }
+          ? chooser("launch", say("launched from"), count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
+        make("span", { id: "hint", role: "status" }, !due.length ? say("You have nothing to order this turn.")
+          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : say("click its target; click it again to take it back"))),
+      make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", {}, `${order} `,
+        make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(judged.list.filter((_, other) => other !== at).join(" ")) }, "×")))));
+    const aimed = new Map(judged.list.flatMap((order) => targets(order).map((cell) => [cell, order])));
     const [other] = Object.keys(view.known);
     redraw(boards,
-      make("h3", {}, "The other space, as you know it"),
-      space("The other space", (cell) => known(view.known[other], cell, aimed, end), (cell) => aim(judged, count, cell)),
-      make("h3", {}, "Your space"), space("Your space", (cell) => own(view.own, cell)));
+      make("h3", {}, say("The other space, as you know it")),
+      space(say("The other space"), (cell) => known(view.known[other], cell, aimed, end), (cell) => aim(judged, count, cell)),
+      make("h3", {}, say("Your space")), space(say("Your space"), (cell) => own(view.own, cell)));
+    boards.onmouseover = boards.onfocusin = boards.onmouseleave = boards.onkeydown = null;
   }
 
   function known(space, cell, aimed, from) {
     const ship = space.named[cell] || (space.ships.find((each) => each.cells.includes(cell)) || {}).ship;
     const marks = [space.fresh.includes(cell) ? "fresh" : "", aimed.has(cell) || from === cell ? "aimed" : ""].join(" ");
-    const plan = aimed.has(cell) ? `, ${aimed.get(cell)} ordered` : from === cell ? ", one end of the beam" : "";
-    if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", said: `${ship ? title(ship) : "ship"}, destroyed${plan}`, marks };
-    if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", said: `${ship ? title(ship) : "ship"}, undamaged${plan}`, marks };
-    if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `no ship${plan}`, marks };
-    return { symbol: aimed.has(cell) ? "+" : "", said: `not searched${plan}`, marks };
+    const told = aimed.has(cell) ? say("ordered: {order}", { order: aimed.get(cell) }) : from === cell ? say("one end of the beam") : "";
+    const plan = told && ", " + told;
+    if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", said: `${ship ? title(ship) : say("ship")}, ${say("destroyed")}${plan}`, marks };
+    if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", said: `${ship ? title(ship) : say("ship")}, ${say("undamaged")}${plan}`, marks };
+    if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `${say("no ship")}${plan}`, marks };
+    return { symbol: aimed.has(cell) ? "+" : "", said: `${say("not searched")}${plan}`, marks };
   }
 
   function own(space, cell) {
     const ship = space.ships.find((each) => each.cells.includes(cell));
     const marks = space.fresh.includes(cell) ? "fresh" : "";
-    if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: "searched, empty", marks } : {};
-    if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", said: `${title(ship.ship)}, destroyed`, marks };
-    if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", said: `${title(ship.ship)}, fired`, marks };
+    if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: say("searched, empty"), marks } : {};
+    if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", said: `${title(ship.ship)}, ${say("destroyed")}`, marks };
+    if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", said: `${title(ship.ship)}, ${say("fired")}`, marks };
     return { symbol: symbol(ship.ship), tint: "own", said: title(ship.ship), marks };
   }
 
@@ -155,8 +246,9 @@ const GAME = (() => {
     oneLine: true,
     begin(state, writer) {
       write = writer;
-      current = 0; kind = "conventional"; launch = null; end = null;
-      if (state.pbem === "setup 1" && RULES.baseCost(state.options) === null) write("DS\nKC\nFS\nMD\nHS");
+      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {};
+      if (state.pbem !== "setup 1") return "";
+      return RULES.baseCost(state.options) === null ? "DS\nKC\nFS\nMD\nHS" : "";
     },
     draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards),
   };

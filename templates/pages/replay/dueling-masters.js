@@ -24,7 +24,45 @@ const GAME = (() => {
     return Array.from({ length: far }, (_, at) => ROWS[row + Math.sign(end - row) * (at + 1)] + (column + Math.sign(goal - column) * (at + 1)));
   }
 
-  const begin = ({ seats }) => ({ sides: seats.map(({ setup }) => side(setup)) });
+  const begin = ({ seats }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, heard: seats.map(() => ({ pieces: new Map(), asteroids: new Map(), empty: new Map() })) });
+
+  /** What reports told each of the other's pieces: a port of `_pictures` in pbem/games/dueling_masters/knowledge.py. */
+  function heard(before, reports, turn) {
+    const found = before.map((one) => ({ pieces: new Map(one.pieces), asteroids: new Map(one.asteroids), empty: new Map(one.empty) }));
+    const hear = (seat, piece, state, square) => (piece === "*" ? found[seat - 1].asteroids.set(square, turn) : found[seat - 1].pieces.set(piece, { piece, state, square, turn }));
+    const checks = reports.filter((report) => report.kind === "check"), collisions = reports.filter((report) => report.kind === "collision");
+    const gone = new Set(), checked = new Set(checks.map((report) => `${report.seat} ${report.piece}`));
+    for (const { square, pieces, destroyed } of collisions) for (const seat of [1, 2]) {
+      const name = `${seat} ${pieces[seat]}`;
+      if (destroyed[seat]) { hear(seat, pieces[seat], "destroyed", square); gone.add(name); }
+      else if (!gone.has(name) && !checked.has(name)) hear(seat, pieces[seat], "resting", square);
+    }
+    const departures = reports.filter((report) => report.kind === "departure");
+    for (const { seat, piece, from, to } of checks) {
+      const met = collisions.filter((report) => report.pieces[seat] === piece).map((report) => report.square);
+      const left = departures.find((report) => report.seat === seat && report.piece === piece);
+      const far = (square) => path(from, square).length;
+      const farthest = met.reduce((best, square) => (best === from || far(square) > far(best) ? square : best), from);
+      const ordered = reports[0].kind === "check" && reports[0].seat === seat && reports[0].piece === piece;
+      const end = left ? left.square : ordered ? null : farthest, last = found[seat - 1].pieces.get(piece);
+      if (end && !(last && last.state === "destroyed")) hear(seat, piece, "resting", end);
+      // Where it ended for certain, its owner alone knows, who learns what is empty of the other's pieces.
+      for (const square of path(from, to)) if (!met.includes(square)) found[2 - seat].empty.set(square, turn);
+    }
+    for (const { seat, piece, square } of departures) hear(seat, piece, "in transit", square);
+    return found;
+  }
+
+  /** The other's pieces as far as reports told of them. */
+  function known({ pieces, asteroids, empty }, name, last) {
+    const there = [...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed").sort((one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1));
+    if (there.length) {
+      const [{ piece, state }] = there, moving = state === "in transit";
+      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", fresh: there.some((each) => each.turn === last), said: there.map((each) => `${each.piece} ${each.state === "resting" ? "rests there since" : "left there in"} turn ${each.turn}`).join("; ") };
+    }
+    if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: "an asteroid was destroyed here" };
+    return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: `found empty in turn ${empty.get(name)}` } : null;
+  }
 
   function turn(before, given, reports) {
     const sides = before.sides.map((one) => ({ pieces: new Map(one.pieces), asteroids: new Set(one.asteroids), lost: new Set(one.lost), looked: new Set(), fresh: new Set() }));
@@ -48,11 +86,15 @@ const GAME = (() => {
       if (own.asteroids.has(to) && RANK.indexOf(piece[0]) < 5) { lose(seat, "*", to); lose(seat, piece, to); } // a ram
       else own.pieces.set(piece, { square: to, from: square });
     }
-    return { sides };
+    const played = before.played + 1;
+    return { sides, played, heard: heard(before.heard, reports, played) };
   }
 
-  function boards({ sides }) {
-    return sides.map((own, seat) => ({ seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), square: (row, column) => square(own, row + column) }] }));
+  function boards({ sides, played, heard: told }, reader = 0) {
+    return sides.map((own, seat) => {
+      const found = (name) => (reader && reader !== seat + 1 ? known(told[seat], name, played) : square(own, name));
+      return { seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), square: (row, column) => found(row + column) }] };
+    });
   }
 
   function square(own, name) {
@@ -69,11 +111,11 @@ const GAME = (() => {
     return fresh ? { symbol: "o", tint: "empty", fresh, said: "something happened here" } : null;
   }
 
-  function told(reports, names) {
+  function told(reports, names, reader = 0) {
     const the = (seat, piece) => `${names[seat - 1]}'s ${piece === "*" ? "asteroid" : piece}`;
     return [["", reports.map((report) => {
       const { kind, seat, piece } = report;
-      if (kind === "check") return { label: kind, square: "", text: [`${the(seat, piece)}, in transit ${report.from} to ${report.to}`], tone: "" };
+      if (kind === "check") return { label: kind, square: "", text: [`${the(seat, piece)}, in transit ${reader && reader !== seat ? `from ${report.from}` : `${report.from} to ${report.to}`}`], tone: "" };
       if (kind === "departure") return { label: kind, square: "", text: [`${the(seat, piece)} departs from ${report.square}`], tone: "" };
       if (kind === "pass") return { label: kind, square: "", text: [`${names[seat - 1]} has no legal move`], tone: "" };
       const [one, two] = [the(1, report.pieces[1]), the(2, report.pieces[2])], gone = report.destroyed;
@@ -85,6 +127,8 @@ const GAME = (() => {
     begin, turn, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.pieces.size),
     counted: "pieces left, asteroids not counted",
+    secret: true,
+    legend: "Small letters: in transit. *: an asteroid; x: one that was destroyed. o: a transit passed here and met nothing.",
     shots: () => [],
     orders: (text) => text || "nothing",
   };

@@ -47,6 +47,8 @@ const GAME = (() => {
     begin, turn, boards, told,
     materiel: ({ count, ships }) => Array.from({ length: count }, (_, seat) => Object.keys(ships).filter((ship) => owner(ship) === seat).length),
     counted: "ships left",
+    secret: false,
+    legend: "^ > v <: the way a ship faces. *: a ship was destroyed here.",
     shots: () => [],
     orders: (text) => text.split("\n").join("; ") || "nothing",
   };

@@ -31,7 +31,27 @@ const GAME = (() => {
   }
 
   function begin({ seats }) {
-    return { sides: seats.map(({ setup }) => side(setup)), shots: seats.map(() => ({})) };
+    return { sides: seats.map(({ setup }) => side(setup)), shots: seats.map(() => ({})), heard: seats.map(() => ({ cells: new Map(), named: new Map(), fresh: new Set() })) };
+  }
+
+  /** What reports told of each space: a port of `_pictures` in pbem/games/spaceships/knowledge.py. */
+  function heard(before, reports) {
+    const found = before.map((one) => ({ cells: new Map(one.cells), named: new Map(one.named), fresh: new Set() }));
+    const learn = (space, cell, what) => { space.cells.set(cell, what); space.fresh.add(cell); };
+    for (const report of reports) {
+      let own = found[report.seat - 1], other = found[2 - report.seat];
+      if (report.kind === "kamikaze death") { learn(own, report.cell, "destroyed"); [own, other] = [other, own]; }
+      else if (report.kind === "scan") learn(other, report.cell, report.result === "none" ? "empty" : report.result);
+      else if (report.result === "miss") learn(other, report.cell, "empty");
+      else for (const cell of [report.cell, ...(report.explosions || [])]) learn(other, cell, "destroyed");
+      if (!report.destroyed) continue;
+      for (const cell of report.destroyed.cells) { other.named.set(cell, report.destroyed.ship); other.cells.set(cell, "destroyed"); }
+      for (const { cell, ship, destroyed } of report.flashcube || []) {
+        learn(own, cell, ship ? (destroyed ? "destroyed" : "ship") : "empty");
+        if (ship) own.named.set(cell, ship);
+      }
+    }
+    return found;
   }
 
   function turn(before, given, reports) {
@@ -53,14 +73,22 @@ const GAME = (() => {
       other.fresh.add(cell);
       for (const exploded of report.explosions || []) { other.destroyed.add(exploded); other.fresh.add(exploded); }
     }
-    return { sides, shots };
+    return { sides, shots, heard: heard(before.heard, reports) };
   }
 
-  function boards({ sides }) {
-    return sides.map((own, seat) => ({
-      seat: seat + 1,
-      panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], square: (row, column) => square(own, colour + row + column) })),
-    }));
+  function boards({ sides, heard: told }, reader = 0) {
+    return sides.map((own, seat) => {
+      const found = (cell) => (reader && reader !== seat + 1 ? known(told[seat], cell) : square(own, cell));
+      return { seat: seat + 1, panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], square: (row, column) => found(colour + row + column) })) };
+    });
+  }
+
+  /** A cell of the other space, as far as reports told of it. */
+  function known({ cells, named, fresh: learned }, cell) {
+    const what = cells.get(cell), ship = named.get(cell), fresh = learned.has(cell);
+    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", fresh, said: `${ship || "ship"}, destroyed` };
+    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", fresh, said: `${ship || "ship"}, undamaged` };
+    return what === "empty" ? { symbol: "o", tint: "empty", fresh, said: "no ship" } : null;
   }
 
   function square(own, cell) {
@@ -92,6 +120,8 @@ const GAME = (() => {
     begin, turn, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.ships.size - own.destroyed.size),
     counted: "undamaged cells",
+    secret: true,
+    legend: "Small letters: destroyed. A dash after a letter: a missile that was fired. o: searched, and no ship there. #: some ship.",
     /** Of each seat and weapon how many were fired and how many hit an undamaged cell. */
     shots: ({ shots }) => shots.map((one) => Object.entries(KINDS).filter(([kind]) => one[kind]).map(([kind, words]) => [words, ...one[kind]])),
     orders: (text) => text || "nothing",

@@ -7,7 +7,7 @@ const RULES = (() => {
   const NAMES = [...ROWS].flatMap((row) => Array.from({ length: 10 }, (_, column) => row + (column + 1)));
   const SQUARES = new Map(NAMES.map((name, square) => [name, square]));
   const FIGHTERS = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"];
-  const TITLES = { "*": "asteroids", W: "W, a knight", B: "B, a queen", X: "X, rooks", Y: "Y, bishops", Z: "Z, queens", H: "home planet" };
+  const TITLES = { "*": say("asteroid"), W: say("knight"), B: say("queen"), X: say("rook"), Y: say("bishop"), Z: say("queen"), H: say("home planet") };
   const ASTEROIDS = 7;
 
   const homesOf = (options) => options.homes || 1;
@@ -25,7 +25,7 @@ const RULES = (() => {
   }
 
   /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: where in the text
+   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: boolean}} Fault by ruling; at: where in the text; missing: nothing is wrong, it is only not yet there
    * @param {Object<string, *>} options those that are not the default
    * @param {number} seat
    * @param {string} given
@@ -35,7 +35,7 @@ const RULES = (() => {
     const text = bare(given), names = pieces(homesOf(options)), slots = slotsOf(names);
     const faults = [], squares = names.map(() => -1), asteroids = new Set(), placed = new Set();
     const taken = new Set(), alone = new Set();
-    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
     const beginsLine = (at) => !/[^ \t,;]/.test(text.slice(0, at).split(/\r\n|\n|\r/).pop());
     let piece = "", left = null, whole = true;
     for (const found of text.matchAll(/[^\s,;]+/g)) {
@@ -45,38 +45,38 @@ const RULES = (() => {
         left = [...(slots.get(word) || [])];
         const twice = left.find((slot) => placed.has(names[slot]));
         if (twice !== undefined) {
-          blame("34", word, `${names[twice]} is placed twice`, at);
+          blame("34", word, say("{name} is placed twice", { name: names[twice] }), at);
           left = null;
         } else left.forEach((slot) => placed.add(names[slot]));
       } else if (SQUARES.has(word) && piece) {
         put(word, at);
       } else if (SQUARES.has(word)) {
-        blame("34", word, `${word} comes before the first piece`, at);
+        blame("34", word, say("{word} comes before the first piece", { word }), at);
       } else {
-        if (slots.has(word)) blame("35", word, `${word} is read as a piece only at the start of a line`, at);
-        else if (/^[WBXYZH][1-9][0-9]{0,2}$/.test(word)) blame("36", word, `there is no piece ${word}`, at);
-        else blame("34", word, `\`${word}\` is neither a piece nor a square`, at);
+        if (slots.has(word)) blame("35", word, say("{word} is read as a piece only at the start of a line", { word }), at);
+        else if (/^[WBXYZH][1-9][0-9]{0,2}$/.test(word)) blame("36", word, say("there is no piece {word}", { word }), at);
+        else blame("34", word, say("`{word}` is neither a piece nor a square", { word }), at);
         piece = word; left = null; whole = false;
       }
     }
 
     function put(word, at) {
       const square = SQUARES.get(word), single = piece[0] === "*" || piece[0] === "H";
-      if (!own(seat, square)) blame("2", word, `${word} is not in your half`, at);
-      else if ((single ? taken : alone).has(square)) blame("3", word, `${word}: asteroids and home planets must stand alone`, at);
+      if (!own(seat, square)) blame("2", word, say("{word} is not in your half", { word }), at);
+      else if ((single ? taken : alone).has(square)) blame("3", word, say("{word}: asteroids and home planets must stand alone", { word }), at);
       taken.add(square);
       if (single) alone.add(square);
       if (piece === "*") {
         asteroids.add(square);
-        if (asteroids.size === ASTEROIDS + 1) blame("2", word, `${word}: there are only ${ASTEROIDS} asteroids`, at);
+        if (asteroids.size === ASTEROIDS + 1) blame("2", word, say("{word}: there are only {asteroids} asteroids", { word, asteroids: ASTEROIDS }), at);
       } else if (left && left.length) squares[left.shift()] = square;
-      else if (left) blame("2", word, `${word} is one square too many for ${piece}`, at);
+      else if (left) blame("2", word, say("{word} is one square too many for {piece}", { word, piece }), at);
     }
 
     if (whole) {
       const behind = text.length + 1;
-      if (asteroids.size < ASTEROIDS) blame("2", null, `place ${ASTEROIDS} asteroids, not ${asteroids.size}`, behind);
-      names.forEach((name, slot) => { if (squares[slot] < 0) blame("2", null, `${name} is not placed`, behind); });
+      if (asteroids.size < ASTEROIDS) blame("2", null, say("place {asteroids} asteroids, not {count}", { asteroids: ASTEROIDS, count: asteroids.size }), behind, true);
+      names.forEach((name, slot) => { if (squares[slot] < 0) blame("2", null, say("{name} is not placed", { name }), behind, true); });
     }
     const lines = [["*", ...[...asteroids].sort((a, b) => a - b).map((square) => NAMES[square])].join(" ")];
     let kind = "";
@@ -98,21 +98,21 @@ const RULES = (() => {
    */
   function orders(view, given) {
     const order = given.replace(/#[^\n\r]*/g, " ").replace(/^[ \t\r\n\f\v,;]+|[ \t\r\n\f\v,;]+$/g, "");
-    const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message }], text: order });
+    const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message, missing: !order }], text: order });
     const can = view.entitled || [];
-    if (!order) return can.length ? fault("25", "a player with a legal move may not pass") : { faults: [], text: "" };
+    if (!order) return can.length ? fault("25", say("a player with a legal move may not pass")) : { faults: [], text: "" };
     const found = order.match(/^(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))$/);
-    if (!found) return fault("37", `\`${order}\` is not an order; write for example Z2 A1-C3`);
+    if (!found) return fault("37", say("`{order}` is not an order; write for example Z2 A1-C3", { order }));
     const [, word, start, end] = found;
-    if (word === "*") return fault("4", "asteroids do not move");
+    if (word === "*") return fault("4", say("asteroids do not move"));
     const homes = view.options.homes;
     const named = pieces(homes), piece = named.find((name) => name === word || (name.length === 1 && word === name + "1"));
-    if (!piece) return fault("36", `there is no piece \`${word}\``);
+    if (!piece) return fault("36", say("there is no piece `{word}`", { word }));
     const stands = view.own.pieces.find((each) => each.piece === piece);
-    if (!stands) return fault("10", `${piece} is destroyed`);
-    if (stands.square !== start) return fault("9", `${piece} does not stand on ${start}`);
+    if (!stands) return fault("10", say("{name} is destroyed", { name: piece }));
+    if (stands.square !== start) return fault("9", say("{name} does not stand on {square}", { name: piece, square: start }));
     const moves = can.find((each) => each.piece === piece);
-    if (!moves || !(moves.to.includes(end) || moves.rams.includes(end))) return fault("4", `${piece} cannot move from ${start} to ${end}`);
+    if (!moves || !(moves.to.includes(end) || moves.rams.includes(end))) return fault("4", say("{name} does not move from {start} to {end}", { name: piece, start, end }));
     return { faults: [], text: `${piece} ${start}-${end}` };
   }
 

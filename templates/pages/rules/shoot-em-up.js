@@ -3,7 +3,7 @@
 // tests/page_rules.py holds both against each other.
 
 const RULES = (() => {
-  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = ["south", "north", "west", "east"];
+  const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", EDGES = [say("south edge"), say("north edge"), say("west edge"), say("east edge")];
   const sizeOf = (options) => (options.board || "9x9").split("x").map(Number);
   const letters = (seat) => [...SHIPS.slice(seat * 3 - 3, seat * 3)];
   const lines = (text) => text.split(/\r\n|\n|\r/).map((line, number) => [number + 1, line.trim()]).filter(([, line]) => line);
@@ -22,7 +22,7 @@ const RULES = (() => {
   }
 
   /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: its line, from 1
+   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: boolean}} Fault by ruling; at: its line, from 1; missing: nothing is wrong, it is only not yet there
    * @param {Object<string, *>} options those that are not the default
    * @param {number} seat
    * @param {string} text
@@ -30,26 +30,26 @@ const RULES = (() => {
    */
   function setup(options, seat, text) {
     const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
-    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
       const found = line.match(/^([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])$/);
       if (!found) {
-        blame("4", line, "write a ship, a square and a facing, such as `A c1 N`", number);
+        blame("4", line, say("write a ship, a square and a facing, such as `A c1 N`, on a line of its own"), number);
         const ship = meant(line, own);
         if (ship) named.add(ship);
         continue;
       }
       const [, ship, square, facing] = found;
-      if (!own.includes(ship)) { blame("3", line, `${ship} is not your ship: you have ${own.join(", ")}`, number); continue; }
-      if (named.has(ship)) { blame("4", line, `${ship} has a line already`, number); continue; }
+      if (!own.includes(ship)) { blame("3", line, say("{ship} is not your ship: you have {ships}", { ship, ships: own.join(", ") }), number); continue; }
+      if (named.has(ship)) { blame("4", line, say("{ship} has a line already", { ship }), number); continue; }
       named.add(ship);
-      if (!exists(options, square)) blame("1", line, `there is no ${square} on a board of ${sizeOf(options).join("x")}`, number);
-      else if (!home.includes(square)) blame("2", line, `${square} is not in your home zone, the ${EDGES[seat - 1]} edge without its corners`, number);
-      else if (taken.has(square)) blame("5", line, `${taken.get(square)} starts on ${square} already`, number);
+      if (!exists(options, square)) blame("1", line, say("there is no {square} on a board of {size}", { square, size: sizeOf(options).join("x") }), number);
+      else if (!home.includes(square)) blame("2", line, say("{square} is not in your home zone, the {edge} without its corners", { square, edge: EDGES[seat - 1] }), number);
+      else if (taken.has(square)) blame("5", line, say("{ship} starts on {square} already", { ship: taken.get(square), square }), number);
       if (exists(options, square) && !taken.has(square)) taken.set(square, ship);
       placed.set(ship, { ship, square, facing });
     }
-    for (const ship of own) if (!named.has(ship)) blame("4", null, `${ship} has no line`, Infinity);
+    for (const ship of own) if (!named.has(ship)) blame("4", null, say("{ship} has no line", { ship }), Infinity, true);
     const ships = own.filter((ship) => placed.has(ship)).map((ship) => placed.get(ship));
     return { faults, ships, text: ships.map((each) => `${each.ship} ${each.square} ${each.facing}`).join("\n") };
   }
@@ -61,23 +61,23 @@ const RULES = (() => {
    */
   function orders(view, text) {
     const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
-    const blame = (rule, token, message, at) => faults.push({ rule, token, message, at });
+    const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
       const found = line.match(/^([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})$/);
       if (!found) {
-        blame("7", line, "write a ship and three of L R F M S, such as `A: FMS`", number);
+        blame("7", line, say("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"), number, /^[A-L]: [LRFMS?]{3}$/.test(line));
         const ship = meant(line, living);
         if (ship) named.add(ship);
       } else if (!living.includes(found[1])) {
-        blame("8", line, `${found[1]} is ${letters(seat).includes(found[1]) ? "destroyed" : "not your ship"}`, number);
+        blame("8", line, letters(seat).includes(found[1]) ? say("{ship} is destroyed", { ship: found[1] }) : say("{ship} is not your ship", { ship: found[1] }), number);
       } else if (named.has(found[1])) {
-        blame("8", line, `${found[1]} has a line already`, number);
+        blame("8", line, say("{ship} has a line already", { ship: found[1] }), number);
       } else {
         named.add(found[1]);
         given.set(found[1], found[2]);
       }
     }
-    for (const ship of living) if (!named.has(ship)) blame("8", null, `${ship} has no line`, Infinity);
+    for (const ship of living) if (!named.has(ship)) blame("8", null, say("{ship} has no line", { ship }), Infinity, true);
     return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
   }
 

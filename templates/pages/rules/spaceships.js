@@ -12,15 +12,15 @@ const RULES = (() => {
   const at = ([c, l, n]) => (c * 5 + l) * 5 + n;
 
   const TYPES = {
-    DS: { title: "death star", size: 8, cost: 8, box: null },
-    KC: { title: "kill cruiser", size: 6, cost: 6, box: "123" },
-    FS: { title: "flying saucer", size: 4, cost: 4, box: "122" },
-    PC: { title: "patrol cruiser", size: 4, cost: 4, box: "114" },
-    MD: { title: "missile destroyer", size: 3, cost: 3, box: "113" },
-    HS: { title: "heavy scout", size: 2, cost: 3, box: "112" },
-    LS: { title: "light scout", size: 1, cost: 3, box: "111" },
-    AG: { title: "assault gunboat", size: 2, cost: 2, box: "112" },
-    LG: { title: "light gunboat", size: 1, cost: 1, box: "111" },
+    DS: { title: say("death star"), size: 8, cost: 8, box: null },
+    KC: { title: say("kill cruiser"), size: 6, cost: 6, box: "123" },
+    FS: { title: say("flying saucer"), size: 4, cost: 4, box: "122" },
+    PC: { title: say("patrol cruiser"), size: 4, cost: 4, box: "114" },
+    MD: { title: say("missile destroyer"), size: 3, cost: 3, box: "113" },
+    HS: { title: say("heavy scout"), size: 2, cost: 3, box: "112" },
+    LS: { title: say("light scout"), size: 1, cost: 3, box: "111" },
+    AG: { title: say("assault gunboat"), size: 2, cost: 2, box: "112" },
+    LG: { title: say("light gunboat"), size: 1, cost: 1, box: "111" },
   };
   const CODES = Object.keys(TYPES);
 
@@ -118,7 +118,7 @@ const RULES = (() => {
     .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
 
   /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number}} Fault by ruling; at: where in the text
+   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: ?boolean}} Fault by ruling; at: where in the text; missing: nothing is wrong, it is only not yet there
    * @param {Object<string, *>} options those that are not the default
    * @param {number} seat
    * @param {string} given
@@ -136,11 +136,11 @@ const RULES = (() => {
     for (const ship of draft.ships) {
       const number = ship.number, count = several.get(ship.code), key = `${ship.code}${number}`;
       if (number === null && count > 1) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `there are ${count} ${ship.code}: number them from ${ship.code}1` });
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("there are {most} {code}: number them from {code}1", { most: count, code: ship.code }) });
       } else if (number !== null && number > count) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `${ship.token}: the numbers of ${ship.code} go up to ${count}` });
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("{token}: the numbers of {code} go up to {most}", { token: ship.token, code: ship.code, most: count }) });
       } else if (number !== null && seen.has(key)) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: `there are two ${ship.token}` });
+        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("there are two {token}", { token: ship.token }) });
       }
       seen.add(key);
     }
@@ -151,8 +151,9 @@ const RULES = (() => {
       const wrong = cells.length !== type.size;
       faults.push({
         rule: ship.code === "DS" && !wrong ? "5" : "4", token: ship.token, at: ship.at,
-        message: wrong ? `${ship.token} has ${cells.length} cells; a ${type.title} has ${type.size}`
-          : `the cells of ${ship.token} do not have the shape of a ${type.title}`,
+        missing: cells.length < type.size,
+        message: wrong ? say("{token} has {count} cells; a {kind} has {size}", { token: ship.token, count: cells.length, kind: type.title, size: type.size })
+          : say("the cells of {token} do not have the shape of a {kind}", { token: ship.token, kind: type.title }),
       });
     }
     const codes = draft.ships.map((ship) => ship.code);
@@ -175,18 +176,18 @@ const RULES = (() => {
         ship = { token, code, number: number ? Number(number) : null, at: place0, cells: new Set(), broken: false };
         draft.ships.push(ship);
       } else if (unknown && LIKE_A_SHIP.test(unknown)) {
-        draft.faults.push({ rule: "10", token, at: place0, message: `no ship is called \`${token}\`` });
+        draft.faults.push({ rule: "10", token, at: place0, message: say("no ship is called `{token}`", { token }) });
         draft.whole = false;
         ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
       } else if (unknown) {
-        draft.faults.push({ rule: "10", token, at: place0, message: `\`${token}\` is neither a ship nor a cell` });
+        draft.faults.push({ rule: "10", token, at: place0, message: say("`{token}` is neither a ship nor a cell", { token }) });
         if (ship) ship.broken = true;
       } else if (!ship) {
-        draft.faults.push({ rule: "10", token, at: place0, message: `${token} comes before the first ship` });
+        draft.faults.push({ rule: "10", token, at: place0, message: say("{token} comes before the first ship", { token }) });
         ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
       } else {
         const cells = last ? box(place(CELLS.get(first)), place(CELLS.get(last))) : [CELLS.get(first)];
-        if (cells.some((cell) => taken.has(cell))) draft.faults.push({ rule: "10", token, at: place0, message: `${token}: a cell is named twice` });
+        if (cells.some((cell) => taken.has(cell))) draft.faults.push({ rule: "10", token, at: place0, message: say("{token}: a cell is named twice", { token }) });
         for (const cell of cells) { taken.add(cell); ship.cells.add(cell); }
       }
     }
@@ -201,7 +202,7 @@ const RULES = (() => {
       const words = [...line[0].matchAll(new RegExp(WORD, "g"))];
       rows += Math.floor(words.length / 5);
       if (words.length % 5) {
-        draft.faults.push({ rule: "12", token: line[0].trim(), at: line.index, message: "a row of a grid has five words" });
+        draft.faults.push({ rule: "12", token: line[0].trim(), at: line.index, message: say("a row of a grid has five words") });
         draft.whole = false;
       }
       for (const word of words) {
@@ -211,7 +212,7 @@ const RULES = (() => {
           if (!ships.has(token)) ships.set(token, { token, code: found[1], number: found[2] ? Number(found[2]) : null, at: place0, cells: new Set(), broken: false });
           if (cell < 125) ships.get(token).cells.add(cell);
         } else if (token !== ".") {
-          draft.faults.push({ rule: "12", token, at: place0, message: `\`${token}\` is neither \`.\` nor a ship` });
+          draft.faults.push({ rule: "12", token, at: place0, message: say("`{token}` is neither `.` nor a ship", { token }) });
           draft.whole = false;
         }
         cell++;
@@ -219,7 +220,7 @@ const RULES = (() => {
     }
     draft.ships.push(...ships.values());
     if (draft.whole && rows !== 25) {
-      draft.faults.push({ rule: "12", token: null, at: text.length + 1, message: `five grids have 25 rows, not ${rows}` });
+      draft.faults.push({ rule: "12", token: null, at: text.length + 1, message: say("five grids have 25 rows, not {rows}", { rows }) });
       draft.whole = false;
     }
     if (!draft.whole) for (const ship of draft.ships) ship.broken = true;
@@ -228,13 +229,13 @@ const RULES = (() => {
 
   function notAgreed(options, seat, codes) {
     if ((options.allowed || options.additional_allowed) && isAgreed(options, seat, codes, false)) {
-      return { rule: "9", message: "there are more ships of a type than agreed" };
+      return { rule: "9", message: say("there are more ships of a type than agreed") };
     }
     const extra = (options.additional || [0, 0])[seat - 1], cost = baseCost(options);
-    const base = cost === null ? "the standard fleet" : `a fleet of cost ${cost}`;
-    const total = costOf(counted(codes));
-    if (extra) return { rule: "8", message: `these ships cost ${total}; they are not ${base} and additional ships of cost ${extra}` };
-    return { rule: "7", message: `these ships cost ${total}; they are not ${base}` };
+    const base = cost === null ? say("the standard fleet") : say("a fleet of cost {cost}", { cost });
+    const total = costOf(counted(codes)), missing = total < (cost === null ? 24 : cost) + extra;
+    if (extra) return { rule: "8", missing, message: say("these ships cost {total}; they are not {base} and additional ships of cost {extra}", { total, base, extra }) };
+    return { rule: "7", missing, message: say("these ships cost {total}; they are not {base}", { total, base }) };
   }
 
   // Orders
@@ -270,7 +271,12 @@ const RULES = (() => {
   }
 
   const able = (due, step) => due.stars.filter((ship) => fires(ship, step));
-  const isDue = (number, what) => (number ? `that is one too many: you have ${number === 1 ? `one ${what}` : `${number} ${what}s`} this turn` : `you have no ${what} this turn`);
+  const strikesDue = (number) => (number === 0 ? say("you have no conventional strike this turn")
+    : number === 1 ? say("that is one too many: you have one conventional strike this turn")
+      : say("that is one too many: you have {number} conventional strikes this turn", { number }));
+  const scansDue = (number) => (number === 0 ? say("you have no scan this turn")
+    : number === 1 ? say("that is one too many: you have one scan this turn")
+      : say("that is one too many: you have {number} scans this turn", { number }));
 
   /**
    * @param {Object<string, *>} view what a report shows of the position
@@ -281,8 +287,8 @@ const RULES = (() => {
     const text = bare(given), due = entitled(view), faults = [], list = [];
     const used = { conventional: 0, scans: 0, missiles: new Set(), kamikazes: new Set(), beams: new Set() };
     const blame = (found, rule, message) => faults.push({ rule, token: found[0], at: found.index, message });
-    const claim = (found, ships, name, what) => {
-      if (ships.has(name)) blame(found, "19", `${name} ${what}`);
+    const claim = (found, ships, name, message) => {
+      if (ships.has(name)) blame(found, "19", message);
       ships.add(name);
     };
     for (const found of text.matchAll(ORDER)) {
@@ -290,25 +296,31 @@ const RULES = (() => {
       let word = whole;
       if (strike) {
         word = strike;
-        if (++used.conventional === due.conventional + 1) blame(found, "14", isDue(due.conventional, "conventional strike"));
+        if (++used.conventional === due.conventional + 1) blame(found, "14", strikesDue(due.conventional));
       } else if (scan) {
         word = `s${scan}`;
-        if (++used.scans === due.scans + 1) blame(found, "18", isDue(due.scans, "scan"));
+        if (++used.scans === due.scans + 1) blame(found, "18", scansDue(due.scans));
       } else if (target) {
         word = `m${part} ${target}`;
         const fitting = [...due.missiles].filter((cell) => [...part].every((value) => cell.includes(value)));
-        if (!part) blame(found, "37", "which missile? Name at least one of its letters and digits, even if only one is left");
-        else if (!fitting.length) blame(found, "37", `you have no unfired missile at ${part}`);
-        else if (fitting.length > 1) blame(found, "37", `${fitting.length} of your unfired missiles match ${part}`);
-        else claim(found, used.missiles, due.owner.get(fitting[0]).ship, "has only one missile strike a turn");
+        if (!part) blame(found, "37", say("which missile? Name at least one of its letters and digits, even if only one is left"));
+        else if (!fitting.length) blame(found, "37", say("you have no unfired missile at {part}", { part }));
+        else if (fitting.length > 1) blame(found, "37", say("{count} of your unfired missiles match {part}", { count: fitting.length, part }));
+        else {
+          const name = due.owner.get(fitting[0]).ship;
+          claim(found, used.missiles, name, say("{name} has only one missile strike a turn", { name }));
+        }
       } else if (aim) {
         word = `k${launch} ${aim}`;
         if (!due.kamikazes.has(launch)) blame(found, "16", whyNoKamikaze(due, launch));
-        else claim(found, used.kamikazes, due.owner.get(launch).ship, "has only one kamikaze strike a turn");
+        else {
+          const name = due.owner.get(launch).ship;
+          claim(found, used.kamikazes, name, say("{name} has only one kamikaze strike a turn", { name }));
+        }
       } else if (first) {
         word = beam(found, first, last, named, due, used, blame, claim);
       } else {
-        blame(found, "36", `\`${whole}\` is not an order`);
+        blame(found, "36", say("`{word}` is not an order", { word: whole }));
       }
       list.push(word);
     }
@@ -317,27 +329,27 @@ const RULES = (() => {
 
   function whyNoKamikaze(due, launch) {
     const ship = due.owner.get(launch);
-    if (!ship) return `you have no ship at ${launch}`;
+    if (!ship) return say("you have no ship at {cell}", { cell: launch });
     const code = ship.ship.slice(0, 2);
-    if (code === "DS" || code === "LS") return `a ${TYPES[code].title} never flies a kamikaze strike`;
-    if (ship.cells.some((cell) => due.kamikazes.has(cell))) return `${launch} is destroyed`;
-    return `${ship.ship} may not fly a kamikaze strike this turn`;
+    if (code === "DS" || code === "LS") return say("a {kind} never flies a kamikaze strike", { kind: TYPES[code].title });
+    if (ship.cells.some((cell) => due.kamikazes.has(cell))) return say("{cell} is destroyed", { cell: launch });
+    return say("{name} may not fly a kamikaze strike this turn", { name: ship.ship });
   }
 
   function beam(found, first, last, named, due, used, blame, claim) {
     const step = line(first, last);
-    if (!step) { blame(found, "3", `${first} and ${last} are not the ends of a line of three cells`); return found[0]; }
+    if (!step) { blame(found, "3", say("{first} and {last} are not the ends of a line of three cells", { first, last })); return found[0]; }
     const could = able(due, step);
     const fitting = named ? could.filter((ship) => ship.ship === named || (named === "DS1" && ship.ship === "DS")) : could;
     if (fitting.length !== 1) {
-      if (fitting.length) blame(found, "38", `${fitting.length} of your death stars could fire along this line: name one`);
-      else if (named) blame(found, "38", `you have no ${named} that can fire along this line`);
-      else blame(found, "17", "you have no death star that can fire along this line");
+      if (fitting.length) blame(found, "38", say("{count} of your death stars could fire along this line: name one", { count: fitting.length }));
+      else if (named) blame(found, "38", say("you have no {name} that can fire along this line", { name: named }));
+      else blame(found, "17", say("you have no death star that can fire along this line"));
       return found[0];
     }
-    claim(found, used.beams, fitting[0].ship, "fires its beam only once a turn");
+    claim(found, used.beams, fitting[0].ship, say("{name} fires its beam only once a turn", { name: fitting[0].ship }));
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, setup, orders, entitled, able, line, between, baseCost };
+  return { name: "spaceships", COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, STANDARD, setup, orders, entitled, able, line, between, baseCost, isAgreed };
 })();

@@ -1,0 +1,70 @@
+// The key in this browser, and the letters that begin with it: made or brought in, registered, proved. Whatever else a
+// letter wants signed is signed here too.
+
+(() => {
+  const byId = (id) => document.getElementById(id), NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+  /** @type {?Key} */
+  let key = null;
+
+  function show(found) {
+    key = found;
+    byId("public").value = key ? SSHSIG.line(key.raw) : "";
+    byId("make").disabled = Boolean(key);
+    const save = byId("save-key");
+    save.hidden = !(key && key.copy);
+    if (key && key.copy) save.href = URL.createObjectURL(new Blob([JSON.stringify(key.copy)], { type: "application/json" }));
+    register();
+    COMPOSER.keyed(key);
+  }
+
+  async function settle(made, done) {
+    try {
+      const { key: found, lasting } = await made();
+      show(found);
+      byId("passphrase").value = "";
+      byId("keyed").textContent = `${done} ${lasting ? say("The browser promises to keep it until you remove it.") : say("The browser may drop it when room is short.")} ${key.copy ? say("Save the copy, too.") : ""}`;
+    } catch (error) {
+      byId("keyed").textContent = say("This browser cannot keep such a key: {reason}", { reason: error.message });
+    }
+  }
+
+  byId("make").addEventListener("click", () => settle(() => KEYRING.make(byId("passphrase").value), say("The key is made. Now register with it.")));
+  byId("open-key").addEventListener("change", async (event) => {
+    const text = await event.target.files[0].text();
+    event.target.value = "";
+    await settle(() => KEYRING.open(text, byId("passphrase").value), say("The key is here."));
+  });
+
+  /** The letter that registers: with the key, if there is one. */
+  function register() {
+    const name = byId("name").value.trim(), letter = byId("register");
+    const to = HOME.server && HOME.server.address, ready = NAME.test(name) && to;
+    if (!ready) { letter.removeAttribute("href"); letter.setAttribute("aria-disabled", "true"); return; }
+    letter.href = COMPOSER.link(to, "[pbem] register", `register ${name}\n${byId("public").value}\n`.trimEnd() + "\n");
+    letter.removeAttribute("aria-disabled");
+  }
+
+  byId("name").addEventListener("input", register);
+  byId("name").parentElement.parentElement.hidden = !HOME.server;
+
+  /** The one form of a pasted letter that wants a signature, signed, and a letter with it. */
+  byId("sign-other").addEventListener("click", async () => {
+    const said = byId("signed-other"), pasted = byId("other").value, forms = REPORT.forms(pasted);
+    const text = forms.length ? forms[0] : `${pasted.replace(/\r\n/g, "\n").trim()}\n`;
+    const server = (text.match(/^server (\S+)$/m) || [])[1] || byId("server").value.trim();
+    byId("mail-other").hidden = true;
+    if (!key) { said.textContent = say("Make a key first, or bring in yours."); return; }
+    if (pasted.includes("-----BEGIN SSH SIGNATURE")) { said.textContent = say("It is signed already."); return; }
+    if (!server) { said.textContent = say("The form names no server: say which one it is for, such as play.example."); return; }
+    if (HOME.server && server !== HOME.server.server) { said.textContent = say("This page is for {server} alone.", { server: HOME.server.server }); return; }
+    byId("other").value = await SSHSIG.signed(text, server, key.raw, (told) => KEYRING.sign(key, told));
+    if (HOME.server) {
+      byId("mail-other").href = COMPOSER.link(HOME.server.address, `[pbem] ${text.split("\n")[0].slice(0, 40)}`, byId("other").value);
+      byId("mail-other").hidden = false;
+    }
+    said.textContent = say("Signed: send the whole of it in a letter.");
+  });
+
+  if (HOME.server) byId("server").value = HOME.server.server;
+  KEYRING.kept().then(show, () => show(null));
+})();
