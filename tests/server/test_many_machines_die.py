@@ -190,9 +190,11 @@ class ManyServers(Table):
         if now < self.again or self.faults.left <= 0:
             return
         self.again = now + self.random.random() * BETWEEN
-        self.faults.left -= 1
         (kind,) = self.random.choices(KINDS, CHANCES)
+        if kind in {"kill", "sleep"} and self._at_the_brink():
+            return
         number = self.random.choice([number for number in range(SERVERS) if number not in self.asleep])
+        self.faults.left -= 1
         self.faults.kinds[kind] += 1
         if kind == "kill":
             self.servers[number].kill()
@@ -205,6 +207,14 @@ class ManyServers(Table):
             self.lines[number].lose = True
         elif kind == "database":
             self._crash()
+
+    def _at_the_brink(self) -> bool:
+        """Whether a letter is suspect, or nobody can say: after some more deaths at it, it would be set aside."""
+        try:
+            with self.server.store() as (database, _, _):
+                return bool(database.scalar("SELECT count(*) FROM inbox WHERE state <> 'done' AND suspect = 1"))
+        except BusyError:
+            return True
 
     def _signal(self, number: int, which: signal.Signals) -> None:
         server = self.servers[number]
