@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socket
 import socketserver
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ssl
@@ -52,6 +53,10 @@ class _Session(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = True
     folder = ""
 
+    def setup(self) -> None:
+        super().setup()
+        self.server.sessions.add(self)
+
     def handle(self) -> None:
         with contextlib.suppress(Broken, OSError):
             self._say(b"* OK ready")
@@ -71,7 +76,12 @@ class _Session(socketserver.StreamRequestHandler):
 
     def finish(self) -> None:
         super().finish()
+        self.server.sessions.discard(self)
         self.connection.close()
+
+    def cut(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _say(self, line: bytes) -> None:
         self.wfile.write(line + b"\r\n")
@@ -187,6 +197,10 @@ class _Server(socketserver.ThreadingTCPServer):
     account: Account
     tls: ssl.SSLContext | None = None
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.sessions: set[_Session] = set()
+
     def handle_error(self, *_: object) -> None:
         """Only a session's end."""
 
@@ -203,3 +217,5 @@ def serving(account: Account, tls: ssl.SSLContext | None = None, *, port: int = 
         finally:
             server.shutdown()
             thread.join()
+            for session in list(server.sessions):
+                session.cut()

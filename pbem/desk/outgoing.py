@@ -115,14 +115,22 @@ class LetterWriter:
         language = out.language or self.language_of(player)
         if player is not None and player.level == "mailbox" and not out.asks:
             out.detail = out.detail or self._mailboxes.draw()
-            out.reply_to = self.sub_address(out.detail)
+            out.reply_to = self._composer.reply_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
-        message_id = self._composer.message_id(self._random(16).hex())
-        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now)
+        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex())
+        letter = partial(self._compose, address, _as_it_is(out), language, message_id, reply_to, now)
         self._outbox.put(address, message_id, Later(letter, b""), now)
         return message_id
 
-    def _compose(self, address: str, out: OutgoingLetter, language: str, message_id: str, now: datetime) -> bytes:
+    def _compose(
+        self,
+        address: str,
+        out: OutgoingLetter,
+        language: str,
+        message_id: str,
+        reply_to: str | None,
+        now: datetime,
+    ) -> bytes:
         """The bytes of a letter."""
         made = self._made(out, language)
         return self._composer.compose(
@@ -131,7 +139,7 @@ class LetterWriter:
             visible(str(made.text)),
             message_id=message_id,
             date=now,
-            reply_to=out.reply_to,
+            reply_to=reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
@@ -393,7 +401,7 @@ class LetterWriter:
         return OutgoingLetter(
             _about(match, subject),
             "",
-            reply_to=self.sub_address(detail),
+            reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
@@ -470,7 +478,7 @@ class LetterWriter:
         content = {
             "pbem": "position 1",
             "rules": match.terms.game,
-            "address": out.reply_to,
+            "address": out.reply_to if self._composer.delimiter else self.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,
@@ -491,7 +499,7 @@ class LetterWriter:
         content = {
             "pbem": "setup 1",
             "rules": match.terms.game,
-            "address": out.reply_to,
+            "address": out.reply_to if self._composer.delimiter else self.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,

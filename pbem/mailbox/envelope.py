@@ -22,15 +22,21 @@ DELIVERED = (b"delivered-to", b"x-original-to", b"to", b"cc")
 
 _FOLD = re.compile(rb"\r?\n(?=[ \t])")
 _ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
+_BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
 
 
-def sender(raw: bytes) -> str | None:
-    """The address in the topmost Return-Path, "" for the null sender; None where no server wrote one."""
+def sender(raw: bytes) -> str:
+    """The address in the topmost Return-Path, "" for the null sender; where no server wrote one, that in From."""
+    author = ""
     for name, value in _headers(raw):
         if name == b"return-path":
-            found = _ADDRESS.search(value)
-            return found[0] if found else "" if "<>" in "".join(value.split()) else None
-    return None
+            if "<>" in "".join(value.split()):
+                return ""
+            if found := _ADDRESS.search(value):
+                return found[0]
+        elif name == b"from" and not author and (written := _BRACKETED.search(value) or _ADDRESS.search(value)):
+            author = written[written.lastindex or 0]
+    return author
 
 
 def recipients(raw: bytes) -> tuple[str, ...]:

@@ -21,7 +21,7 @@
   /** The mailbox that letters go to, without the detail of a sub-address; "" where this is no plain address. */
   function mailbox(address, delimiter) {
     const parts = /^([a-z0-9._=+-]+)@([a-z0-9.-]+)$/.exec(address);
-    return parts ? `${parts[1].split(delimiter)[0]}@${parts[2]}` : "";
+    return parts ? `${delimiter ? parts[1].split(delimiter)[0] : parts[1]}@${parts[2]}` : "";
   }
 
   /** Refuse what would send letters elsewhere; the mailbox that the player is to be asked about, or "". */

@@ -67,12 +67,16 @@ def test_it_waits_until_something_comes_or_it_is_interrupted(tmp_path: Path) -> 
         (b"Return-Path:\r\n <a@b.example>\r\n", "a@b.example"),
         (b"Return-Path: <>\r\nReturn-Path: <a@b.example>\r\n", ""),
         (b"return-path: < >\n", ""),
-        (b"Return-Path: nonsense\r\n", None),
-        (b"X: y\r\n\r\nReturn-Path: <a@b.example>\r\n", None),
-        (b"", None),
+        (b"Return-Path: nonsense\r\n", ""),
+        (b"X: y\r\n\r\nReturn-Path: <a@b.example>\r\n", ""),
+        (b'From: "x@y.example" <a@b.example>\r\n', "a@b.example"),
+        (b"From: a@b.example (A)\r\nReturn-Path: <c@d.example>\r\n", "c@d.example"),
+        (b"From: a@b.example\r\nReturn-Path: <>\r\n", ""),
+        (b"From: a@b.example\r\n", "a@b.example"),
+        (b"", ""),
     ],
 )
-def test_the_sender_is_in_the_topmost_return_path(header: bytes, found: str | None) -> None:
+def test_the_sender_is_in_the_topmost_return_path(header: bytes, found: str) -> None:
     assert sender(header + b"\r\nbody") == found
 
 
