@@ -20,7 +20,7 @@ from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.store_place import Place
 else:
@@ -43,6 +43,7 @@ __all__ = [
     "Smarthost",
     "faults",
     "load",
+    "place",
 ]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -146,6 +147,7 @@ class Smarthost(_Table, frozen=True):
     password_file: str = ""
     password_command: str = ""
     timeout: Duration = Duration(seconds=60)
+    maildirs: str = ""
 
 
 class Mailbox(_Table, frozen=True):
@@ -365,6 +367,13 @@ class Config(_Table, frozen=True):
         return self.keys / "store.key"
 
 
+def place(environment: Mapping[str, str]) -> Path:
+    """Where the configuration lies when nobody names it: in this folder, else in the user's data folder (XDG)."""
+    here = Path("pbem.toml")
+    home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
+    return here if here.exists() else Path(home, "pbem", "pbem.toml")
+
+
 def load(path: Path | str) -> Config:
     """Read a configuration file; paths in it are relative to its folder. Raises `ConfigError`."""
     path = Path(path)
@@ -472,7 +481,9 @@ def _anchored(config: Config, folder: Path) -> Config:
             maildir=_anchored_name(config.mailbox.maildir, folder),
         ),
         smarthost=msgspec.structs.replace(
-            config.smarthost, password_file=_anchored_name(config.smarthost.password_file, folder)
+            config.smarthost,
+            password_file=_anchored_name(config.smarthost.password_file, folder),
+            maildirs=_anchored_name(config.smarthost.maildirs, folder),
         ),
         dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )

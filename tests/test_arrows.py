@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(pbem.__file__).parent
 
-LEAVES = {"config", "failpoints", "i18n", "json_object", "phrase", "store_place"}
+LEAVES = {"config", "examples", "failpoints", "i18n", "json_object", "phrase", "store_place"}
 """Modules that every room may use, and that use no room."""
 
 ARROWS: dict[str, set[str]] = {

@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
     "publish": Place("pbem.cli.publish", "publish", "Print the page of a match, or all public pages of the server."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),
+    "init": Place("pbem.cli.init", "init", "Write the files of a new server."),
     "status": Place("pbem.cli.status", "status", "Show how the server stands."),
     "inbox": Place("pbem.cli.queues", "inbox", "Letters received: list, show, retry, drop."),
     "outbox": Place("pbem.cli.queues", "outbox", "Letters to be sent: list, show, retry, drop."),

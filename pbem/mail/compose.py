@@ -97,7 +97,8 @@ class Composer:
         if self.delimiter or reply_to is None:
             return self.message_id(token), reply_to
         detail = reply_to.rpartition("@")[0]
-        return self.message_id(f"{token}.{detail}" if "." in detail else token), None
+        # Its secret is in the detail; a short one stays on one line, which some programs need to name it.
+        return self.message_id(f"{token[:8]}.{detail}" if "." in detail else token), None
 
     def reply_address(self, detail: str) -> str:
         """What a letter is to be answered to by which the answer is known: a sub-address, or what stands for it."""

@@ -32,6 +32,7 @@ from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
 from pbem.server.desks import Desks, usual
 from pbem.server.fetching import Fetcher, envelope, open_mailbox
+from pbem.server.filing import Filing
 from pbem.server.metrics import Figures, Metrics
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
@@ -183,7 +184,7 @@ class Daemon:
         await self._desks.open(turn, self._lock.files if self._lock else [])
         deliverer = Deliverer(
             outbox,
-            self._transport or Smarthost(config.smarthost, server=config.server, password=secret),
+            self._transport or _transport(config, secret),
             config.delivery,
             address=config.mail_address,
             delimiter=config.delimiter if config.return_paths else None,
@@ -454,6 +455,12 @@ def write_ready(path: Path, places: Sequence[Place]) -> None:
 
 def _described(place: Place) -> dict[str, str | int]:
     return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
+
+
+def _transport(config: Config, password: str) -> Transport:
+    if config.smarthost.maildirs:
+        return Filing(Path(config.smarthost.maildirs))
+    return Smarthost(config.smarthost, server=config.server, password=password)
 
 
 def _password(config: Config) -> str:

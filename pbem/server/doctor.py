@@ -97,7 +97,8 @@ def surroundings(config: Config) -> Iterator[Finding]:
         yield Finding(False, "smarthost", "has a user, and neither password_file nor password_command")
     yield from _password("smarthost", config.smarthost)
     yield from _mailbox(config)
-    yield _named("smarthost", config.smarthost.host, config.smarthost.port)
+    if not config.smarthost.maildirs:
+        yield _named("smarthost", config.smarthost.host, config.smarthost.port)
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
         yield Finding(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
