@@ -299,7 +299,6 @@ class Config(_Table, frozen=True):
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""
         yield from self._mailbox_faults()
-        yield from self._loops()
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
         for name in (self.dkim.selector, self.dkim.domain):
@@ -328,8 +327,8 @@ class Config(_Table, frozen=True):
         if not self.delimiter and not box:
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
 
-    def _loops(self) -> Iterator[str]:
-        """Ways that would lead letters of ours back to us."""
+    def loops(self) -> Iterator[str]:
+        """Ways that would lead letters of ours back to us: no server that plays needs one."""
         for name, listener in (("smtp", self.smtp), ("lmtp", self.lmtp)):
             place = listener.listen
             here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104
@@ -412,7 +411,7 @@ def faults(path: Path | str) -> tuple[list[str], Config | None]:
         config = msgspec.convert({"server": "missing.invalid", **table}, Config, dec_hook=_value)
     except ValueError as error:
         return [*found, _plain(str(error))], None
-    return [*found, *config.wrong()], _anchored(config, path.absolute().parent)
+    return [*found, *config.wrong(), *config.loops()], _anchored(config, path.absolute().parent)
 
 
 def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> Iterator[str]:
