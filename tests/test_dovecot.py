@@ -29,10 +29,12 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from domains import Domain, rsa_key
-from referee import ANN, BOB, Letters, Mailbox, confirming, form_in
+from referee import ANN, BOB, Letters, Mailbox, attachment, confirming, form_in
 from test_postfix import free_port
 
 from pbem.identity import ssh
+from pbem.proof.signed_letters import Letters as KeptLetters
+from pbem.proof.verify import verify
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
@@ -86,30 +88,13 @@ namespace inbox {{
   }}
 }}
 """
-CONFIG = """
-server = "games.home.example"
-address = "{account}"
-delimiter = "{delimiter}"
-operator = "operator@mail.example"
-[smtp]
-listen = ""
-[mailbox]
-imap = "localhost"
-port = {port}
-password_file = "password"
-[smarthost]
-host = "localhost"
-port = {submission}
-tls = "implicit"
-user = "{account}"
-password_command = "cat password"
-[delivery]
-first_retry = "1s"
-[identity]
-authserv_id = "mx.home.example"
-[clock]
-settle = "0s"
-"""
+CHANGES = (
+    ('delimiter = "+"', 'delimiter = "{delimiter}"'),
+    ('imap = "imap.home.example"', 'imap = "localhost"\nport = {port}'),
+    ('host = "smtp.home.example"\nport = 465', 'host = "localhost"\nport = {submission}'),
+    ('authserv_id = ""', 'authserv_id = "mx.home.example"\n[clock]\nsettle = "0s"'),
+)
+"""What differs here from what `pbem init` guesses."""
 
 
 class Submission:
@@ -118,6 +103,7 @@ class Submission:
     def __init__(self) -> None:
         self.letters: dict[str, Letters] = {}
         self.known: set[bytes] = set()
+        self.home: Callable[[str, bytes], None] = lambda _to, _raw: None
         self.port = free_port()
 
     def authenticate(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
@@ -133,6 +119,8 @@ class Submission:
         if envelope.content not in self.known:  # mail programs show the same letter once
             self.known.add(envelope.content)
             for recipient in envelope.rcpt_tos:
+                if recipient.partition("@")[2] == "home.example":
+                    await asyncio.to_thread(self.home, recipient, envelope.content)
                 self.letters.setdefault(recipient, Letters()).bring(envelope.content)
         return "250 ok"
 
@@ -172,6 +160,7 @@ class House:
         self.certificate, self.key = certificate.make(folder, "localhost")
         self.pbem = folder / "pbem"
         self.kills = 0
+        self.submission.home = self.deliver
         self._daemon: subprocess.Popen[bytes] | None = None
 
     def person(self, name: str) -> Mailbox:
@@ -192,12 +181,27 @@ class House:
                 dovecot.terminate()
                 dovecot.wait(30)
 
-    def start(self) -> None:
-        self.pbem.mkdir(mode=0o700, exist_ok=True)
-        (self.pbem / "password").write_text(PASSWORD)
+    def init(self) -> None:
+        """What an operator does, once."""
+        options = ("--kind", "mailbox", "--address", ACCOUNT, "--operator", "operator@mail.example")
+        self.run("init", str(self.pbem), *options)
+        (self.pbem / "password").write_text(f"{PASSWORD}\n")
         (self.pbem / "password").chmod(0o600)
-        words = {"account": ACCOUNT, "port": self.port, "submission": self.submission.port}
-        (self.pbem / "pbem.toml").write_text(CONFIG.format(**words, delimiter=self.delimiter))
+        words = {"port": self.port, "submission": self.submission.port, "delimiter": self.delimiter}
+        text = (self.pbem / "pbem.toml").read_text()
+        for guessed, here in CHANGES:
+            assert guessed in text
+            text = text.replace(guessed, here.format(**words))
+        (self.pbem / "pbem.toml").write_text(text)
+        assert "All is well." in self.run("check-config")
+
+    def run(self, *words: str) -> str:
+        environment = os.environ | {"SSL_CERT_FILE": self.certificate, "PBEM_CONFIG": str(self.pbem / "pbem.toml")}
+        done = subprocess.run([PBEM, *words], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self) -> None:
         (self.pbem / "ready").unlink(missing_ok=True)
         with (self.pbem / "log").open("ab") as log:
             self._daemon = subprocess.Popen(
@@ -225,11 +229,21 @@ class House:
             assert time.monotonic() < end, (self.pbem / "log").read_text()[-3000:]
             time.sleep(0.02)
 
+    def reachable(self) -> bool:
+        with contextlib.suppress(OSError), self.mailbox():
+            return True
+        return False
+
     @contextlib.contextmanager
     def mailbox(self) -> Iterator[imap_tools.MailBox]:
         tls = ssl.create_default_context(cafile=self.certificate)
         with imap_tools.MailBox("localhost", self.port, 30, ssl_context=tls).login(ACCOUNT, PASSWORD) as box:
             yield box
+
+    def deliver(self, to: str, raw: bytes, folder: str = "INBOX", above: str = "") -> None:
+        """What the provider does with a letter for the account."""
+        with self.mailbox() as box:
+            box.append(f"{above}Delivered-To: {to}\r\n".encode() + raw, folder)
 
     def send(
         self, person: Mailbox, text: str, *, sign: bool = True, folder: str = "INBOX", answer: bool = True
@@ -246,11 +260,10 @@ class House:
         letter.set_content(text + ssh.sign(person.key, text.encode(), "pbem@games.home.example") if sign else text)
         raw = HOME.sign(letter.as_bytes().replace(b"\n", b"\r\n"), datetime.now(UTC))
         above = (
-            f"Return-Path: <{person.address}>\r\nDelivered-To: {to}\r\nReceived: from a by mx.home.example; now\r\n"
+            f"Return-Path: <{person.address}>\r\nReceived: from a by mx.home.example; now\r\n"
             "Authentication-Results: mx.home.example; dkim=pass header.d=mail.example\r\n"
         )
-        with self.mailbox() as box:
-            box.append(above.encode() + raw, folder)
+        self.deliver(to, raw, folder, above)
         time.sleep(random.uniform(0, 0.4))
         self.kill()
         self.start()
@@ -270,7 +283,8 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
     house = House(folder, *request.param)
     try:
         with house.submission.open(house.certificate, house.key), house.dovecot():
-            time.sleep(0.5)
+            house.until(house.reachable)
+            house.init()
             house.start()
             try:
                 yield house
@@ -302,16 +316,22 @@ def test_a_match_by_a_mailbox_alone_with_the_daemon_killed_after_each_letter(hou
     house.send(ann, ann.filled("orders", "final\n"))
     for person in (ann, bob):
         house.until_letter(person, "turn 1")
+    house.send(bob, "resign m1 match\n", sign=False)
+    house.until_letter(ann, "closed")
+    content = attachment(ann.find("what was secret"), ".pbem.zip")
+    found = [check for check in verify(content, KeptLetters) if not check.holds]
+    assert not found
     with house.mailbox() as box:
         for folder in ("INBOX", "Spamverdacht"):
             box.folder.set(folder)
             house.until(lambda: (box.client.noop(), not box.uids())[1])
         box.folder.set(f"pbem{house.separator}done")
-        assert len(box.uids()) == 10
+        assert len(box.uids()) == 11
     with Database(house.pbem / "pbem.sqlite") as database:
-        assert database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'") == 10
-        assert database.scalar("SELECT count(*) FROM inbox") == 10
-    assert house.kills == 10
+        assert database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'") == 11
+        assert database.scalar("SELECT count(*) FROM inbox") == 11
+    assert house.kills == 11
+    assert "came back in" in house.run("doctor", "--deadline", str(PATIENCE))
     for person in (ann, bob):
         subjects = [str(letter["Subject"]) for letter in person.letters]
         assert len([subject for subject in subjects if "turn 1" in subject]) == 1, subjects

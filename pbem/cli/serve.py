@@ -52,7 +52,7 @@ def serve(config_file: Path, ready_file: Path | None) -> None:
 
     try:
         config = load(config_file)
-        if config.smarthost.maildirs:
+        if config.smarthost.maildirs and config.smtp.listen:
             click.echo(_TRYING.format(config=config, file=config_file, folder=config.smarthost.maildirs))
         configure_logs(config.log)
         asyncio.run(main())

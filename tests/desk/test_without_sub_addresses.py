@@ -100,9 +100,12 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
 
 def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: Referee) -> None:
     _, bob = begun(referee)
-    first = str(bob.letters[0]["Message-ID"])
-    answer(referee, bob, bob.filled("orders", "final"), more=f"{first} ")
+    unused = next(letter for letter in bob.letters if "You are registered" in str(letter))
+    asking = str(bob.last["Message-ID"])
+    answer(referee, bob, bob.filled("orders", "final"), more=f"{unused['Message-ID']} ")
     assert referee.match().orders.keys() == {2}
+    answer(referee, bob, "resign m1 game 1", to=asking)
+    assert "was good for one letter" in " ".join(bob.text.split())
 
 
 def test_without_the_message_id_nothing_counts(referee: Referee) -> None:
@@ -119,7 +122,9 @@ def test_a_bounce_is_known_by_the_message_id_that_it_quotes(referee: Referee) ->
     assert Players(referee.database).unreachable("bob") is None
     message_id = str(bob.last["Message-ID"])
     # A person who quotes a letter with its headers is no bounce.
+    answered = len(bob.letters)
     referee.send(bob, f"help\n\n> Message-ID: {message_id}\n", sign=False)
+    assert len(bob.letters) == answered + 1
     assert Players(referee.database).unreachable("bob") is None
     before = len(ann.letters)
     referee.deliver(DSN.format(message_id=message_id).replace("\n", "\r\n").encode(), "")
