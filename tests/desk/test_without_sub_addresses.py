@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+import second_verifier
 from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
 
@@ -96,6 +97,7 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
     found = list(verify(content, Letters))
     assert any("bob" in check.what or "bob" in check.found for check in found)
     assert all(check.holds for check in found), [check for check in found if not check.holds]
+    second_verifier.verify(content)
 
 
 def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: Referee) -> None:
