@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
+.PHONY: venv demo demo-many test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -18,6 +18,10 @@ GAME ?= spaceships
 
 demo: venv
 	$(BIN)/python tests/demo.py --game $(GAME)
+
+# Three servers that share a store in PostgreSQL (Debian's, installed if there is none), one of which is killed.
+demo-many: venv
+	.ci/postgresql sh -c '$(BIN)/python tests/demo.py --game $(GAME) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
 
 check: venv
 	$(BIN)/ruff check .
@@ -36,9 +40,12 @@ test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
 # The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
+# MARKS=long: five hundred faults that befall three servers and their database.
+MARKS ?= not long and not browser
+
 test-postgresql: venv
-	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "not long and not browser" \
-		tests/store tests/desk tests/server/test_many_machines.py tests/cli/test_many_machines.py
+	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "$(MARKS)" tests/store tests/desk \
+		tests/server/test_many_machines.py tests/server/test_many_machines_die.py tests/cli/test_many_machines.py
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
 CLONE_USER ?=

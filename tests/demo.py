@@ -6,6 +6,9 @@ and know only what their letters say; how they play each game is in `demo_player
 two games of Spaceships, or one game of another kind, to its end; then `pbem verify` judges the bundle that came with
 the last letter. Exit status 0 means that all of it went well. `make demo GAME=shoot-em-up` runs it; the play is the
 same for the same --seed.
+
+`make demo-many` has three servers, which share a store in PostgreSQL and are written to in turn. One of them is
+killed as soon as it has taken a letter: the others handle that, and nobody notices but by the time that it takes.
 """
 
 from __future__ import annotations
@@ -50,6 +53,9 @@ SERVER = "play.example"
 SEED = "34"
 PLAYED = ("spaceships", "dueling-masters", "shoot-em-up")
 PATIENCE = 20.0  # seconds until a letter counts as lost
+FATAL = 11
+"""With several servers, the letter whose server is killed when it has taken it: orders, in the midst of a game."""
+
 MARKER = ".made-by-the-demo"
 SCORES = r"^  (\w+) +(\d+)$"
 PBEM = str(Path(sys.executable).with_name("pbem"))
@@ -57,8 +63,8 @@ PBEM = str(Path(sys.executable).with_name("pbem"))
 CONFIG = """\
 server = "{server}"
 operator = "operator@{server}"
-store = "store.sqlite"
-keys = "keys"
+store = "{store}"
+keys = "{keys}"
 
 [smtp]
 listen = "127.0.0.1:0"
@@ -127,9 +133,10 @@ class PostOffice:
 class Server:
     """The server as a process of its own: the place where it listens, its log, its end."""
 
-    def __init__(self, folder: Path, smarthost: int) -> None:
+    def __init__(self, folder: Path, smarthost: int, store: str, keys: Path) -> None:
+        folder.mkdir(exist_ok=True)
         config, self._ready, self._log = folder / "pbem.toml", folder / "ready.json", folder / "server.log"
-        config.write_text(CONFIG.format(server=SERVER, port=smarthost), "utf-8")
+        config.write_text(CONFIG.format(server=SERVER, port=smarthost, store=store, keys=keys), "utf-8")
         command = [PBEM, "serve", "--config", str(config), "--ready-file", str(self._ready)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -175,6 +182,63 @@ class Server:
         return "\n".join(self._log.read_text("utf-8", "replace").splitlines()[-lines:])
 
 
+class Servers:
+    """One server, or several that share a store: each letter goes to the next of them."""
+
+    def __init__(self, folder: Path, smarthost: int, store: str, number: int) -> None:
+        self._living: list[Server] = []
+        self._several = number > 1
+        self._taken = 0
+        self._killed = 0.0
+        """When one was killed whose letter is not answered yet."""
+        try:
+            for each in range(1, number + 1):
+                own = folder / f"server-{each}" if self._several else folder
+                self._living.append(Server(own, smarthost, store, folder / "keys"))
+                self._living[-1].get_ready()  # the first one makes the keys
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def ports(self) -> list[int]:
+        return [server.port for server in self._living]
+
+    def take(self, message: EmailMessage) -> None:
+        """Give a letter to the next server; if it is the fatal one, that server takes no other."""
+        self._taken += 1
+        server = self._living[self._taken % len(self._living)]
+        with smtplib.SMTP("127.0.0.1", server.port, timeout=PATIENCE) as connection:
+            connection.send_message(message)
+            if self._several and self._taken == FATAL:
+                server.kill()
+                self._living.remove(server)
+                self._killed = time.monotonic()
+                print(f"The server at 127.0.0.1:{server.port} has taken a letter and is killed.", flush=True)
+                connection.close()
+
+    def answered(self) -> None:
+        """Say how long it took until the letter was answered whose server died."""
+        if self._killed:
+            print(f"Its letter is answered {time.monotonic() - self._killed:.1f} s later.", flush=True)
+            self._killed = 0.0
+
+    def check(self) -> None:
+        for server in self._living:
+            server.check()
+
+    def stop(self) -> None:
+        for server in self._living:
+            server.stop()
+
+    def kill(self) -> None:
+        for server in self._living:
+            server.kill()
+
+    def log_tail(self) -> str:
+        return "\n\n".join(server.log_tail() for server in self._living)
+
+
 class Letter:
     """A letter as its reader sees it: the text without what it quotes, and the attachments."""
 
@@ -188,7 +252,7 @@ class Letter:
     def parts(self) -> list[Letter]:
         """The letter, as many times as it tells of something, each with the text about that alone."""
         found = []
-        for text in self.text.split(f"\n\n{'-' * 72}\n\n"):
+        for text in self.text.split(f"\n\n{'=' * 72}\n\n"):
             part = copy(self)
             part.text = text
             found.append(part)
@@ -226,7 +290,7 @@ class Player:
     """One player: an address, a key, and the letters that came and were not yet taken up."""
 
     name: str
-    server: Server
+    server: Servers
     arrivals: queue.Queue[bytes]
     random: Random
     key: Ed25519PrivateKey
@@ -246,8 +310,7 @@ class Player:
         message["Subject"] = f"Re: {answering.message['Subject']}" if answering else "A match"
         message["Message-ID"] = f"<{self.sent}.{self.name}@mail.example>"
         message.set_content(text + (ssh.sign(self.key, text.encode(), f"pbem@{SERVER}") if sign else ""))
-        with smtplib.SMTP("127.0.0.1", self.server.port, timeout=PATIENCE) as connection:
-            connection.send_message(message)
+        self.server.take(message)
 
     def wait(self, words: str) -> Letter:
         """The letter that says these words, now or soon."""
@@ -256,6 +319,7 @@ class Player:
             for letter in self.letters:
                 if words in letter.text:
                     self.letters.remove(letter)
+                    self.server.answered()
                     return letter
             self._receive(words, end)
 
@@ -273,7 +337,7 @@ class Player:
         self.letters += letter.parts()
 
 
-def new_player(folder: Path, name: str, seed: str, server: Server, office: PostOffice) -> Player:
+def new_player(folder: Path, name: str, seed: str, server: Servers, office: PostOffice) -> Player:
     """A player with a fresh key, written as `ssh-keygen` would."""
     key = Ed25519PrivateKey.generate()
     file = folder / f"{name}.key"
@@ -310,7 +374,7 @@ def agree(players: Sequence[Player], game: str, plays: ModuleType) -> None:
 
 
 def headed(plays: ModuleType, game: int, what: str) -> str:
-    """How the first line of a letter about this game ends."""
+    """How the title of a letter about this game ends."""
     return f", game {game}: {what}" if plays.GAMES > 1 else f": {what}"
 
 
@@ -375,7 +439,9 @@ def play(players: Sequence[Player], game: str, plays: ModuleType) -> tuple[Lette
         shown.append(reports[len(reports) // 2])
         last.append(reveal(players, number, plays))
     closed = [player.wait("the match is closed") for player in players]
-    outcome = re.search(r"^.*(?:has won the match|The match is a draw).*$", closed[0].text, re.MULTILINE)
+    outcome = re.search(
+        r"^.*(?:(?:has|have) (?:won|lost) the match|The match is a draw).*$", closed[0].text, re.MULTILINE
+    )
     if not outcome:
         raise Trouble(f"the match is closed without a result:\n\n{closed[0].text}")
     print(outcome[0])
@@ -403,19 +469,20 @@ def rule(title: str) -> str:
     return f"\n---- {title} {'-' * (74 - len(title))}\n"
 
 
-def demonstrate(folder: Path, game: str, seed: str) -> None:
+def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str) -> None:
     plays = import_module(f"demo_players.{game.replace('-', '_')}")
     office = PostOffice(folder)
     with office.opened():
-        server = Server(folder, office.port)
+        server = Servers(folder, office.port, store, servers)
         try:
-            server.get_ready()
             office.box(f"operator@{SERVER}")
             players = [new_player(folder, name, seed, server, office) for name in plays.NAMES]
-            print(f"The server listens at 127.0.0.1:{server.port}; its letters go to 127.0.0.1:{office.port}.\n")
+            places = ", ".join(f"127.0.0.1:{port}" for port in server.ports)
+            who = "The servers listen" if servers > 1 else "The server listens"
+            print(f"{who} at {places}; letters go out to 127.0.0.1:{office.port}.\n")
             shown, last = play(players, game, plays)
             server.stop()
-            print("The server has stopped, status 0.")
+            print(f"The server{'s have' if servers > 1 else ' has'} stopped, status 0.")
         except Exception:
             print(f"{rule('the end of the log')}{server.log_tail()}\n", file=sys.stderr)
             raise
@@ -425,7 +492,8 @@ def demonstrate(folder: Path, game: str, seed: str) -> None:
     bundle = verify(folder, last)
     maildirs = ", ".join(str(folder / name) for name in plays.NAMES)
     print(f"\nMaildirs  {maildirs}   (look into them with: mutt -f {folder / 'ann'})")
-    print(f"Store     {folder / 'store.sqlite'}\nLog       {folder / 'server.log'}\nBundle    {bundle}")
+    logs = ", ".join(map(str, sorted(folder.rglob("server.log"))))
+    print(f"Store     {folder / store if servers == 1 else store}\nLog       {logs}\nBundle    {bundle}")
 
 
 def fresh(folder: Path) -> Path:
@@ -446,10 +514,12 @@ def main() -> int:
     )
     parser.add_argument("--game", choices=PLAYED, default=PLAYED[0], help="which game is played")
     parser.add_argument("--seed", default=SEED, help="another seed, another match")
+    parser.add_argument("--servers", type=int, default=1, help="how many servers share the store")
+    parser.add_argument("--store", default="store.sqlite", help="postgresql://..., where there are several")
     given = parser.parse_args()
     start = time.monotonic()
     try:
-        demonstrate(fresh(given.keep), given.game, given.seed)
+        demonstrate(fresh(given.keep).resolve(), given.game, given.seed, given.servers, given.store)
     except (Trouble, OSError, smtplib.SMTPException, subprocess.TimeoutExpired) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1

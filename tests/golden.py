@@ -27,7 +27,7 @@ def written(letter: EmailMessage, *, whole: bool = False) -> str:
     head = [f"Date: {letter['Date']}", f"Subject: {letter['Subject']}", *(f"Attached: {name}" for name in files)]
     text = body(letter)
     head.append("")  # what follows the text itself is the same under every letter
-    text = _HEAD.sub("", text) if whole else re.split(r"\n(?:Transcript of|Protokoll von) m1 ", text)[0]
+    text = _HEAD.sub("", text) if whole else re.split(r"\n(?:-{72}\n)?(?:Transcript of|Protokoll von) m1 ", text)[0]
     text = text.rstrip() + "\n"
     return _CHANCE.sub(lambda found: "#" * len(found[0]), "\n".join([*head, text]))
 

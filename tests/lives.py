@@ -37,6 +37,9 @@ from random_players import _orders, random_setup
 from referee import MAIL_SERVER, attachment, body, sent_from
 
 import pbem.desk.wiring
+import pbem.server.daemon
+import pbem.store.inbox
+import pbem.store.owners
 from pbem.config import load
 from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
@@ -55,15 +58,20 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
     from pbem.server.desk_process import Process
+    from pbem.store_place import PostgresqlAddress
 
 SERVER = "play.example"
 MAILBOX = f"pbem@{SERVER}"
+QUICK = timedelta(seconds=2), 0.3
+"""How long a server that shares its store may be silent, and how often it is not: they die often here."""
+
 PATIENCE = 120.0  # seconds until something counts as lost
 
 CONFIG = """\
 server = "{server}"
 operator = "operator@{server}"
 desks = {desks}
+{store}
 [smtp]
 listen = "127.0.0.1:0"
 [smarthost]
@@ -165,6 +173,7 @@ def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
 def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> None:
     """One life of the daemon, in a process of its own."""
     pbem.store.inbox.REST = rest
+    pbem.store.owners.LEASE, pbem.server.daemon.RENEW = QUICK
     with (folder / "server.log").open("a") as file:
         structlog.configure(
             logger_factory=structlog.PrintLoggerFactory(file),
@@ -186,15 +195,25 @@ class Server:
     """The daemon of a folder: dead or alive. Letters suspected of its deaths rest for so long."""
 
     def __init__(
-        self, folder: Path, smarthost: int = 1, more: str = "", *, rest: timedelta = REST, desks: int = 1
+        self,
+        folder: Path,
+        smarthost: int = 1,
+        more: str = "",
+        *,
+        rest: timedelta = REST,
+        desks: int = 1,
+        shared: PostgresqlAddress | None = None,
     ) -> None:
         self.folder = folder
+        self._shared = shared
         self.port = 0
         self._rest = rest
         self._life: multiprocessing.process.BaseProcess | None = None
-        (folder / "pbem.toml").write_text(
-            CONFIG.format(server=SERVER, mail_server=MAIL_SERVER, port=smarthost, desks=desks, more=more), "utf-8"
+        store = f'store = "{shared.url}"' if shared else ""
+        settings = CONFIG.format(
+            server=SERVER, mail_server=MAIL_SERVER, port=smarthost, desks=desks, store=store, more=more
         )
+        (folder / "pbem.toml").write_text(settings, "utf-8")
 
     def start(self, end: End | None = None, *, worker: bool = False) -> None:
         """Be born; returns when it listens, or when it is already dead again."""
@@ -259,7 +278,7 @@ class Server:
     def store(self) -> Iterator[tuple[Database, Inbox, Outbox]]:
         """What is in the store."""
         vault = Vault(load_key(self.folder / "keys" / "store.key"), os.urandom)
-        with Database(self.folder / "pbem.sqlite") as database:
+        with Database(self._shared or self.folder / "pbem.sqlite") as database:
             yield database, Inbox(database, vault), Outbox(database, vault)
 
 
@@ -364,6 +383,12 @@ class Player:
             .replace("\n", "\r\n")
             .encode()
         )
+
+    def note_sent(self) -> None:
+        """The first letter that is to be sent was taken in."""
+        match = re.search(rb"^Message-ID: (\S+)", self.outgoing.pop(0), re.MULTILINE)
+        assert match is not None
+        self.sent.append(match[1].decode())
 
     def receive(self, raw: bytes) -> None:
         """Take a letter up; one that was here before is known by its Message-ID, and left alone."""
@@ -530,11 +555,8 @@ class Table:
                 if not reply.startswith("250"):
                     self.figures.retried += 1
                     return
-                player.outgoing.pop(0)
+                player.note_sent()
                 self.figures.sent += 1
-                match = re.search(rb"^Message-ID: (\S+)", raw, re.MULTILINE)
-                assert match is not None
-                player.sent.append(match[1].decode())
 
     def _collect(self) -> bool:
         try:

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import itertools
 import json
+import re
 import sqlite3
 import tempfile
 import weakref
@@ -37,7 +38,7 @@ from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
     from email.message import EmailMessage
 
     from pbem.match.state import Match
@@ -157,8 +158,8 @@ class Mailbox:
         return self.letters.text(-1)
 
     def find(self, subject: str) -> EmailMessage:
-        """The latest letter whose subject holds these words."""
-        return next(letter for letter in reversed(self.letters) if subject in str(letter["Subject"]))
+        """The latest letter about this, by its subject or the title of one of its parts."""
+        return next(letter for letter in reversed(self.letters) if any(subject in title for title in titles(letter)))
 
     def form(self, kind: str) -> str:
         """The latest form of this kind that a letter brought."""
@@ -182,6 +183,13 @@ class Mailbox:
 def sent_from(address: str) -> str:
     """What our mail server writes above a letter whose client may send for that address."""
     return f"Authentication-Results: {MAIL_SERVER}; spf=pass smtp.mailfrom={address}\n"
+
+
+def titles(letter: EmailMessage) -> Iterator[str]:
+    """What a letter is about: its subject, and the titles of its parts, as subjects of their own would say it."""
+    yield str(letter["Subject"])
+    for title in re.findall(r"^(?!>).*, match m[0-9]+.*: .*$", body(letter), re.MULTILINE):
+        yield title.replace(": ", ", ")
 
 
 def body(letter: EmailMessage) -> str:

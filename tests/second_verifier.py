@@ -709,7 +709,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "key keep": ("", "fields", ""),
     "recover": ("?code ?key", "", R),
     "address add": ("any", "fields", ""),
-    "set": ("any any", "fields", r"(format|language|mail|timezone)( |$)"),
+    "set": ("any any", "fields", r"(format|language|mail|reminders|timezone)( |$)"),
     "vacation": ("days", "fields", r"([0-9]|off\b)"),
     "new": ("name ?with", "fields options", N),
     "list": ("?=open|mine", "", ""),

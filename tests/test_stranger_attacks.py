@@ -206,13 +206,13 @@ def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) ->
     asked: list[str] = []
     connection(referee.database).set_trace_callback(asked.append)
     with referee.database.transaction():
-        prune(referee.database, "2026-01-01T00:00:00Z", 100)
+        prune(referee.database, "2026-01-01T00:00:00Z", "2026-01-01", 100)
     connection(referee.database).set_trace_callback(None)
     asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
-    assert len(asked) == 6
+    assert len(asked) == 7
     for statement in asked:
         plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
-        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched")}
+        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched", "daily")}
         assert not walks & set(plan), plan
         # What lies behind the octets of a letter is found by reading past them.
         assert any("USING COVERING INDEX" in step for step in plan), plan

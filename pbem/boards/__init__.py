@@ -30,6 +30,9 @@ class Drawn(Protocol):
     def boards(self, view: Mapping[str, object]) -> list[Board]:
         """The boards of a view, the reader's own first."""
 
+    def truth(self, views: Mapping[int, Mapping[str, object]], seat: int) -> list[Board]:
+        """All sides as they were, the reader's own first, of every seat's view once all is laid open."""
+
     def blank(self) -> list[Board]:
         """The boards of a record sheet: empty, under the default options."""
 

@@ -12,8 +12,8 @@ import click
 from pbem.cli.common import config_option, opened, troubles
 from pbem.config import load
 from pbem.store import own_keys
-from pbem.store.database import Lock
 from pbem.store.restore import restore as put_back
+from pbem.store.sqlite import Lock
 
 __all__ = ["backup", "restore"]
 

@@ -24,9 +24,11 @@ from pbem.config import Config, ConfigError, load, place
 from pbem.server.desk_process import open_composer
 from pbem.server.logs import configure_logs
 from pbem.store import own_keys
-from pbem.store.database import Database, Lock, LockedError, StoreError
+from pbem.store.database import Database
+from pbem.store.errors import LockedError, StoreError
 from pbem.store.operator import Busy, Generation, Instructions
 from pbem.store.owners import at_work
+from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
 
 if TYPE_CHECKING:

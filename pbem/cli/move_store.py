@@ -13,9 +13,10 @@ import click
 from pbem.cli.common import config_option, troubles
 from pbem.config import load
 from pbem.store import own_keys
-from pbem.store.database import Database, Lock, is_there
+from pbem.store.database import Database, is_there
 from pbem.store.move import move
 from pbem.store.owners import at_work
+from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.match.step import Step
 from pbem.phrase import Phrase
-from pbem.store.database import StoreError, from_db, to_db
+from pbem.store.database import from_db, to_db
+from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -180,5 +180,8 @@ def _slips(text: str, meant: str) -> Iterator[Fault]:
     for kind, start, end, first, last in SequenceMatcher(None, written, words, autojunk=False).get_opcodes():
         if kind == "replace":
             line = found[start].string.count("\n", 0, found[start].start()) + 1
-            message = Phrase("did you mean {meant}?", meant=" ".join(words[first:last]))
-            yield Fault("meant", " ".join(written[start:end]), message, line)
+            token, word = " ".join(written[start:end]), " ".join(words[first:last])
+            message = Phrase("did you mean {meant}?", meant=word)
+            if token.lower() == word.lower():
+                message = Phrase("did you mean {meant}? Capitals matter", meant=word)
+            yield Fault("meant", token, message, line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from pbem.desk.beforehand import NotYetRead
-from pbem.store.database import OvertakenError
+from pbem.store.errors import OvertakenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,14 @@ _ANEW = 5
 
 
 def decide(desk: Desk, decision: Callable[[], T]) -> T:
-    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile."""
+    """Make a decision as `Database.decide` does: anew when something was not read yet, or changed meanwhile.
+
+    The first time nobody waits for it; if that was in vain, the others do.
+    """
     for left in reversed(range(_ANEW)):
         while True:
             try:
-                return desk.database.decide(decision)
+                return desk.database.decide(decision, locked=left < _ANEW - 1)
             except NotYetRead:
                 forget(desk)
                 desk.before.find_out()

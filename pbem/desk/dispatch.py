@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import answer_letter, bounces, keys, operator, places
+from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, understood
@@ -20,7 +20,7 @@ from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import seat_at
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
-from pbem.mail.commands import COMMANDS, asked_by_subject
+from pbem.mail.commands import COMMANDS, OF_ANY_PLACE, asked_by_subject
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
 
@@ -72,7 +72,11 @@ class _UnplacedError(Exception):
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; what became of it, in a few words."""
     if not (reading.commands or reading.optout):
-        reading = msgspec.structs.replace(reading, commands=asked_by_subject(caller.letter.subject))
+        subject = caller.letter.subject
+        asked = [
+            one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)
+        ]
+        reading = msgspec.structs.replace(reading, commands=asked or asked_by_subject(subject))
     # By a key that is not the player's yet anybody can sign what the player is going to say.
     signed = caller.words if caller.verdict.kind == "valid" and not caller.waits else ""
     seen = caller.seen
@@ -225,7 +229,9 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
     if spec.shown != "never" and caller.misdated:
         raise Refused(Fault(command.name, None, _MISDATED.given(fault=caller.misdated)))
     left_out: dict[str, str] = {}
-    if spec.signed and caller.verdict.kind != "valid":
+    if mailing_lists.may_leave(caller.tokens, command):
+        pass
+    elif spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)
     else:
         left_out = _left_out(desk, caller, command)
@@ -258,7 +264,7 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
         return {}
     name, server = caller.player.name, desk.config.server
     _demand_place(command, {"server": server, "player": name})
-    if spec.body == "text":
+    if spec.body == "text" or command.arguments.get("setting", ("",))[0] in OF_ANY_PLACE:
         return {}
     at = _place(desk, caller, command)
     place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}

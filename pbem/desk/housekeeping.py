@@ -53,7 +53,8 @@ class Housekeeping:
                 decide(self._desk, partial(self._tell, room, now))
         if self._done_on != today:
             with self._desk.database.transaction():
-                pruned = prune(self._desk.database, to_db(now - self._desk.config.limits.letters_kept), _AT_ONCE)
+                before = to_db(now - self._desk.config.limits.letters_kept)
+                pruned = prune(self._desk.database, before, today, _AT_ONCE)
             if pruned:
                 _LOG.info("forgotten", rows=pruned)
                 return now

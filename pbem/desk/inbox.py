@@ -26,7 +26,7 @@ from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.database import OvertakenError, StoreError
+from pbem.store.errors import OvertakenError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -64,10 +64,13 @@ class MatchRepository:
         self._snapshots = snapshots
         self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
         """Matches with the versions of their rows."""
+        self._last: dict[int, EntryRow] = {}
+        """The last entries of those that were appended to."""
 
     def forget(self) -> None:
         """Keep nothing cached: what was changed may not have been committed."""
         self._warm.clear()
+        self._last.clear()
 
     def vouch(self, match: str, sha256: str) -> str:
         """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
@@ -84,11 +87,17 @@ class MatchRepository:
         self._keep(number, match, row.version)
         return match, row
 
+    def entry(self, number: int, seq: int) -> EntryRow | None:
+        """An entry of a transcript as it was signed; None when there is none of this number."""
+        last = self._last.get(number)
+        return last if last is not None and last.seq == seq else self.matches.entry(number, seq)
+
     def _keep(self, number: int, match: Match, version: int) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
         if len(self._warm) > WARM:
-            self._warm.popitem(last=False)
+            gone, _ = self._warm.popitem(last=False)
+            self._last.pop(gone, None)
 
     def _go_on(self, number: int, match: Match, later: int) -> None:
         """Keep what a cached match became, so many versions later."""
@@ -157,6 +166,8 @@ class MatchRepository:
             for entry in step.entries
         ]
         self.matches.append(number, before.head, rows)
+        if rows and number in self._warm:
+            self._last[number] = rows[-1]
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {

@@ -22,7 +22,7 @@ from pbem.match.events import operator
 from pbem.match.state import PHASES
 from pbem.match.step import Step
 from pbem.phrase import Phrase
-from pbem.store.database import StoreError
+from pbem.store.errors import StoreError
 from pbem.store.operator import Generation
 
 if TYPE_CHECKING:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
+from pbem.desk import mailing_lists
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH
+from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.letters.draft import Drawing, OutgoingLetter, TemplateText
 from pbem.letters.notices import NOTICES
@@ -101,6 +103,10 @@ class LetterWriter:
             page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
         return page
 
+    def _setting(self, player: str, name: str) -> str:
+        """What a player chose; else the default."""
+        return self._players.setting(player, name, SETTINGS[name][0])
+
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; else the one that a letter asks for, else the server's own."""
         chosen = self._players.setting(player.name, "language", "") if player else ""
@@ -118,7 +124,11 @@ class LetterWriter:
             out.reply_to = self._composer.reply_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
         message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex())
-        letter = partial(self._compose, address, _as_it_is(out), language, message_id, reply_to, now)
+        leave_to = None
+        if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
+            leave_to = self._mailboxes.ask("write", address, player.name, now)
+        places = (reply_to, leave_to)
+        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now, places)
         self._outbox.put(address, message_id, Later(letter, b""), now)
         return message_id
 
@@ -128,10 +138,11 @@ class LetterWriter:
         out: OutgoingLetter,
         language: str,
         message_id: str,
-        reply_to: str | None,
         now: datetime,
+        places: tuple[str | None, str | None],
     ) -> bytes:
-        """The bytes of a letter."""
+        """The bytes of a letter; `places`: where it is answered, and where its list is left."""
+        reply_to, leave_to = places
         made = self._made(out, language)
         return self._composer.compose(
             address,
@@ -145,6 +156,7 @@ class LetterWriter:
             attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
             html=visible(str(made.html)) if made.html else None,
             pictures=made.pictures,
+            mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
         )
 
     def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
@@ -155,8 +167,8 @@ class LetterWriter:
             def render(template: str, **facts: Any) -> str:
                 return self.write(self.draft(template, **facts), language)
 
-            subjects = [part.subject for part in parts]
-            preface = render("letters/digest.txt", subjects=subjects) if out.digest else ""
+            named = [part.subject for part in parts]
+            preface = render("letters/digest.txt", subjects=named) if out.digest else ""
             return together(parts, render, preface)
         html, pictures = out.html, out.pictures
         if out.drawing is not None and isinstance(html, TemplateText):
@@ -164,6 +176,9 @@ class LetterWriter:
             content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
             pictures = [*pictures, (content_id, out.drawing.file_name, content)]
             html = replace(html, facts={**html.facts, "picture": content_id})
+        # An answer has the subject of what it answers, or mail programs see no thread.
+        say = partial(self.write, language=language)
+        said = say(out.subject) if out.in_reply_to else subjects.fitting(out.subject, say)
         text = self.write(out.text, language)
         enclosed, left_out = _within(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:
@@ -172,7 +187,7 @@ class LetterWriter:
             text += "\n" + self.write(_LEFT_OUT.given(names=", ".join(left_out)), language) + "\n"
         return replace(
             out,
-            subject=self.write(out.subject, language),
+            subject=said,
             text=text,
             html=self.write(html, language) if html else None,
             drawing=None,
@@ -209,7 +224,7 @@ class LetterWriter:
         player = self._players.by_name(row.of(seat).player)
         if player is None:
             return
-        if self._players.setting(player.name, "mail", SETTINGS["mail"][0]) == "digest":
+        if self._setting(player.name, "mail") == "digest":
             zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
             due = next_digest(now, zone)
             if all(can_wait(kind, match, seat, due) for kind, _ in outs):
@@ -248,6 +263,8 @@ class LetterWriter:
 
     def _send_as_one(self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool) -> None:
         one = joined(outs, digest=digest)
+        if digest:
+            one.mailing = mailing_lists.DIGESTS
         for out in outs:
             if out is not one and out.detail and out.detail != one.detail:
                 self._mailboxes.give(out.detail, player, out.place, now)
@@ -261,16 +278,23 @@ class LetterWriter:
         letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
         for notice in notices:
             player = self._players.by_name(row.of(notice.seat).player)
-            if player is not None:
-                wanted = self._players.setting(player.name, "format", SETTINGS["format"][0])
+            unasked = NOTICES[notice.kind].unasked
+            if player is not None and not (unasked and self._setting(player.name, "reminders") == "off"):
+                wanted = self._setting(player.name, "format")
                 out = self.notice(notice, latest, row, wanted, now)
+                out.mailing = mailing_lists.REMINDERS if unasked else None
                 clock = notice.match.clocks.get(notice.seat)
                 if clock and NOTICES[notice.kind].starts_clock:
                     out.watch = (row.number, notice.seat, clock.since)
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if notice.seat == 1 and NOTICES[notice.kind].public:
-                self._to_observers(notice.match, row, _subject(notice), now, partial(self._observed, notice, row))
+                self._to_observers(
+                    notice.match, row, _subject(notice, observed=True), now, partial(self._observed, notice, row)
+                )
         for seat, outs in letters.items():
+            outs.sort(key=lambda out: not NOTICES[out[0]].leads)
+            for kind, out in outs:  # of the turn that ended a game the end says enough
+                out.named = kind != "turn" or not NOTICES[outs[0][0]].leads
             self.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
@@ -298,17 +322,22 @@ class LetterWriter:
         self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], TemplateText]
     ) -> None:
         observers = self._people.observers(row.number)
-        text = write() if observers else ""
+        text = write() if observers else None
+        subject = subjects.about(match.id, match.rules.title, subject)
         for name in observers:
             player = self._players.by_name(name)
-            if player is not None and not self._people.opted_out(player.address):
-                references = [self._composer.message_id(f"{match.id}.thread")]
-                self.send(player.address, OutgoingLetter(_about(match, subject), text, references=references), now)
+            if text and player is not None and not self._people.opted_out(player.address):
+                m: Any = text.facts["m"]
+                own = {"m": m | {"in_words": self._setting(name, "format") == "words"}}
+                out = OutgoingLetter(subject, replace(text, facts={**text.facts, **own}))
+                out.references = [self._composer.message_id(f"{match.id}.thread")]
+                out.mailing = mailing_lists.observers_of(match.id)
+                self.send(player.address, out, now)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
         last = latest or match
-        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
+        signed = self._archive.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -327,6 +356,7 @@ class LetterWriter:
             "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
             "me": None,
+            "in_words": False,
             "next": {},
             "finished": match.games,
             "totals": match.totals,
@@ -353,9 +383,10 @@ class LetterWriter:
         elif notice.kind == "setup":
             facts["composer"] = self._setup(match, seat, out)
         elif notice.kind == "ended":
-            facts |= self._reveal(match, row, facts, out)
+            facts |= self._reveal(match, row, seat, facts, out)
         elif notice.kind == "closed":
-            facts["outcome"] = _outcome_of_match(match)
+            facts |= {"outcome": _outcome_of_match(match), "rematch": self._rematch(match, seat)}
+            facts["address"] = self.address
         elif notice.kind == "extended":
             facts |= {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
         elif notice.kind == "offer":
@@ -374,9 +405,9 @@ class LetterWriter:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
         game = drawn(match.terms.game)
-        facts["boards"] = game.boards(facts["view"]) if game and facts.get("view") else None
+        facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
-        if wanted != "text" and NOTICES[notice.kind].html and game:
+        if wanted not in {"text", "words"} and NOTICES[notice.kind].html and game:
             self._show(notice, game, facts, wanted, out)
         return out
 
@@ -399,7 +430,7 @@ class LetterWriter:
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
         return OutgoingLetter(
-            _about(match, subject),
+            subjects.about(match.id, match.rules.title, subject),
             "",
             reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
@@ -414,6 +445,7 @@ class LetterWriter:
         return self.public_facts(match, row, latest) | {
             "time": _time_of(match, seat),
             "me": seat,
+            "in_words": self._setting(match.name(seat), "format") == "words",
             "level": self._players.level(match.name(seat)),
             "asked": match.asked(seat),
             "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
@@ -533,7 +565,17 @@ class LetterWriter:
         hashed = sha256_hex(submission.paper.encode())
         return welcome | {"file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
-    def _reveal(self, match: Match, row: MatchRow, facts: Mapping[str, Any], out: OutgoingLetter) -> dict[str, Any]:
+    def _rematch(self, match: Match, seat: int) -> dict[str, Any]:
+        """What a proposal of the same match to the same players says, with this one in the first seat."""
+        name = match.name(seat)
+        others = [match.name(other) for other in match.seats if other != seat]
+        return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
+
+    def _reveal(
+        self, match: Match, row: MatchRow, seat: int, facts: Mapping[str, Any], out: OutgoingLetter
+    ) -> dict[str, Any]:
+        game = drawn(match.terms.game)
+        truth = {owner: match.view(owner) or {} for owner in match.seats}
         name = f"{match.id}-game-{match.game}.pbem.zip"
         content, _ = self.bundle(match, row, None)
         out.attachments.append((name, "application/zip", content))
@@ -542,6 +584,8 @@ class LetterWriter:
             "setups": {seat: submission.text for seat, submission in sorted(match.setups.items())},
             "levels": _levels(match),
             "bundle_name": name,
+            "truth": truth,
+            "boards": game.truth(truth, seat) if game else None,
         }
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> tuple[Callable[[], bytes], str]:
@@ -655,18 +699,26 @@ def escaped(fault: Fault) -> Fault:
     return fault._replace(token=fault.token and ascii_only(fault.token), message=told(fault.message))
 
 
-def _about(match: Match, subject: Phrase) -> Phrase:
-    """The subject of a letter about a match."""
-    return Phrase("[pbem {match}] {title}, {subject}", match=match.id, title=match.rules.title, subject=subject)
-
-
-def _subject(notice: Notice) -> Phrase:
+def _subject(notice: Notice, *, observed: bool = False) -> Phrase:
     match, subject = notice.match, NOTICES[notice.kind].subject
     assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     who = match.name(notice.facts["seat"]) if notice.kind == "substituted" else ""
     facts = {"who": who, "game": match.game, "what": _asked_for(match), "matter": matter, **notice.facts}
+    if notice.kind == "ended":
+        facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
+
+
+def _result(match: Match, ended: Ended, seat: int) -> Phrase:
+    """How a game ended, as its reader sees it; seat 0: an observer."""
+    if not ended.winner:
+        return Phrase("drawn") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
+    if ended.winner == seat:
+        return Phrase("you won")
+    if seat and len(match.seats) == 2:
+        return Phrase("you lost")
+    return Phrase("{name} won", name=match.name(ended.winner))
 
 
 def _asked_for(match: Match) -> Phrase:

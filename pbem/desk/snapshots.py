@@ -24,7 +24,7 @@ import structlog
 
 import pbem
 from pbem.match.turns import Past, Played, Reports, Turns
-from pbem.store.database import StoreError
+from pbem.store.errors import StoreError
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:

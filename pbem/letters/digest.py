@@ -16,11 +16,12 @@ from zoneinfo import ZoneInfo
 
 from pbem.letters.draft import OutgoingLetter, TemplateText
 from pbem.letters.notices import NOTICES
+from pbem.letters.subjects import joined as subjects_joined
 from pbem.match.clock import on_the_wall
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.match.state import Match
@@ -36,12 +37,14 @@ MARGIN = timedelta(days=1)
 MOST = 12
 """How many letters make one: hundreds of turns that ask nobody are more than anybody's mail program takes."""
 
-_NAMED = 4
-"""Of so many and more the subject names the first and the last ones."""
+_MATCHES = 4
+"""How many matches the subject of a digest names."""
 
 _RULE = "-" * 72
-_HEAD = re.compile(r"(?<!\n)\n*^\S.*:\n  head +[0-9a-f]{64}\n  signature .*\n +[0-9a-f]+\n  key .*\n?", re.MULTILINE)
-"""What `head` of letters/parts.txt prints, in any language: the words before it are a line of their own."""
+"""Above the proofs of a letter, as `proofs` of letters/parts.txt prints it."""
+_BETWEEN = "=" * 72
+_PROOF = re.compile("(?:<hr>)?<!-- proof -->\n")
+"""What stands before each of them in its HTML part."""
 
 
 def next_digest(now: datetime, zone: str) -> datetime:
@@ -78,36 +81,46 @@ def _one_thread(outs: Sequence[OutgoingLetter]) -> bool:
 
 
 def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface: str = "") -> OutgoingLetter:
-    """The words of letters that are joined, their pictures and files; of these letters everything is made."""
-    texts = [_words(out.text).strip("\n") for out in outs]
-    for at, text in enumerate(texts):
-        if (head := _HEAD.search(text)) and any(head[0].strip() in later for later in texts[at + 1 :]):
-            texts[at] = _HEAD.sub("", text).rstrip("\n")
+    """The words of letters that are joined, their pictures and files; of these letters everything is made.
+
+    What proves something stands last, once, in one block.
+    """
+    told = [_words(out.text).strip("\n").partition(f"{_RULE}\n") for out in outs]
+    texts = [text.rstrip("\n") for text, _, _ in told]
     parts = [preface.strip("\n"), *texts] if preface else texts
-    one = OutgoingLetter(_subject(outs, same=_one_thread(outs)), f"\n\n{_RULE}\n\n".join(parts) + "\n")
+    proofs = _each_once(proof for _, _, found in told for proof in found.split("\n\n"))
+    text = f"\n\n{_BETWEEN}\n\n".join(parts) + "\n"
+    if proofs:
+        text += f"\n{_RULE}\n" + "\n\n".join(proofs) + "\n"
+    one = OutgoingLetter(_subject(outs, same=_one_thread(outs)), text)
     if any(out.html for out in outs):
-        inner = [
-            _inner(_words(out.html)) if out.html else _preformatted(text)
-            for out, text in zip(outs, texts, strict=True)
-        ]
+        inner, shown = [], list[str]()
+        for out, (_, _, found), text in zip(outs, told, texts, strict=True):
+            page, *sections = _PROOF.split(_inner(_words(out.html))) if out.html else [_preformatted(text)]
+            inner.append(page)
+            shown += sections or [_preformatted(proof) for proof in found.split("\n\n")]
         if preface:
             inner.insert(0, _preformatted(preface.strip("\n")))
-        one.html = render("letters/together.html", title=one.subject, parts=inner)
+        one.html = render("letters/together.html", title=one.subject, parts=inner, proofs=_each_once(shown))
     one.pictures = list({picture[0]: picture for out in outs for picture in out.pictures}.values())
     one.attachments = list({attached[0]: attached for out in outs for attached in out.attachments}.values())
     return one
 
 
+def _each_once(proofs: Iterable[str]) -> list[str]:
+    """Proofs in their order; one that several letters bring stands where the last of them has it."""
+    found = [proof.strip("\n") for proof in proofs if proof.strip()]
+    return list(dict.fromkeys(reversed(found)))[::-1]
+
+
 def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
-    """What the letter is about: the subjects one after the other, what they have in common once."""
-    subjects = list(dict.fromkeys(out.subject for out in outs))
-    if not same:
-        matches = dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects)
-        return Phrase("[pbem] Your digest: {matches}", matches=", ".join(matches))
-    first = subjects[0]
-    common = first.partition(", ")[0] + ", "
-    others = [subject.removeprefix(common) for subject in subjects[1:]]
-    return "; ".join([first, *(others if len(others) < _NAMED else ["...", *others[-2:]])])
+    """What the letter is about."""
+    subjects = [out.subject for out in outs if out.named]
+    if same:
+        return subjects_joined(subjects)
+    matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
+    named = matches if len(matches) <= _MATCHES else [*matches[:_MATCHES], "..."]
+    return Phrase("[pbem] Your digest: {matches}", matches=", ".join(named))
 
 
 def _inner(text: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.games.squares import Board
-    from pbem.mail.compose import Picture
+    from pbem.mail.compose import MailingList, Picture
     from pbem.mail.message import Letter
     from pbem.store.tokens import Place
 
@@ -72,6 +72,10 @@ class OutgoingLetter:
     """Where it is not the reader's own choice: that of the letter that is answered."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
+    named: bool = True
+    """Whether the subject of a letter that puts this one together with others names it."""
+    mailing: MailingList | None = None
+    """The list that it belongs to, where it comes without being asked for."""
     asks: bool = False
     """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""
 

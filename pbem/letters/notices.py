@@ -26,11 +26,15 @@ class NoticeSpec:
     subject: Phrase | None = None
     """What the letter is about; None where the desk that writes it says so."""
     can_wait: bool = False
-    """Whether it can wait for the digest: offers lapse, keys are a matter of security, a newcomer waits."""
+    """Whether it can wait for the digest: offers lapse, keys are a matter of security, setups begin a game."""
     public: bool = False
     """Whether observers hear of it."""
+    leads: bool = False
+    """Whether it comes first of what is told at one moment: the result, before the turn that brought it."""
     html: bool = False
     """Whether it has an HTML part: it shows a position, or asks for one."""
+    unasked: bool = False
+    """Whether it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
     """Whether it asks for something: as long as it is under way, the clock stands."""
     brings_deadline: bool = False
@@ -50,7 +54,6 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "setup",
             Phrase("game {game}, send your setup"),
-            can_wait=True,
             html=True,
             starts_clock=True,
             brings_deadline=True,
@@ -74,10 +77,10 @@ NOTICES: Mapping[str, NoticeSpec] = {
             brings_deadline=True,
         ),
         NoticeSpec(
-            "ended", Phrase("game {game}, the end, and what was secret"), can_wait=True, public=True, html=True
+            "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
-        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True),
-        NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True),
+        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
+        NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True, unasked=True),
         NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True),
         NoticeSpec(
             "extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, brings_deadline=True

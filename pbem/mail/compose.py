@@ -16,7 +16,7 @@ from base64 import encodebytes
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import format_datetime, quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote as percent
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.letters.render import Templates
 
-__all__ = ["Attachment", "Composer", "Picture"]
+__all__ = ["Attachment", "Composer", "MailingList", "Picture"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -44,6 +44,13 @@ Attachment = tuple[str, str, bytes]
 
 Picture = tuple[str, str, bytes]
 """Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
+
+
+class MailingList(NamedTuple):
+    """Letters of one sort: the name that they have as a list, and the command that leaves it."""
+
+    name: str
+    leave: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +129,9 @@ class Composer:
         attachments: Sequence[Attachment] = (),
         html: str | None = None,
         pictures: Sequence[Picture] = (),
+        mailing: tuple[MailingList, str] | None = None,
     ) -> bytes:
-        """The bytes of a letter, with CRLF line ends, in seven bits.
+        """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where it is left.
 
         Raises ValueError on an address or Message-ID that is none. Identifiers that come from others'
         letters (`in_reply_to`, `references`) are left out when they are malformed.
@@ -148,11 +156,20 @@ class Composer:
             "X-Auto-Response-Suppress: All",
             f"X-Loop: {self.address}",
             *self._mark,
+            *(self._listed(*mailing) if mailing else ()),
             "MIME-Version: 1.0",
         ]
         body = _body(text, html, pictures, attachments, message_id)
         letter = bytes(_Entity((*headers, *body.headers), body.body))
         return self._sign(letter, date) if self._sign else letter
+
+    def _listed(self, mailing: MailingList, leave_to: str) -> list[str]:
+        """RFC 2919 3 and RFC 2369 3: what list it is, help, and how it is left by one click."""
+        return [
+            f"List-Id: <{mailing.name}.{self.server}>",
+            f"List-Help: <mailto:{self.address}?subject=help>",
+            f"List-Unsubscribe:\r\n <mailto:{_address(leave_to)}?subject={percent(mailing.leave)}>",
+        ]
 
 
 def _address(text: str) -> str:

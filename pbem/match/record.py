@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Illegal", "NotARecord", "Record", "RecordedResult", "Replay", "Turn", "read", "replay", "write"]
+__all__ = [
+    "Illegal",
+    "NotARecord",
+    "Record",
+    "RecordedResult",
+    "Replay",
+    "Turn",
+    "read",
+    "replay",
+    "toml_value",
+    "write",
+]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -281,9 +292,9 @@ def write(record: Record) -> str:
     for key in ("note", "match", "round", "previous"):
         value = getattr(record, key)
         if value is not None:
-            lines.append(f"{key} = {_value(value)}")
+            lines.append(f"{key} = {toml_value(value)}")
     if record.options:
-        lines += ["", "[options]", *(f"{_key(key)} = {_value(value)}" for key, value in record.options.items())]
+        lines += ["", "[options]", *(f"{_key(key)} = {toml_value(value)}" for key, value in record.options.items())]
     for name, setup in record.seats:
         lines += ["", "[[seat]]", f"name = {_quoted(name)}", f"setup = {_block(setup)}"]
     for turn in record.turns:
@@ -292,7 +303,7 @@ def write(record: Record) -> str:
             lines.append(f"note = {_quoted(turn.note)}")
     if record.result is not None:
         result = record.result
-        lines += ["", "[result]", f"winner = {result.winner}", f"scores = {_value(list(result.scores))}"]
+        lines += ["", "[result]", f"winner = {result.winner}", f"scores = {toml_value(list(result.scores))}"]
         lines.append(f"reason = {_quoted(result.reason)}")
     text = "\n".join(lines) + "\n"
     if record.extra is not None:
@@ -306,15 +317,16 @@ def _key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _quoted(key)
 
 
-def _value(value: object) -> str:
+def toml_value(value: object) -> str:
+    """A value in TOML, as records and option lines write it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {toml_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_value(inner) for inner in value) + "]"
+        return "[" + ", ".join(toml_value(inner) for inner in value) + "]"
     return str(value)
 
 

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
 
@@ -105,6 +106,25 @@ class Terms:
     def first_options(self) -> Options:
         """The options of the match's first game."""
         return rules(self.game).options(self.options, len(self.players))
+
+    def lines(self) -> dict[str, str]:
+        """The option lines that differ from the defaults: they propose the same again, of the newest edition."""
+        said = {
+            "kind": self.kind if self.kind != KINDS[0] else "",
+            "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
+            "target": str(self.target or ""),
+            "victory": self.victory if self.victory != VICTORIES[0] else "",
+            "settle": _written(self.settle),  # the default is each server's own
+            "privacy": self.privacy if self.privacy != PRIVACIES[0] else "",
+            "pace": "" if self.pace == _PACE else _written(self.pace) if self.pace else "none",
+            "grace": "" if self.grace == _GRACE else _written(self.grace),
+            "miss": self.miss if self.miss != MISSES[0] else "",
+            "weekends": self.weekends if self.weekends != WEEKENDS[0] else "",
+            "bank": _written(self.bank) if self.bank else "",
+            "keys": self.keys if self.keys != KEYS[0] else "",
+        }
+        own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
+        return {key: text for key, text in said.items() if text} | own
 
     def document(self) -> JsonObject:
         """The terms as they stand in the transcript's first entry: a JSON object."""
@@ -252,6 +272,15 @@ def duration(text: str) -> int | None:
     if found:
         return int(found[1]) * _UNITS[found[2]]
     return 0 if text.strip() == "0" else None
+
+
+def _written(seconds: int) -> str:
+    """A time as `duration` reads it, in the largest unit that is exact."""
+    return (
+        "0"
+        if not seconds
+        else next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)
+    )
 
 
 def _plain(value: object) -> object:

@@ -41,12 +41,14 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.server import Intake, Place, Refusal
 from pbem.store import own_keys
-from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, StoreError, is_there
+from pbem.store.database import Database, is_there
+from pbem.store.errors import BusyError, FullError, LockedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import Owners
+from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
 from pbem.store.write_turn import WriteTurn
 
@@ -70,7 +72,7 @@ QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
 IN_DOUBT = (4, 64)  # letters beyond that limit that may wait to be looked at, of each network and in all
-RENEW = 4.0  # seconds, about: how often a server that shares its store says that it lives, and looks around
+RENEW = 2.0  # seconds, about: how often a server that shares its store says that it lives, and looks around
 LAST_MOMENTS = 10.0  # seconds for a desk to end whose daemon is dead
 
 log = structlog.get_logger()
@@ -346,7 +348,7 @@ class Daemon:
 
     def _renew(self) -> int:
         """Say that this server lives; how much it gave back that was in the hands of others which do not."""
-        owners, now = Owners(self._post_base), self._now()
+        owners, now = Owners(self._post_base), self._post_base.time(self._now())
         with self._post_base.transaction():
             owners.renew(self._name, now)
             return owners.release(now)

@@ -36,7 +36,8 @@ from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.server.logs import configure_logs
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
-from pbem.store.database import Database, StoreError
+from pbem.store.database import Database
+from pbem.store.errors import StoreError
 from pbem.store.operator import Generation
 from pbem.store.vault import KeyFileError
 from pbem.store.write_turn import WriteTurn

@@ -26,7 +26,8 @@ from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store import own_keys
-from pbem.store.database import StoreError, from_db, is_there, to_db
+from pbem.store.database import from_db, is_there, to_db
+from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, latest, survey
@@ -348,7 +349,8 @@ def mail_loop(
     raw = composer.compose(address, "[pbem] canary", text, message_id=message_id, date=now())
     outbox, inbox, since = Outbox(database, vault), Inbox(database, vault), now()
     with database.transaction():
-        number = outbox.put(address, message_id, raw, now())
+        outbox.put(address, message_id, raw, now())
+        number = outbox.number(address, message_id)
     wake()
     begun = time.monotonic()
     while time.monotonic() - begun < deadline:

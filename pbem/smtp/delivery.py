@@ -24,7 +24,7 @@ from pbem.failpoints import Failpoints, passing
 from pbem.mail.bounces import RETURN_PATH
 from pbem.mail.compose import ADDRESS
 from pbem.smtp.client import Refused, SmtpClient
-from pbem.store.database import StoreError
+from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
 
 if TYPE_CHECKING:

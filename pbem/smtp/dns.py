@@ -18,7 +18,7 @@ import dns.name
 import dns.resolver
 import structlog
 
-from pbem.store.database import StoreError
+from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

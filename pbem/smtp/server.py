@@ -30,7 +30,7 @@ from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.networks import is_of_this_machine, network_of
-from pbem.store.database import BusyError, FullError
+from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import ROLES, Envelope
 
 if TYPE_CHECKING:

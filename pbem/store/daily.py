@@ -27,12 +27,17 @@ class Daily:
         Who decides on it does not decide anew because others counted meanwhile: no limit is that exact.
         """
         day = now.date().isoformat()
-        self._database.write("DELETE FROM daily WHERE day < ?", (day,))
-        sql = (
-            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1)"
-            " ON CONFLICT (mark) DO UPDATE SET count = daily.count + 1 RETURNING count"
+        query = "SELECT count FROM daily WHERE mark = ? AND day >= ?"
+        before = self._database.stands_on(
+            lambda: self._database.scalar(query, (mark, day)) or 0, holds=lambda *_: True
         )
-        return int(self._database.scalar(sql, (mark, day)))
+        self._database.write(
+            "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET"
+            " count = CASE WHEN daily.day < excluded.day THEN 1 ELSE daily.count + 1 END,"
+            " day = CASE WHEN daily.day < excluded.day THEN excluded.day ELSE daily.day END",
+            (mark, day),
+        )
+        return int(before) + 1
 
     def first(self, mark: str, now: datetime) -> bool:
         """Count once more, in the caller's transaction; whether it had not happened today.

@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store.decision import Answer, Read, Script, Write, made, meanwhile, puts_off
+from pbem.store.decision import Answer, Pending, Read, Script, Write, made, meanwhile, puts_off
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import (
     BusyError,
-    DamagedError,
-    FullError,
-    LockedError,
     OvertakenError,
     StoreError,
     TooNewError,
 )
+from pbem.store.reach import Reaches
 from pbem.store.schema import MIGRATIONS
-from pbem.store.sqlite import Lock, Sqlite, sync
+from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -38,22 +36,7 @@ if TYPE_CHECKING:
     from pbem.store.write_turn import WriteTurn
     from pbem.store_place import Place
 
-__all__ = [
-    "BusyError",
-    "DamagedError",
-    "Database",
-    "FullError",
-    "Lock",
-    "LockedError",
-    "OvertakenError",
-    "Row",
-    "StoreError",
-    "TooNewError",
-    "from_db",
-    "is_there",
-    "sync",
-    "to_db",
-]
+__all__ = ["Database", "Row", "from_db", "is_there", "to_db"]
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -99,10 +82,16 @@ class Database:
         self._points = points
         self._thread = threading.RLock()
         self._script: Script | None = None
+        self._parts: list[tuple[int, ExitStack]] = []
+        """Of each savepoint that is open how many steps came before, and what ends it, once it has begun."""
+        self._writing: ExitStack | None = None
+        """While a decision is tried and nothing of it is written: what ends the transaction in which it goes on."""
+        self._seen: object = None
         self.begun = 0
         """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
         self.engine = _connected(place, make=migrate)
         self.place = self.engine.place
+        self._reaches = Reaches(self.engine.columns)
         try:
             with self._translated():
                 self.engine.recognise(empty=migrate)
@@ -141,6 +130,10 @@ class Database:
         """How many octets are free on the disk under the store; None where that cannot be seen from here."""
         return self.engine.room()
 
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store, given the time of this machine."""
+        return self.engine.time(here)
+
     def size(self) -> int:
         """How many octets the store has."""
         return self.engine.size()
@@ -174,55 +167,92 @@ class Database:
                     self.engine.rollback()
                     raise
 
-    def decide(self, decision: Callable[[], T]) -> T:
-        """Try a decision, undo what it wrote, make what it put off until `Later`, and write it all; what it gave.
+    def decide(self, decision: Callable[[], T], *, locked: bool = False) -> T:
+        """Try a decision, make what it put off until `Later`, and write it all in a short transaction; what it gave.
 
-        It is tried in a transaction of its own and written in a short one; between the two nothing is locked. What
-        puts nothing off is written at once. Whatever the decision raises undoes it. Raises `OvertakenError` when
-        others changed meanwhile what it stands on, `BusyError` and `FullError`; then nothing was written.
+        While it is tried nothing is locked, as long as it does not need to see what it writes; from there on, or from
+        the beginning if it is to be `locked`, nobody else writes, and what puts nothing off is written at once.
+        Whatever the decision raises undoes it. Raises `OvertakenError` when others changed meanwhile what it stands
+        on, or when it wrote otherwise than was believed, which does not happen to one that is tried `locked`;
+        `BusyError` and `FullError`; then nothing was written.
         """
-        script = Script()
-        with suppress(_TriedError), self.transaction():
-            self._script = script
-            try:
-                result = decision()
-            finally:
-                self._script = None
-            if script.puts_off:
-                seen = self.engine.written()
-                raise _TriedError
-        if script.puts_off:
-            script.make()
-            with self.transaction():
-                self._play(script, alone=seen == self.engine.written())
+        with self._thread:
+            script = Script(self._reaches)
+            with suppress(_TriedError), ExitStack() as writing:
+                result = self._tried(decision, script, writing, locked=locked)
+                if not self.in_transaction or script.puts_off:
+                    if self.in_transaction:
+                        self._seen = self.engine.written()
+                    raise _TriedError
+                return result
+        script.make()
+        with self.transaction():
+            self._play(script.steps, script, made)
         return result
+
+    def _tried(self, decision: Callable[[], T], script: Script, writing: ExitStack, *, locked: bool) -> T:
+        """What a decision gives; a transaction is open now if it could not be tried without one."""
+        if self.in_transaction:
+            raise RuntimeError("a transaction is already open")
+        self.begun += 1
+        with self._translated():
+            self.engine.begin_reading()
+            self._seen = self.engine.written()
+        self._script, self._writing = script, writing
+        try:
+            if locked:
+                self._write_on()
+            return decision()
+        finally:
+            if self._writing is not None:
+                self.engine.rollback()
+            self._script = self._writing = None
+
+    def _write_on(self) -> None:
+        """Write what the decision wrote until now, and go on in the transaction that is open from now on."""
+        script, writing = self._script, self._writing
+        assert script is not None
+        assert writing is not None
+        self._writing = None
+        self.engine.rollback()
+        writing.enter_context(self.transaction())
+        done = 0
+        for steps, part in self._parts:
+            self._play(script.steps[done:steps], script, meanwhile)
+            part.enter_context(self.engine.savepoint())
+            done = steps
+        self._play(script.steps[done:], script, meanwhile)
 
     def stands_on(self, look: Callable[[], T], *, holds: Callable[[T, T], bool]) -> T:
         """What is found, apart from the queries that find it, which a decision stands on while it `holds`.
 
         `holds` is asked of what was found and of what is found when the decision is written.
         """
-        script, self._script = self._script, None
-        try:
+        script = self._script
+        if script is None:
+            return look()
+        with script.silent():
             found = look()
-        finally:
-            self._script = script
-        if script is not None:
-            script.stands_on.append(lambda: holds(found, look()))
+        script.stands_on.append(lambda: holds(found, look()))
         return found
 
-    def _play(self, script: Script, *, alone: bool) -> None:
-        """Write what was decided; each statement must do what it did when it was tried, and find what it found."""
-        if not (alone or all(holds() for holds in script.stands_on)):
+    def _play(
+        self, steps: Sequence[Read | Write], script: Script, values: Callable[[Parameters], Parameters]
+    ) -> None:
+        """Write what was decided; each statement must do what it did when it was tried, and find what it found.
+
+        `values` are those of what was put off.
+        """
+        alone = self._seen == self.engine.written()
+        if not (alone or script.holds()):
             raise OvertakenError("what was decided on has changed")
-        for step in script.steps:
-            if isinstance(step, Read):
-                if not alone and self.engine.run(step.sql, step.parameters).fetchall() != step.rows:
-                    raise OvertakenError(f"somebody else changed what was found by: {step.sql}")
-                continue
-            cursor = self.engine.run(step.sql, made(step.parameters) if step.puts_off else step.parameters)
-            if cursor.rowcount != step.rows or (step.new is not None and cursor.fetchall() != [(step.new,)]):
-                raise OvertakenError(f"somebody else changed what was written by: {step.sql}")
+        due = [step for step in steps if isinstance(step, Write) or not alone]
+        found = self.engine.run_all(
+            [(step.sql, values(step.parameters) if step.puts_off else step.parameters) for step in due]
+        )
+        for step, (changed, rows) in zip(due, found, strict=True):
+            if not step.holds(changed, rows):
+                raise OvertakenError(f"somebody else changed what was found or written by: {step.sql}")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -231,27 +261,45 @@ class Database:
         Raises RuntimeError when no transaction is open.
         """
         self._needs_transaction()
-        before = len(self._script.steps) if self._script else 0
+        steps = len(self._script.steps) if self._script else 0
         try:
-            with self._translated(), self.engine.savepoint():
+            with self._translated(), ExitStack() as part:
+                self._parts.append((steps, part))
+                part.callback(self._parts.pop)
+                if self._writing is None:
+                    part.enter_context(self.engine.savepoint())
                 yield
         except BaseException:
             if self._script is not None:
-                del self._script.steps[before:]
+                self._script.undo(steps)
             raise
 
     def execute(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement: within the open transaction, or else as one of its own."""
+        script = self._script
+        if script is None:
+            return self.engine.run(sql, made(parameters) if puts_off(parameters) else parameters)
+        if sql.startswith("SELECT"):
+            return self._asked(script, sql, parameters)
         later = puts_off(parameters)
-        if self._script is None:
-            return self.engine.run(sql, made(parameters) if later else parameters)
+        if self._writing is not None:
+            if "RETURNING" not in sql:
+                pending = Write(sql, parameters, later)
+                script.wrote(pending)
+                return Pending(pending)
+            self._write_on()
         cursor = self.engine.run(sql, meanwhile(parameters) if later else parameters)
-        if not sql.startswith("SELECT"):
-            self._script.wrote(Write(sql, parameters, later, cursor.rowcount))
-            return cursor
+        script.wrote(Write(sql, parameters, later, cursor.rowcount))
+        return cursor
+
+    def _asked(self, script: Script, sql: str, parameters: Parameters) -> Answer:
+        """What a query of a decision gives; it sees what the decision wrote."""
+        if self._writing is not None and script.meets(sql, parameters):
+            self._write_on()
+        cursor = self.engine.run(sql, parameters)
         with self._translated():
             rows = cursor.fetchall()
-        self._script.asked(Read(sql, parameters, rows))
+        script.asked(Read(sql, parameters, rows))
         return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:
@@ -272,7 +320,7 @@ class Database:
         if self._script is not None:
             last = self._script.steps[-1]
             assert isinstance(last, Write)
-            self._script.steps[-1] = last._replace(new=number)
+            last.new = number
         return int(number)
 
     def rows(self, sql: str, parameters: Parameters = ()) -> list[Row]:

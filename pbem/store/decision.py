@@ -1,30 +1,29 @@
 """A decision, what it stands on and what it writes: tried first, then written in one short transaction.
 
-What takes long (a letter put into words, drawn and sealed) is a `Later`: it is made between the two, when nobody
-waits for the store. Other desks may write meanwhile: a decision holds as long as each of its queries would give the
-same rows again. Nothing here knows an engine; `Database.decide` does both halves. Implements design.md, "The way of a
-letter".
+While it is tried nobody waits for the store: it looks at what is there, and what it writes is pending. What takes
+long (a letter put into words, drawn and sealed) is a `Later`, which is made when the decision is known. Other desks
+may write meanwhile: a decision holds as long as each of its queries would give the same rows again. Nothing here
+knows an engine; `Database.decide` does both halves. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
 
-import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from pbem.store.reach import Reach
+
     Parameters = Sequence[object] | Mapping[str, object]
     Values = tuple[Any, ...]  # of a row; each has the type that its table gives the column
 
-__all__ = ["Answer", "Later", "Read", "Script", "Write", "made", "meanwhile", "puts_off"]
+__all__ = ["Answer", "Later", "Pending", "Read", "Script", "Write", "made", "meanwhile", "puts_off"]
 
 T = TypeVar("T")
 U = TypeVar("U")
-
-_TABLE = re.compile(r"(?:INTO|UPDATE) (\w+)")
-_WORD = re.compile(r"\w+")
 
 
 class Later(Generic[T]):
@@ -73,39 +72,112 @@ class Read(NamedTuple):
     parameters: Parameters
     rows: list[Values]
 
+    @property
+    def puts_off(self) -> bool:
+        """Nothing in it takes time to make."""
+        return False
 
-class Write(NamedTuple):
+    def holds(self, _: int, rows: list[Values]) -> bool:
+        """Whether it gives the same rows as before."""
+        return rows == self.rows
+
+
+@dataclass(slots=True)
+class Write:
     """One statement, and what it did when it was tried: how many rows it changed, and which number it gave."""
 
     sql: str
     parameters: Parameters
     puts_off: bool
     """Whether anything in it takes time to make."""
-    rows: int
+
+    rows: int | None = None
+    """None where nobody asked, of a statement that is pending."""
     new: int | None = None
+
+    def holds(self, changed: int, rows: list[Values]) -> bool:
+        """Whether it changes as many rows, and gives the same number, as it did or was believed to."""
+        return self.rows in {None, changed} and (self.new is None or rows == [(self.new,)])
+
+
+class Pending:
+    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run."""
+
+    description: tuple[Values, ...] = ()
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it is to change."""
+        self._write.rows = 1
+        return 1
+
+    def fetchone(self) -> NoReturn:
+        """Nothing: a statement that returns rows is not put off."""
+        raise TypeError("what a statement returns is known when it was run")
+
+    def fetchall(self) -> NoReturn:
+        """Nothing, either."""
+        self.fetchone()
+
+    def __iter__(self) -> NoReturn:
+        self.fetchone()
 
 
 @dataclass(slots=True)
 class Script:
     """What a decision asked and wrote, in order, and what else it stands on."""
 
+    reach: Callable[[str, Parameters], Reach]
     steps: list[Read | Write] = field(default_factory=list)
     stands_on: list[Callable[[], bool]] = field(default_factory=list)
     """What others may change meanwhile and no query shows: each says whether it holds still."""
 
-    _unmade: set[str] = field(default_factory=set)
-    """The tables in which values stand that are not made yet."""
+    _recording: bool = True
+    """Whether queries count among what the decision stands on."""
+    _written: list[Reach] = field(default_factory=list)
+    _unmade: list[Reach] = field(default_factory=list)
+    """What was written, and that of it in which values stand that are not made yet."""
 
     def wrote(self, write: Write) -> None:
-        """Note a statement that was run."""
+        """Note a statement that was run, or is pending."""
         self.steps.append(write)
-        if write.puts_off and (table := _TABLE.search(write.sql)):
-            self._unmade.add(table[1])
+        reach = self.reach(write.sql, write.parameters)
+        self._written.append(reach)
+        if write.puts_off:
+            self._unmade.append(reach)
 
     def asked(self, read: Read) -> None:
         """Note a query that was run; not one that may have found what stands for a value that is not made yet."""
-        if not self._unmade or self._unmade.isdisjoint(_WORD.findall(read.sql)):
+        if self._recording and not self._meets(read.sql, read.parameters, self._unmade):
             self.steps.append(read)
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Ask something on which the decision does not stand."""
+        self._recording = False
+        try:
+            yield
+        finally:
+            self._recording = True
+
+    def holds(self) -> bool:
+        """Whether all holds still on which the decision stands, beside what its queries found."""
+        with self.silent():
+            return all(holds() for holds in self.stands_on)
+
+    def meets(self, sql: str, parameters: Parameters) -> bool:
+        """Whether a query may find other rows because of what the decision writes."""
+        return self._meets(sql, parameters, self._written)
+
+    def _meets(self, sql: str, parameters: Parameters, written: Sequence[Reach]) -> bool:
+        return bool(written) and any(map(self.reach(sql, parameters).meets, written))
+
+    def undo(self, steps: int) -> None:
+        """Keep the first steps alone; what was written by the others is held to be there, which costs time alone."""
+        del self.steps[steps:]
 
     def make(self) -> None:
         """Make all that was put off."""

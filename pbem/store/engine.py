@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
     from pbem.store.decision import Parameters, Values
@@ -80,6 +81,9 @@ class Engine(Protocol):
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+
     def commit(self) -> None:
         """Have the transaction on disk."""
 
@@ -95,11 +99,20 @@ class Engine(Protocol):
     def run(self, sql: str, parameters: Parameters = ()) -> Cursor:
         """Run one statement; raises the errors of a store."""
 
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction, one after the other: how many rows each changed, and what it gave.
+
+        Raises the errors of a store.
+        """
+
     def tell_apart(self, error: Exception) -> NoReturn:
         """Raise what the library's error means."""
 
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
@@ -109,6 +122,9 @@ class Engine(Protocol):
 
     def number_from(self, table: str, last: int) -> None:
         """Let a table's numbers go on after this one, in the open transaction."""
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store, given the time of this machine."""
 
     def room(self) -> int | None:
         """How many octets are free on the disk under the store; None where that cannot be seen from here."""

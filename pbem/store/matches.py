@@ -329,8 +329,8 @@ class Matches:
         query = "SELECT game, turn, seat, sealed, letter FROM submissions WHERE match = ? AND game = ? AND turn "
         if not turn:
             return self._submissions(number, f"{query} = 0 ORDER BY seat", (number, game))
-        both = f"{query} <= 0 UNION ALL {query} >= ? ORDER BY turn, seat"
-        return self._submissions(number, both, (number, game, number, game, turn))
+        before = self._submissions(number, f"{query} <= 0 ORDER BY turn, seat", (number, game))
+        return before + self._submissions(number, f"{query} >= ? ORDER BY turn, seat", (number, game, turn))
 
     def _submissions(self, number: int, query: str, parameters: tuple[int, ...]) -> list[SubmissionRow]:
         rows = []

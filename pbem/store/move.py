@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.store.database import StoreError
+from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from pbem.store.database import Database

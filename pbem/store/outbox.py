@@ -100,11 +100,10 @@ class Outbox:
         self._vault = vault
         self._owner = owner
 
-    def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> int:
-        """Keep a letter to send, in the caller's transaction; the same letter again gives the same row.
+    def put(self, recipient: str, message_id: str, raw: bytes | Later[bytes], created: datetime) -> None:
+        """Keep a letter to send, in the caller's transaction; the same letter again changes nothing.
 
-        Its number, which in a decision is another one if others put letters here before it is written. Raises
-        ValueError when other bytes already stand under this recipient and Message-ID.
+        Raises ValueError when other bytes already stand under this recipient and Message-ID.
         """
         letter = raw if isinstance(raw, Later) else Later(lambda: raw, raw)
         known = self._database.row(
@@ -113,10 +112,10 @@ class Outbox:
         if known is not None:
             if known["fingerprint"] != self._vault.digest(letter.made()):
                 raise ValueError(f"{message_id} was already given to another letter")
-            return int(known["id"])
-        written = self._database.write(
+            return
+        self._database.write(
             "INSERT INTO outbox (recipient, message_id, fingerprint, size, raw, created, due, token)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 recipient,
                 message_id,
@@ -128,7 +127,11 @@ class Outbox:
                 self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
             ),
         )
-        return int(written.fetchall()[0][0])
+
+    def number(self, recipient: str, message_id: str) -> int:
+        """The number of a letter that was put here."""
+        query = "SELECT id FROM outbox WHERE message_id = ? AND recipient = ?"
+        return int(self._database.scalar(query, (message_id, recipient)))
 
     def lease(self, now: datetime) -> OutboxRow | None:
         """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.store.database import DamagedError, StoreError
+from pbem.store.errors import DamagedError, StoreError
 from pbem.store.vault import Sealed, Vault, load_key, load_or_create_key
 
 if TYPE_CHECKING:

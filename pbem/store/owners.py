@@ -10,7 +10,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.store.database import Lock, to_db
+from pbem.store.database import to_db
+from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEASE", "Owners", "at_work"]
 
-LEASE = timedelta(seconds=30)
-"""So long a server is held to live that said nothing. The clocks of the machines agree much better than that."""
+LEASE = timedelta(seconds=7)
+"""So long a server is held to live that said nothing, by the clock of the database: see `Database.time`."""
 
 _GONE = (
     "state = 'leased' AND NOT EXISTS"
@@ -65,5 +66,5 @@ class Owners:
 def at_work(database: Database, now: datetime) -> int | list[str] | None:
     """Who works on a store: the process that holds its file, or the servers that share it; None when nobody does."""
     if isinstance(database.place, PostgresqlAddress):
-        return Owners(database).alive(now) or None
+        return Owners(database).alive(database.time(now)) or None
     return Lock.holder(database.place)

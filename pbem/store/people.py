@@ -95,7 +95,10 @@ class People:
 
     def opt_in(self, address: str) -> bool:
         """The address wants mail again; whether it had wanted none."""
-        return self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,)).rowcount == 1
+        known = self.opted_out(address)
+        if known:
+            self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,))
+        return known
 
     # Observers.
 

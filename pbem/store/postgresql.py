@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,7 +24,7 @@ from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, OvertakenError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pbem.store.decision import Parameters, Values
@@ -149,6 +150,19 @@ class Postgresql:
             self.rollback()
             raise
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        if self.connection.closed:
+            self._connect()
+        self._open = True
+        try:
+            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            (found,) = self.connection.execute("SELECT writes FROM store").fetchone() or (0,)
+        except BaseException:
+            self.rollback()
+            raise
+        self._writes = found + 1  # which the next that writes will find
+
     def commit(self) -> None:
         """Have the transaction on disk; one that the server has given up is no commit."""
         done = self.connection.execute("COMMIT").statusmessage
@@ -198,6 +212,22 @@ class Postgresql:
         except psycopg.Error as error:
             self.tell_apart(error)
 
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction: how many rows each changed, and what it gave.
+
+        They are sent without waiting for an answer to each: while they run, nobody else writes.
+        """
+        try:
+            with self.connection.pipeline():
+                cursors = [self._sent(*statement) for statement in statements]
+            found = [(cursor.rowcount, cursor.fetchall() if cursor.description else []) for cursor in cursors]
+        except psycopg.Error as error:
+            self.tell_apart(error)
+        self.changes += sum(
+            max(rows, 0) for (sql, _), (rows, _) in zip(statements, found, strict=True) if not _only_asks(sql)
+        )
+        return found
+
     def _run_alone(self, sql: str, parameters: Parameters) -> Cursor:
         self.begin(wait=True)
         try:
@@ -209,17 +239,20 @@ class Postgresql:
         return cursor
 
     def _run(self, sql: str, parameters: Parameters) -> Cursor:
+        cursor = self._sent(sql, parameters)
+        if not _only_asks(sql):
+            self.changes += max(cursor.rowcount, 0)
+        return cursor
+
+    def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
         said = _said_to_postgresql(sql).encode()
         try:
-            cursor = self.connection.execute(said, parameters)
+            return self.connection.execute(said, parameters)
         except psycopg.DataError as error:
             if error.sqlstate is not None:
                 raise
             # Not sent: a stranger's text, such as a record of the DNS, has what no text of PostgreSQL can have.
-            cursor = self.connection.execute(said, _without_nul(parameters))
-        if not sql.lstrip().startswith("SELECT"):
-            self.changes += max(cursor.rowcount, 0)
-        return cursor
+            return self.connection.execute(said, _without_nul(parameters))
 
     def _asked(self, sql: str) -> int:
         ((found,),) = self.run(sql).fetchall()
@@ -232,6 +265,14 @@ class Postgresql:
     def tables(self) -> list[str]:
         """The names of all tables of the store's own, in order."""
         return [name for name in self._all_tables() if name not in _OWN]
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
+        sql = (
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"
+            " ORDER BY attnum"
+        )
+        return [row[0] for row in self.run(sql, (table,))]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
@@ -250,6 +291,13 @@ class Postgresql:
             "INSERT INTO numbers (name, last) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET last = excluded.last",
             (table, last),
         )
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store: the database's, whatever that of this machine."""
+        del here
+        ((found,),) = self.run("SELECT clock_timestamp()").fetchall()
+        assert isinstance(found, datetime)
+        return found
 
     def room(self) -> None:
         """The disk is the server's: nobody sees it from here."""
@@ -288,6 +336,10 @@ class Postgresql:
 def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
     with cursor:
         yield from cursor
+
+
+def _only_asks(sql: str) -> bool:
+    return sql.lstrip().startswith("SELECT")
 
 
 def _without_nul(parameters: Parameters) -> Parameters:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.store import own_keys
-from pbem.store.database import Database, StoreError, sync
+from pbem.store.database import Database
+from pbem.store.errors import StoreError
 from pbem.store.operator import Generation, Instructions
+from pbem.store.sqlite import sync
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.store.database import DamagedError
+from pbem.store.errors import DamagedError
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:

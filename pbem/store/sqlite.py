@@ -23,8 +23,9 @@ from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from pbem.store.decision import Parameters, Values
 
@@ -113,6 +114,10 @@ class Sqlite:
         finally:
             self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
+    def begin_reading(self) -> None:
+        """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
+        self.connection.execute("BEGIN")
+
     def commit(self) -> None:
         """Have the transaction on disk."""
         self.connection.execute("COMMIT")
@@ -136,6 +141,11 @@ class Sqlite:
         except sqlite3.DatabaseError as error:
             self.tell_apart(error)
 
+    def run_all(self, statements: Sequence[tuple[str, Parameters]]) -> list[tuple[int, list[Values]]]:
+        """Run statements in the open transaction: how many rows each changed, and what it gave."""
+        cursors = (self.run(*statement) for statement in statements)
+        return [(cursor.rowcount, cursor.fetchall()) for cursor in cursors]
+
     def _asked(self, sql: str) -> int:
         return int(self.run(sql).fetchone()[0])
 
@@ -143,6 +153,10 @@ class Sqlite:
         """The names of all tables of the store's own, in order."""
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         return [row[0] for row in self.run(sql)]
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in order; none where there is no such table."""
+        return [column.name for column in self._utils[table].columns]
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
@@ -157,6 +171,10 @@ class Sqlite:
         """Let a table's numbers go on after this one, in the open transaction."""
         if not self.run("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (last, table)).rowcount:
             self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
+
+    def time(self, here: datetime) -> datetime:
+        """What time it is for all who share the store: they share the machine."""
+        return here
 
     def room(self) -> int:
         """How many octets are free on the disk under the store."""

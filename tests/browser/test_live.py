@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from demo import SERVER, Letter, Player, PostOffice, Server, agree, new_player, register
+from demo import SERVER, Letter, Player, PostOffice, Servers, agree, new_player, register
 
 from pbem.pages import Home, composer, fragment
 
@@ -162,9 +162,8 @@ def table(folder: Path, game: str) -> Iterator[list[Player]]:
     """Two players of a running server who have agreed on a match."""
     office = PostOffice(folder)
     with office.opened():
-        server = Server(folder, office.port)
+        server = Servers(folder, office.port, "store.sqlite", 1)
         try:
-            server.get_ready()
             office.box(f"operator@{SERVER}")
             players = [new_player(folder, name, "live", server, office) for name in ("ann", "bob")]
             for player in players:

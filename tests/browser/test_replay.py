@@ -66,7 +66,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
                     asked.append((person, orders(random, position["view"])))
             referee.turn(*asked)
         referee.send(people[1], "resign m1 match")
-        found[game] = attachment(people[0].find("what was secret"), ".zip")
+        found[game] = attachment(people[0].find(", the end"), ".zip")
         referee.close()
     return found
 
@@ -380,7 +380,7 @@ def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) 
     (match,) = Public("play.example", referee.database, referee.vault).finished()
     assert "game-1-turn-1-seat-2" in match.forms
     assert "game-1-turn-2-seat-2" in match.forms
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     facts = {
         "server": "play.example",
         "address": "pbem@play.example",
@@ -440,7 +440,7 @@ def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Pa
         cells = " ".join(f"{'RYGB'[turn % 4]}z5" for _ in range(7))
         referee.turn((ann, cells), (bob, cells))
     referee.send(bob, "resign m1 match")
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     referee.close()
     html = replay(bundle.read(content))
     assert len(html) < 200_000 < len(content)

@@ -35,9 +35,11 @@ from pbem.server import complaints as of
 from pbem.server import doctor
 from pbem.server.daemon import StartError
 from pbem.store import own_keys
-from pbem.store.database import DamagedError, Database, FullError, Lock, LockedError, StoreError
+from pbem.store.database import Database
 from pbem.store.decision import Later
 from pbem.store.digest_queue import DigestQueue
+from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
+from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

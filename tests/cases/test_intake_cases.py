@@ -30,7 +30,8 @@ from pbem.mail.compose import Composer
 from pbem.server.desk_process import open_desk
 from pbem.server.sandbox import Worker
 from pbem.smtp.server import Refusal
-from pbem.store.database import BusyError, Database, FullError, to_db
+from pbem.store.database import Database, to_db
+from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import REST
 
 if TYPE_CHECKING:

@@ -21,10 +21,11 @@ from click.testing import CliRunner
 from referee import ANN, SERVER, START, Referee
 
 from pbem.cli import main
-from pbem.store.database import Database, Lock, to_db
+from pbem.store.database import Database, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
+from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -114,9 +115,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         number = referee.database.scalar("SELECT max(id) FROM inbox")
         referee.database.write("UPDATE inbox SET attempts = ? WHERE id = ?", (ATTEMPTS, number))
         assert referee.inbox.set_aside(number, "ref1")
-        number = referee.outbox.put(
-            "gone@mail.example", "<9@play.example>", b"Subject: x\r\n\r\nsecret report\r\n", START
-        )
+        letter = ("gone@mail.example", "<9@play.example>")
+        referee.outbox.put(*letter, b"Subject: x\r\n\r\nsecret report\r\n", START)
+        number = referee.outbox.number(*letter)
     referee.outbox.lease(START)
     referee.outbox.failed(number, "550 5.1.1 gone", START, None)
     with referee.database.transaction():

@@ -36,7 +36,7 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
     path = tmp_path / "m1.pbem.zip"
-    path.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
     data, carried = published(path)
     assert (data["title"], data["press"], data["forms"]) == ("Spaceships", [], None)
     assert bundle.write(carried) == path.read_bytes()
@@ -57,7 +57,7 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
 
     # Once the match is closed all of it is there.
     referee.send(bob, "resign m1 match\n")
-    path.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
     assert bundle.write(published(path)[1]) == path.read_bytes()
     referee.close()
 

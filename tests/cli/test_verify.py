@@ -43,7 +43,7 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
     file = folder / "m1.pbem.zip"
-    file.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+    file.write_bytes(attachment(ann.find(", the end"), ".zip"))
     maildir, mbox = mailbox.Maildir(folder / "ann"), mailbox.mbox(folder / "bob.mbox")
     for box, person in ((maildir, ann), (mbox, bob)):
         for letter in person.letters:
@@ -163,7 +163,7 @@ class TestLettersAgainstABundle:
         for cell in ("Rv1", "Rv3", "Bz5"):
             referee.turn((ann, cell), (bob, ""))
         other = tmp_path / "other.zip"
-        other.write_bytes(attachment(ann.find("what was secret"), ".zip"))
+        other.write_bytes(attachment(ann.find(", the end"), ".zip"))
         referee.close()
         assert run(str(other))[0] == 0
         status, lines = run(str(other), "--against", str(proof.parent / "last.eml"))

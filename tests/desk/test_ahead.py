@@ -89,8 +89,7 @@ class TestInAdvance:
         the_same_after_a_restart(referee)
         referee.turn((ann, "Bz5"), (bob, ""))
         assert any(
-            "turn 2: orders signed (ann: key, bob: key) and legal" in line
-            for line in found(bob.find("what was secret"))
+            "turn 2: orders signed (ann: key, bob: key) and legal" in line for line in found(bob.find(", the end"))
         )
 
     def test_several_turns_at_once(self, referee: Referee) -> None:
@@ -99,12 +98,12 @@ class TestInAdvance:
             early(referee, ann, f"turn {turn}", f"final\n{cell}")
             early(referee, bob, f"turn {turn}", "final\n")
         referee.turn((ann, "Rv1"), (bob, ""))
-        subject = str(ann.find("what was secret")["Subject"])
-        assert "game 1, turn 1; ...; " in subject, "all of it comes in one letter"
-        told = body(ann.find("what was secret"))
+        subject = str(ann.find(", the end")["Subject"])
+        assert subject == "[pbem m1] Spaceships, game 1, the end: you won; the match is closed"
+        told = body(ann.find(", the end"))
         assert -1 < told.find(": turn 1\n") < told.find(": turn 2\n") < told.find(": turn 3\n")
-        assert "ann wins" in told
-        found(ann.find("what was secret"))
+        assert told.startswith("You won"), "all of it comes in one letter"
+        found(ann.find(", the end"))
         the_same_after_a_restart(referee)
 
     def test_not_legal_any_more(self, referee: Referee) -> None:
@@ -281,7 +280,7 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     assert "your orders for turn 2:" in bob.text
     referee.turn((ann, "Z1 D1-D2"))
     assert len(reports(ann)) == len(reports(bob)) == 1
-    assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; game 1, turn 2")
+    assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; turn 2")
     assert "We already have your orders for turn 3" in body(reports(ann)[0])
 
 
@@ -304,7 +303,7 @@ class TestDefaults:
         reads_like(others[0], "ahead/default-played-by-the-other")
         referee.turn((ann, "Gx1"), (bob, ""))
         referee.send(bob, "resign m1 game 1\n")
-        lines = [line for line in found(ann.find("what was secret")) if "orders signed" in line]
+        lines = [line for line in found(ann.find(", the end")) if "orders signed" in line]
         assert ["ann: key, by default" in line for line in lines] == [True, True, True, False]
 
     def test_what_is_sent_goes_before(self, referee: Referee) -> None:
@@ -337,8 +336,8 @@ class TestDefaults:
         assert match_of(referee).turn == 1
         reads_like(bob.last, "ahead/default-not-legal")
         referee.send(ann, "claim m1\n")
-        assert "ann wins" in body(ann.find("what was secret"))
-        found(ann.find("what was secret"))
+        assert "You won" in body(ann.find(", the end"))
+        found(ann.find(", the end"))
 
     def test_stored_after_the_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")

@@ -34,7 +34,7 @@ def told(person: Mailbox, turn: int) -> str:
 
 
 def proved(person: Mailbox) -> list[str]:
-    checks = list(verify(attachment(person.find("what was secret"), ".zip"), Letters))
+    checks = list(verify(attachment(person.find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
     return [check.found for check in checks]
 
@@ -52,8 +52,8 @@ def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     referee.read_three_ways()
     move(referee, bob, "Z1 G2-G3")
     move(referee, ann, "Z1 J1-J2")
-    reveal = ann.find("what was secret")
-    assert "ann wins" in body(reveal)
+    reveal = ann.find(", the end")
+    assert "You won" in body(reveal)
     assert proved(ann) == proved(bob)
     assert proved(ann)[-1].startswith("ann won")
 
@@ -95,7 +95,7 @@ def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     assert "You have nothing to do in turn 7." in told(bob, 6)
     move(referee, ann, "Z2 D3-D2")
     move(referee, ann, "Z2 D2-D3")
-    assert "draw" in body(bob.find("what was secret"))
+    assert "draw" in body(bob.find(", the end"))
     assert any("the record replays" in found for found in proved(bob))
 
 
@@ -114,7 +114,7 @@ def test_hundreds_of_turns_that_ask_nobody(referee: Referee) -> None:
     move(referee, bob, "B G10-E10")
     move(referee, ann, "Z4 E10-E9")
     move(referee, bob, "B E10-E9")
-    assert "after 600 turns" in body(ann.find("what was secret"))
+    assert "after 600 turns" in body(ann.find(", the end"))
     assert any("the record replays" in found for found in proved(ann))
 
 

@@ -26,9 +26,10 @@ TAG = "eo"
 """Esperanto's: of every language its dates and lists come from Unicode's tables, so it must be one."""
 
 TYPED = re.compile(
-    r"^>.*|^ *(?:(?:accept|claim|confirm|draw|orders|setup|server|player|prev|rev|sha256|head|signature|key) .*)$"
+    r"^>.*|^new \w+ with .*|^[a-z]+: \w+$"
+    r"|^ *(?:(?:accept|claim|confirm|draw|orders|setup|server|player|prev|rev|sha256|head|signature|key) .*)$"
     r"|^(?:final|end|(?:game|turn) [0-9]+)$|^ {4}(?:ssh-keygen|pbem) .*|`[^`]*`"
-    r"|^  (?:format|language|mail|timezone) .*|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
+    r"|^  (?:format|language|mail|reminders|timezone) .*|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
     r"|\S+\.(?:txt|json|zip|sha256|sig)\b|play\.example|Europe/Berlin|(?:ssh )?SHA256:\S+|(?<=⟦Ŕé: )orders",
     re.MULTILINE,
 )

@@ -257,7 +257,7 @@ class TestForEver:
         referee.send(ann, "claim m1 # now\n")
         assert "Your claim is granted" in ann.text
         end = ann.find("the end")
-        assert "The game ends without a winner after 0 turns, because nobody played on." in body(end)
+        assert "game 1 ends without a winner after 0 turns, because nobody\nplayed on." in body(end)
         assert "because nobody played on" in body(ann.find("the match is closed"))
         checks = list(verify(attachment(end, ".zip"), Letters))
         assert all(check.holds for check in checks), checks[-1]

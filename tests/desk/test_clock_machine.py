@@ -231,8 +231,9 @@ def _kinds(letter: EmailMessage) -> list[str]:
         return []
     told = {"a deadline was missed": "missed", "you have more time": "extended", "a vacation": "vacation"}
     kinds = []
-    for part in body(letter).split(f"\n\n{'-' * 72}\n\n"):
-        what = part.partition("\n")[0].rpartition(": ")[2]
+    for part in body(letter).split(f"\n\n{'=' * 72}\n\n"):
+        title = next(line for line in part.split("\n") if ", match m1" in line)
+        what = title.rpartition(": ")[2]
         if what == "a reminder":
             what = {"Hal": "half", "One": "day", "The": "deadline"}[part.split("\n\n")[1][:3]]
         kinds.append(told.get(what, what))

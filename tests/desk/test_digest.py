@@ -101,7 +101,7 @@ def test_an_urgent_letter_brings_what_waits_about_its_match(referee: Referee) ->
 
 
 def test_matches_come_together(referee: Referee) -> None:
-    ann, bob = begun(referee, "kind: scored\ngames: 2")
+    ann, bob = begun(referee)
     carl = referee.registered("carl")
     referee.send(carl, "new spaceships with bob\nend\n")
     referee.turn((bob, ""), (ann, ""))

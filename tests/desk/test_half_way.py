@@ -175,7 +175,7 @@ class TestSlips:
     @pytest.mark.parametrize(
         ("written", "meant", "told"),
         [
-            ("gx3 GY3", "Gx3 Gy3", "`gx3 GY3`: did you mean Gx3 Gy3?"),
+            ("gx3 GY3", "Gx3 Gy3", "`gx3 GY3`: did you mean Gx3 Gy3? Capitals matter"),
             ("Gx3 SYW3", "Gx3 sYw3", "`SYW3`: did you mean sYw3?"),
             ("bRx1\u2013Rx3", "bRx1-Rx3", "did you mean bRx1-Rx3?"),
             ("mBx1, Gx3", "mBx1 Gx3", "the completed form"),

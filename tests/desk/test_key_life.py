@@ -115,7 +115,7 @@ class TestAdding:
         assert prev
         assert prev[0] not in ann.form("orders")
         referee.turn((ann, "Bz5"), (bob, ""))
-        bundle = attachment(bob.find("what was secret"), ".zip")
+        bundle = attachment(bob.find(", the end"), ".zip")
         found = holds(bundle)
         assert any(f"key added (signed): {fingerprint(new)}; the old and the new key signed" in one for one in found)
         (change,) = changes(bundle)
@@ -249,7 +249,7 @@ class TestRevoking:
         assert head != ann.form("orders")
         ann.key = new
         play(referee, ann, bob, ("Rv3", "Bz5"))
-        holds(attachment(bob.find("what was secret"), ".zip"))
+        holds(attachment(bob.find(", the end"), ".zip"))
 
     def test_nobody_can_register_it_again(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, SETUPS)
@@ -283,7 +283,7 @@ class TestRevoking:
         referee.send(bob, bob.filled("setup", SETUPS[1]))
         ann.key = new
         play(referee, ann, bob)
-        found = holds(attachment(ann.find("what was secret"), ".zip"))
+        found = holds(attachment(ann.find(", the end"), ".zip"))
         assert sum("key revoked (signed)" in one for one in found) == 1
 
 
@@ -310,7 +310,7 @@ class TestRecoveryCode:
         referee.send(bob, bob.filled("orders", "final\n"))
         ann.key = new
         play(referee, ann, bob, ("Rv3", "Bz5"))
-        bundle = attachment(bob.find("what was secret"), ".zip")
+        bundle = attachment(bob.find(", the end"), ".zip")
         assert any("(recovery code)" in one and "the server's word" in one for one in holds(bundle))
         for code in (first, second):
             assert code.encode() not in bundle
@@ -402,7 +402,7 @@ class TestMailboxAlone:
         referee.send(bob, bob.filled("orders", "final\n"))
         ann.key = new
         play(referee, ann, bob, ("Rv3", "Bz5"))
-        bundle = attachment(bob.find("what was secret"), ".zip")
+        bundle = attachment(bob.find(", the end"), ".zip")
         assert any("(mailbox, after notice and delay)" in one for one in holds(bundle))
         (change,) = changes(bundle)
         assert change["revoked"] == [fingerprint(old)]

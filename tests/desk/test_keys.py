@@ -66,7 +66,7 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
     for cell in ("Rv1", "Rv3", "Bz5"):
         send(ann.filled("orders", "final\n"))
         referee.send(bob, bob.filled("orders", f"final\n{cell}"))
-    bundle = attachment(bob.find("what was secret"), ".zip")
+    bundle = attachment(bob.find(", the end"), ".zip")
     checks = list(verify(bundle, Letters))
     assert all(check.holds for check in checks), checks
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
@@ -97,7 +97,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
         referee.send(bob, bob.filled("orders", f"final\n{cell}"))
-    checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
+    checks = list(verify(attachment(bob.find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
     assert any(f"key added (signed): {fingerprint}" in check.found for check in checks), kind
 

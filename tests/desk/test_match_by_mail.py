@@ -20,7 +20,7 @@ from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
-from pbem.store.database import FullError
+from pbem.store.errors import FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
 def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     play_small(referee, ann, bob)
-    reveal = ann.find("what was secret")
+    reveal = ann.find(", the end")
     assert "LG3 Bz5" in body(reveal)
-    assert "ann wins" in body(reveal)
+    assert body(reveal).startswith("You won Spaceships game 1 after 3 turns.\n")
     checks = list(verify(attachment(reveal, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
     assert checks[-1].found.startswith("ann won")
-    assert "has won the match" in body(bob.find("the match is closed"))
+    assert "You have lost the match" in body(bob.find("the match is closed"))
 
 
 def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> No
     assert hashlib.sha256(opening).hexdigest() in body(ann.find("game 1 begins"))
     play_small(referee, ann, bob)
     folder = tmp_path / "unzipped"
-    with zipfile.ZipFile(io.BytesIO(attachment(ann.find("what was secret"), ".zip"))) as archive:
+    with zipfile.ZipFile(io.BytesIO(attachment(ann.find(", the end"), ".zip"))) as archive:
         archive.extractall(folder)
     done = subprocess.run(
         ["sha256sum", "-c", "commitments.sha256"], cwd=folder, capture_output=True, text=True, check=False
@@ -188,11 +188,11 @@ def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     referee.send(bob, "resign m1\n")
     assert "say what you resign" in bob.text
     referee.send(bob, "resign m1 game 1\n")
-    assert "ann wins after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
+    assert "You won Spaceships game 1 after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.send(ann, "resign m1 match\n")
-    assert "bob has won the match, because ann resigned" in body(bob.find("closed"))
+    assert "You have won the match, because ann resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks

@@ -98,15 +98,15 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     assert types(referee)[-4:] == ["stopped", "ended", "revealed", "closed"]
     closed = body(bob.find("the match is closed"))
     assert "nobody has won it:\n\n  the players asked for it\n" in closed
-    reveal = ann.find("what was secret")
+    reveal = ann.find(", the end")
     assert referee.database.rows("SELECT player, abandoned, drawn FROM standings ORDER BY player") == [
         {"player": "ann", "abandoned": 1, "drawn": 0},
         {"player": "bob", "abandoned": 1, "drawn": 0},
     ]
-    assert "ended by the operator of the server, without a winner" in body(reveal)
+    assert "The operator of the server ended Spaceships game 1, without a winner" in body(reveal)
     html = reveal.get_body(("html",))
     assert html is not None
-    assert "ended by the operator of the server, without a winner" in html.get_content()
+    assert "The operator of the server ended Spaceships game 1, without a winner" in html.get_content()
     referee.send(ann, "transcript m1\n")
     found = proven(attachment(ann.last, ".zip"))
     assert "paused by the operator: the server moves" in found

@@ -190,12 +190,12 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)
     post.reply(bob, "resign m1 game 1")
-    content = attachment(ann.find("what was secret"), ".pbem.zip")
+    content = attachment(ann.find(", the end"), ".pbem.zip")
     found = checks(content)
     assert all(line.startswith("ok") for line in found), found
     assert sum("bob: mailbox, DKIM with the key record that the server kept" in line for line in found) == 4
     assert any("resigned the game, signed (mailbox, DKIM" in line for line in found)
-    assert "bob, at the level mailbox" in " ".join(body(ann.find("what was secret")).split())
+    assert "bob, at the level mailbox" in " ".join(body(ann.find(", the end")).split())
 
 
 def test_each_paper_of_the_level_is_needed(post: Post) -> None:
@@ -203,7 +203,7 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
     post.referee.turn((ann, ""))
     post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
     post.reply(bob, "resign m1 game 1")
-    content = attachment(ann.find("what was secret"), ".pbem.zip")
+    content = attachment(ann.find(", the end"), ".pbem.zip")
     assert all(line.startswith("ok") for line in checks(content))
     found = bundle.read(content)
     evidence = [path for path in found.papers if path.startswith("evidence/")]
@@ -513,7 +513,7 @@ def test_the_word_of_our_own_server(post: Post) -> None:
     assert "turn 1" in str(ann.last["Subject"])  # at once: the DNS is asked but one time
     post.referee.records[HOME.where] = HOME.record
     post.reply(bob, "resign m1 game 1")
-    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found)
     assert any("bob: mailbox, by the word of the server" in line for line in found)
     assert any("bob: mailbox, DKIM" in line for line in found)
@@ -599,7 +599,7 @@ def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
     assert post.standing(2) is None
     post.referee.turn((ann, ""), (bob, ""))
     post.referee.send(ann, "resign m1 game 1\n")
-    found = checks(attachment(bob.find("what was secret"), ".pbem.zip"))
+    found = checks(attachment(bob.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
 
 
@@ -662,7 +662,7 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
     post.referee.turn((ann, ""), (bob, "bOy3Oy5"))
     assert "Level of the orders" not in body(ann.find("game 1, turn 2"))
     post.referee.send(bob, "resign m1 game 1\n")
-    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
 
 
@@ -687,7 +687,7 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
     for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
         post.referee.turn((ann, cell))
         post.referee.wait(timedelta(days=11))
-    lines = [line for line in checks(attachment(ann.find("what was secret"), ".zip")) if "orders signed" in line]
+    lines = [line for line in checks(attachment(ann.find(", the end"), ".zip")) if "orders signed" in line]
     assert ["bob: mailbox" in line for line in lines] == [True] * 4
     assert ["by default" in line for line in lines] == [False, False, True, True]
 
@@ -707,7 +707,7 @@ def test_one_line_comes_back_as_the_whole_form_and_that_counts(post: Post, writt
     post.referee.turn((ann, ""))
     post.referee.wait(timedelta(minutes=11))
     post.reply(bob, "resign m1 game 1")
-    found = checks(attachment(ann.find("what was secret"), ".pbem.zip"))
+    found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
 
 

@@ -129,7 +129,7 @@ def test_turns_are_fetched_where_they_are_asked_for(referee: Referee, monkeypatc
     referee.open_desk()
     referee.send(bob, "resign m1 match\n")
     assert (walked.times, fetched.times) == (0, 3)  # once for the sentence that did not say its place
-    checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
+    checks = list(verify(attachment(bob.find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks[-1]
     assert rows(referee, "snapshot_turns") == 0  # the game is over
     referee.open_desk()
@@ -170,7 +170,7 @@ def test_few_turns_are_kept_in_memory(referee: Referee, monkeypatch: pytest.Monk
     play(referee, people, 6)
     assert referee.match().turns.at_hand <= 2
     referee.send(people[0], "resign m1 match\n")
-    checks = list(verify(attachment(people[0].find("what was secret"), ".zip"), Letters))
+    checks = list(verify(attachment(people[0].find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks[-1]
 
 
@@ -262,7 +262,7 @@ def test_what_cannot_be_used_is_retraced(
     referee.read_three_ways()
     referee.open_desk()
     referee.send(bob, "resign m1 match\n")
-    checks = list(verify(attachment(bob.find("what was secret"), ".zip"), Letters))
+    checks = list(verify(attachment(bob.find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks[-1]
     assert "Rv1" not in capsys.readouterr().out
 

@@ -73,7 +73,7 @@ class TestHandedOver:
         for shot in ("Rv1", "Rv2", "Rv3"):
             referee.turn((ann, ""), (carl, shot))
         end = ann.find("the end")
-        assert "carl wins after 4 turns." in body(end)
+        assert "You lost Spaceships game 1 after 4 turns." in body(end)
         found = proved(referee, ann)
         assert "seat 2 wants carl in seat 2, signed" in found
         assert "seat 1 wants carl in seat 2, signed" in found

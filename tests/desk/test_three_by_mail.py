@@ -53,12 +53,13 @@ def test_three_play_to_the_reveal_and_one_is_out_early(referee: Referee) -> None
             assert (file["turn"], file["seat"]) == (number, seat)
             assert file["reports"] == json.loads(attachment(ann.find(f"turn {number}"), ".json"))["reports"]
     for person in people:
-        reveal = person.find("what was secret")
+        reveal = person.find(", the end")
         assert "cem" in body(reveal)
         checks = list(verify(attachment(reveal, ".zip"), Letters))
         assert all(check.holds for check in checks), checks
         assert checks[-1].found.startswith("ann won, scores [3, 2, 0]")
-        assert "has won the match" in body(person.find("the match is closed"))
+        won = "You have won the match" if person is people[0] else "ann has won the match"
+        assert won in body(person.find("the match is closed"))
 
 
 def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
@@ -97,8 +98,8 @@ def test_a_resignation_among_three_ends_the_game_without_a_winner(referee: Refer
     people = begun(referee)
     ann, bob, _ = people
     referee.send(bob, "resign m1 game 1\n")
-    reveal = ann.find("what was secret")
-    assert "The game ends without a winner after 0 turns, because a player resigned" in body(reveal)
+    reveal = ann.find(", the end")
+    assert "Spaceships game 1 ends without a winner after 0 turns" in body(reveal)
     assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
     assert "The match ends without a winner, because a player resigned." in body(ann.find("the match is closed"))
 
@@ -109,9 +110,9 @@ def test_of_the_last_two_the_other_wins(referee: Referee) -> None:
     play(referee, people, TURNS[0])
     referee.send(bob, "resign m1 match\n")
     for person in (ann, cem):
-        assert "ann wins after 1 turn, because a player resigned" in body(person.find("what was secret"))
-        assert "ann has won the match, because a player resigned" in body(person.find("the match is closed"))
-    checks = list(verify(attachment(cem.find("what was secret"), ".zip"), Letters))
+        assert "Spaceships game 1 after 1 turn, because a player" in body(person.find(", the end"))
+        assert "won the match, because a player resigned" in body(person.find("the match is closed"))
+    checks = list(verify(attachment(cem.find(", the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
 
 

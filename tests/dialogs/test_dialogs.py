@@ -24,7 +24,7 @@ from office import Office, serve
 
 from pbem.config import Duration, Limits, Listen, Listener
 from pbem.smtp.server import Refusal
-from pbem.store.database import BusyError, FullError
+from pbem.store.errors import BusyError, FullError
 
 if TYPE_CHECKING:
     from office import Client

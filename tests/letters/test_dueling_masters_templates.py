@@ -16,6 +16,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
+from pbem.games.dueling_masters.words import summary
 from pbem.letters.render import Templates
 from pbem.match import record
 
@@ -182,3 +183,21 @@ def test_the_example_setup_is_legal(homes: int, seat: int) -> None:
     text = help_of({"homes": homes}, seat)
     example = "\n".join(line for line in text.split("\n") if line.startswith("    "))
     assert JUDGE.setup(JUDGE.options({"homes": homes}, 2), seat, example).text
+
+
+def clash(square: str, one: str, two: str, *lost: int) -> dict[str, Any]:
+    pieces, destroyed = {"1": one, "2": two}, {str(seat): seat in lost for seat in (1, 2)}
+    return {"kind": "collision", "square": square, "pieces": pieces, "destroyed": destroyed}
+
+
+def test_one_line_says_what_came_of_a_turn() -> None:
+    check = {"seat": 1, "kind": "check", "piece": "Z4", "from": "J10", "to": "J1"}
+    clashes = [clash("J2", "Z4", "Y1", 1), clash("J6", "Z4", "*", 1, 2), clash("J8", "Z4", "H", 2)]
+    clashes.append(clash("J9", "Z4", "*", 1, 2))
+    assert summary([check, *clashes], 1, NAMES) == "You could not move Z4; you lost Z4; Bob lost H, 2 asteroids"
+    assert summary([check, *clashes[:2]], 2, NAMES) == "Ann could not move Z4; Ann lost Z4; you lost an asteroid"
+    moved = {"seat": 2, "kind": "departure", "piece": "X1", "square": "G2"}
+    assert summary([check | {"seat": 2}, moved], 2, NAMES) == "You moved X1 from G2"
+    assert summary([moved], None, NAMES) == "Bob moved X1 from G2"
+    assert summary([{"seat": 1, "kind": "pass"}], 1, NAMES) == "You had no legal move"
+    assert summary([], 1, NAMES) == "Nothing happened"

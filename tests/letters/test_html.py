@@ -46,6 +46,7 @@ TAGS = frozenset(
         "p",
         "b",
         "br",
+        "hr",
         "code",
         "pre",
         "a",
@@ -116,7 +117,7 @@ LEVELS = ("key", "mailbox")
 class Page(HTMLParser):
     """Every tag, attribute and property of a page; tags must close in order."""
 
-    VOID = ("meta", "br", "img")
+    VOID = ("meta", "br", "hr", "img")
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -184,6 +185,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
     m: dict[str, Any] = {
         "id": "m17", "title": judge.title, "game_name": game.game, "game": 2, "turn": turn + 1, "kind": "scored",
         "phase": "playing", "names": {number: NAMES[number] for number in range(1, SEATS[game.game] + 1)}, "me": seat,
+        "in_words": False,
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
@@ -231,8 +233,14 @@ def letters(game: Game) -> list[tuple[str, dict[str, Any]]]:
         ("setup", facts(game, 1, 0) | {"view": None}),
         ("begin", facts(game, 1, 0)),
         *(("turn", facts(game, seat, turn)) for turn in (1, last // 2, last) for seat in (1, 2)),
-        ("ended", facts(game, 2, last)),
+        ("ended", facts(game, 2, last) | laid_open(game, 2)),
     ]
+
+
+def laid_open(game: Game, seat: int) -> dict[str, Any]:
+    """What the letter of the end says beyond that: every seat's view, and the boards of all as they were."""
+    truth = {owner: facts(game, owner, len(game.orders))["view"] for owner in range(1, SEATS[game.game] + 1)}
+    return {"truth": truth, "boards": boards_of(game.game).truth(truth, seat)}
 
 
 def render(kind: str, given: dict[str, Any], language: str = "en") -> str:

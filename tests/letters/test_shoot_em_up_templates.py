@@ -15,6 +15,7 @@ import pytest
 import random_players
 
 from pbem.games import rules
+from pbem.games.shoot_em_up.words import summary
 from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
@@ -261,3 +262,17 @@ def test_the_orders_shown_as_an_example_are_legal() -> None:
     position = judge.begin(options, setups)
     text = call("entitled", "entitled", judge.view(position, 2, []))
     assert judge.order(position, 2, text.rpartition("Example:")[2]).text.startswith("D: ")
+
+
+@pytest.mark.parametrize(
+    ("seat", "told"),
+    [
+        (1, "You hit 2 and sank D; you lost A"),
+        (3, "You hit 1 and sank D; you lost nothing"),
+        (2, "You hit 1 and sank A; you lost D"),
+        (None, "Lost: D A"),
+    ],
+)
+def test_one_line_says_what_came_of_a_turn(seat: int | None, told: str) -> None:
+    assert summary(REPORTS, seat) == told
+    assert summary([state(1, A="c4 N 1")], seat) == "Nobody was hit"

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pbem.games.spaceships.words import EXAMPLE, summary
 from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
@@ -421,8 +422,22 @@ def test_the_example_setup_is_a_standard_fleet() -> None:
         return {c + r + n for c in axes[0] for r in axes[1] for n in axes[2]}
 
     ships = {}
-    for line in (ROOT / "templates/spaceships/example_setup.txt").read_text().splitlines():
+    for line in EXAMPLE.splitlines():
         code, *words = line.split()
         ships[code] = set().union(*map(box, words))
     assert {code: len(cells) for code, cells in ships.items()} == {"DS": 8, "KC": 6, "FS": 4, "MD": 3, "HS": 2}
     assert len(set().union(*ships.values())) == 23
+
+
+@pytest.mark.parametrize(
+    ("seat", "told"),
+    [
+        (1, "You hit 4 and sank MD; you lost 4, and with them AG2, DS"),
+        (2, "You hit 2 and sank DS; you lost 4, and with them MD"),
+        (None, "Ann hit 4 and sank MD; Bob hit 2 and sank DS"),
+    ],
+)
+def test_one_line_says_what_came_of_a_turn(seat: int | None, told: str) -> None:
+    """Each cell counts once, whatever struck it again; a kamikaze's is lost, and nobody hit it."""
+    assert summary(REPORTS, seat, NAMES) == told
+    assert summary(REPORTS[5:8], 1, NAMES) == "You hit nothing; you lost nothing"

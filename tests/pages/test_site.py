@@ -78,7 +78,7 @@ def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
 
     # All of the bundle but the letters, and of these the forms that their players signed.
     data, published = carried(pages["m1.html"])
-    whole = bundle.read(attachment(ann.find("what was secret"), ".zip"))
+    whole = bundle.read(attachment(ann.find(", the end"), ".zip"))
     letters = {path for path in whole.papers if path.startswith("letters/")}
     assert set(published.papers) == set(whole.papers) - letters
     assert {f"letters/{name}.eml" for name in data["forms"]} == letters

@@ -315,7 +315,7 @@ class TestServerWithItsKey:
         with referee.database.transaction():
             Instructions(referee.database).give("end", 1, "x", "me", referee.now)
         referee.work()
-        found = bundle.read(attachment(ann.find("what was secret"), ".pbem.zip"))
+        found = bundle.read(attachment(ann.find(", the end"), ".pbem.zip"))
         holds(found)
         first, second = (f"game-{game}-turn-1-seat-2" for game in (1, 2))
         letter = found.papers[f"letters/{first}.eml"]

@@ -54,7 +54,7 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     ann, bob = referee.begun(OPTIONS, SETUPS)
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     referee.close()
     return content
 

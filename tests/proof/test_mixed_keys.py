@@ -112,7 +112,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """One game of three turns."""
     referee, ann, bob = table(tmp_path_factory.mktemp("small"), "fleet: cost:3\nsettle: 0")
     play(referee, (ann, bob), ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), ("Rv1", "Rv3", "Bz5"))
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     referee.close()
     return content
 
@@ -294,7 +294,7 @@ class TestLetters:
             if rev == 2:
                 referee.send(ann, "clear m1\n")
         referee.send(bob, bob.filled("orders", "final\n"))
-        found = bundle.read(attachment(ann.find("what was secret"), ".zip"))
+        found = bundle.read(attachment(ann.find(", the end"), ".zip"))
         referee.close()
         (path,) = [path for path, content in found.papers.items() if content == raws[2]]
         for raw in raws[:2]:

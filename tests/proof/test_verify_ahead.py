@@ -237,7 +237,7 @@ def test_orders_that_were_passed_over_for_default_orders(keeping: Keeping, tmp_p
     keeping.turn((ann, "Rv3"))
     keeping.wait(OVER)
     keeping.send(ann, "resign m1 match\n")
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     told = judged(tmp_path, keeping, content, bob)
     assert [(finding.what, finding.standing, finding.found) for finding in told] == [
         ("receipt of default orders of game 1, rev 1", "agrees", ""),
@@ -260,7 +260,7 @@ def test_a_claim_although_there_were_default_orders(keeping: Keeping, tmp_path: 
     keeping.turn((ann, "Rv1"))
     keeping.wait(OVER)
     keeping.send(ann, "claim m1\n")
-    content = attachment(ann.find("what was secret"), ".zip")
+    content = attachment(ann.find(", the end"), ".zip")
     (told,) = judged(tmp_path, keeping, content, bob)
     what = "receipt of default orders of game 1, rev 1"
     assert (told.what, told.standing, told.found) == (what, "agrees", "not legal when its turn came")

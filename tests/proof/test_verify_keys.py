@@ -87,7 +87,7 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     send(referee, ann, f"recover {code}\n{ssh.public(key('by code'))}\n", None)
     send(referee, ann, form_in(ann.text, "confirm"), key("by code"))
     send(referee, ann, ann.filled("orders", "final\nBz5"), key("by code"))
-    content = attachment(bob.find("what was secret"), ".zip")
+    content = attachment(bob.find(", the end"), ".zip")
     referee.close()
     return content
 
@@ -239,7 +239,7 @@ class TestWhichKeysCount:
     def end(self, referee: Referee, ann: Mailbox, bob: Mailbox, *cells: str) -> bytes:
         for cell in cells:
             shoot(referee, ann, bob, cell)
-        return attachment(bob.find("what was secret"), ".zip")
+        return attachment(bob.find(", the end"), ".zip")
 
     def test_orders_signed_with_a_revoked_key_of_an_earlier_turn(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
@@ -286,7 +286,7 @@ class TestAgainstLetters:
         referee.send(ann, ann.filled("orders", "final\nBz5"))
         add(referee, ann, key("ann"))  # later orders would cite a head that is not there
         referee.send(bob, bob.filled("orders", "final\n"))
-        content = attachment(bob.find("what was secret"), ".zip")
+        content = attachment(bob.find(", the end"), ".zip")
         kept_letters = [kept("letter", letter.as_bytes()) for letter in bob.letters]
         referee.close()
         assert {judged.standing for judged in judge(content, kept_letters)} <= {"silent", "agrees"}

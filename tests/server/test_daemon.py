@@ -26,8 +26,10 @@ from pbem.config import Limits, Listen, Listener, Log
 from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_process import open_desk
 from pbem.server.logs import configure_logs
-from pbem.store.database import BusyError, Database, Lock
+from pbem.store.database import Database
+from pbem.store.errors import BusyError
 from pbem.store.inbox import Envelope, Inbox
+from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:

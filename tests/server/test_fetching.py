@@ -15,7 +15,7 @@ from pbem.config import Mailbox as MailboxConfig
 from pbem.failpoints import FETCHING
 from pbem.mailbox.maildir import put
 from pbem.server.fetching import envelope
-from pbem.store.database import FullError
+from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox
 
 if TYPE_CHECKING:

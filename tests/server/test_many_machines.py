@@ -65,7 +65,7 @@ def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, mon
             with Database(living.daemon._config.store, owner="dead.1") as database:
                 dead = Inbox(database, Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text())), "dead.1")
                 with database.transaction():
-                    owners.Owners(database).renew("dead.", living.daemon._now())
+                    owners.Owners(database).renew("dead.", database.time(living.daemon._now()))
                 living.desk.handle_next = lambda _now: False  # it is at something else, while the other takes it
                 await living.send()
                 assert dead.lease(living.daemon._now())

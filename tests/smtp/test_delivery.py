@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pbem.config import Delivery, Duration
 from pbem.config import Smarthost as SmarthostConfig
 from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
-from pbem.store.database import Database, FullError
+from pbem.store.database import Database
+from pbem.store.errors import FullError
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
@@ -104,7 +105,8 @@ class Post:
 
     def put(self, number: int = 1, recipient: str = "anna@example.org") -> int:
         with self.database.transaction():
-            return self.outbox.put(recipient, f"<{number}@play.example>", RAW, NOW)
+            self.outbox.put(recipient, f"<{number}@play.example>", RAW, NOW)
+        return self.outbox.number(recipient, f"<{number}@play.example>")
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the deliverer brought something about."""

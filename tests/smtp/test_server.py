@@ -14,7 +14,7 @@ from office import HELLO, TEXT, Client, Office, serve, until
 
 from pbem.config import Duration, Limits, Listen, Listener
 from pbem.smtp.server import Refusal
-from pbem.store.database import BusyError, FullError
+from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

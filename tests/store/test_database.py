@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from stores import POSTGRESQL, of_sqlite, place
 
-from pbem.store.database import BusyError, Database, FullError, Lock, LockedError, TooNewError, from_db, to_db
+from pbem.store.database import Database, from_db, to_db
+from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
 from pbem.store.schema import MIGRATIONS, PURPOSES, SEATS
+from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,7 +159,7 @@ def test_a_second_daemon_is_told_who_holds_the_store(tmp_path: Path) -> None:
     with Lock(store):
         with pytest.raises(LockedError, match=rf"in use by another pbem \(process {os.getpid()}\)"):
             Lock(store)
-        script = f"from pbem.store.database import Lock\nLock({str(store)!r})"
+        script = f"from pbem.store.sqlite import Lock\nLock({str(store)!r})"
         other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert "LockedError" in other.stderr
     with Lock(store):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 from stores import POSTGRESQL, heard, place
 
-from pbem.store.database import Database, OvertakenError
+from pbem.store.database import Database
 from pbem.store.decision import Later
+from pbem.store.errors import BusyError, OvertakenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +74,14 @@ def test_what_puts_nothing_off_is_written_once(database: Database) -> None:
     statements = heard(database)
     assert database.decide(lambda: put(database, "word")) == 1
     turn = ["UPDATE"] if POSTGRESQL else []
-    assert [statement.split()[0] for statement in statements] == ["BEGIN", *turn, "INSERT", "COMMIT"]
+    began = [statement.split()[0] for statement in statements]
+    assert began[began.index("ROLLBACK") + 1 :] == [
+        "BEGIN",
+        *turn,
+        *([] if POSTGRESQL else ["PRAGMA"]),
+        "INSERT",
+        "COMMIT",
+    ]
 
 
 def test_what_was_undone_is_not_written_nor_made(database: Database) -> None:
@@ -127,7 +136,7 @@ def test_what_others_changed_meanwhile_is_not_written(database: Database, beside
     def decide() -> None:
         if what == "looked at":
             assert words(database) == ["word"]
-        database.write("UPDATE words SET times = times + 1 WHERE id = 1")
+        assert database.write("UPDATE words SET times = times + 1 WHERE id = 1").rowcount == 1
         put(database, Later(meanwhile, "meanwhile"))
 
     database.decide(lambda: put(database, "word"))
@@ -140,3 +149,52 @@ def test_what_others_changed_meanwhile_is_not_written(database: Database, beside
 def test_decisions_do_not_nest(database: Database) -> None:
     with pytest.raises(RuntimeError):
         database.decide(lambda: database.decide(lambda: None))
+
+
+def test_while_a_decision_is_tried_others_write(database: Database, beside: Database) -> None:
+    """As long as it needs to see nothing that it writes, nobody waits for it."""
+
+    def decide() -> None:
+        assert database.scalar("SELECT count(*) FROM words WHERE id = ?", (1,)) == 1
+        database.write("UPDATE words SET times = times + 1 WHERE id = ?", (1,))
+        assert database.scalar("SELECT times FROM words WHERE id = ?", (7,)) is None
+        with beside.transaction(wait=False):
+            put(beside, "other")
+
+    database.decide(lambda: put(database, "word"))
+    database.decide(decide)
+    with pytest.raises(BusyError):
+        database.decide(decide, locked=True)
+    assert database.rows("SELECT id, times FROM words ORDER BY id") == [{"id": 1, "times": 2}, {"id": 2, "times": 1}]
+
+
+def test_a_decision_sees_what_it_writes_in_each_part(database: Database) -> None:
+    """Parts begun before and behind the moment from which others wait are undone by themselves."""
+
+    def part(word: str, *, look: bool) -> list[str]:
+        with database.savepoint():
+            database.write("INSERT INTO words (word) VALUES (?)", (word,))
+            if look:
+                return words(database)
+            raise ZeroDivisionError
+
+    def decide() -> list[list[str]]:
+        seen = []
+        for word, look in (("first", False), ("second", True), ("third", False), ("fourth", True)):
+            with suppress(ZeroDivisionError):
+                seen.append(part(word, look=look))
+        return seen
+
+    assert database.decide(decide) == [["second"], ["second", "fourth"]]
+    assert words(database) == ["second", "fourth"]
+
+
+def test_what_a_statement_did_is_believed_once(database: Database) -> None:
+    """Whoever asks how many rows were changed is told one, and is asked anew, with a lock, where it was none."""
+
+    def decide() -> int:
+        return database.write("DELETE FROM words WHERE id = ?", (7,)).rowcount
+
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert database.decide(decide, locked=True) == 0

@@ -9,7 +9,8 @@ from honest import bundles_now
 from referee import Referee
 from stores import place
 
-from pbem.store.database import Database, StoreError
+from pbem.store.database import Database
+from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.move import move
@@ -66,7 +67,7 @@ def test_what_moves_there_and_back_is_the_same_and_play_goes_on(
     go_on(referee, elsewhere)
     for cell in ("Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
-    assert any("what was secret" in str(letter["Subject"]) for letter in ann.letters)
+    assert any(", the end" in str(letter["Subject"]) for letter in ann.letters)
 
 
 def test_no_store_is_moved_over_another(referee: Referee, elsewhere: Database) -> None:

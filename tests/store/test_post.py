@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stores import POSTGRESQL, heard, of_sqlite, place
 
-from pbem.store.database import BusyError, Database
+from pbem.store.database import Database
+from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
@@ -49,7 +50,8 @@ def outbox(database: Database, vault: Vault) -> Outbox:
 
 def put(database: Database, outbox: Outbox, recipient: str = "anna@example.org", raw: bytes = SECRET) -> int:
     with database.transaction():
-        return outbox.put(recipient, "<1@play.example>", raw, NOW)
+        outbox.put(recipient, "<1@play.example>", raw, NOW)
+    return outbox.number(recipient, "<1@play.example>")
 
 
 def test_a_letter_comes_out_as_it_went_in(inbox: Inbox) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from stores import POSTGRESQL, heard, of_postgresql, place
 
-from pbem.store.database import BusyError, Database, OvertakenError, StoreError
+from pbem.store.database import Database
 from pbem.store.decision import Later
+from pbem.store.errors import BusyError, OvertakenError, StoreError
 from pbem.store.inbox import Envelope, Inbox
 from pbem.store.outbox import Outbox, Sent
-from pbem.store.owners import LEASE, Owners, at_work
+from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
 
@@ -141,7 +142,7 @@ def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Databas
         with beside.transaction():
             living.renew("living.", now)
             assert living.release(now) == given_back
-    assert at_work(database, then) == ["living."]
+    assert living.alive(then) == ["living."]
     with pytest.raises(RuntimeError, match="not in hand"), database.transaction():
         inbox.done(row.id, "late")
     assert [row.id for row in others.lease_some(8, then)] == [letter]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.ratings import PROVISIONAL
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 
@@ -33,6 +34,9 @@ def observe(desk: Desk, caller: Caller, command: Command) -> Reply:
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
         raise Refused(Fault("observe", name, Phrase("there is no such match to watch")))
     match, row = loaded
+    if match.phase not in RUNNING:
+        over = Phrase("this match is over, and there is nothing more to watch")
+        raise Refused(Fault("observe", name, over))
     if match.seat_of(caller.player.name):
         raise Refused(Fault("observe", name, Phrase("you play in it; `status` and `report` show what you may know")))
     desk.people.opt_in(caller.address)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.boards import drawn, words
 from pbem.desk.commands import advance_orders
 from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, faults
 from pbem.match import submissions
 from pbem.match.documents import Opening
 from pbem.match.transcript import sha256_hex
@@ -45,10 +46,23 @@ def setup(desk: Desk, caller: Caller, command: Command) -> Reply:
         "signature": desk.archive.vouch(opening.match, sha256_hex(submission.paper.encode())),
         "rev": submission.rev,
         "level": submission.level,
+        "example": _is_the_example(seated, submission),
     }
     seated.submit(step, submission)
     attachments = [(name, "text/plain", submission.paper.encode())]
     return Reply("setup", facts | seated.facts(), attachments, seated)
+
+
+def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
+    """Whether a setup is the one that our letters show as an example: what everybody has read is no secret."""
+    match = seated.match
+    example = getattr(words(match.terms.game), "example", None) if drawn(match.terms.game) else None
+    if example is None or match.options is None:  # of some games all setups are shown anyway
+        return False
+    text = example(match.options.changed, seated.seat)
+    if faults(match.rules.setup, match.options, seated.seat, text):
+        return False
+    return match.rules.setup(match.options, seated.seat, text).text == submission.text
 
 
 def orders(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -30,6 +30,16 @@ def boards(view: View) -> list[Board]:
     return [_board(view["seat"], _own(view["own"], last), turned=turned), *known]
 
 
+def truth(views: Mapping[int, View], seat: int) -> list[Board]:
+    """The sides as they were, the reader's own first and below: each as its owner sees it, once all is laid open."""
+    last = views[seat]["turn"] - (0 if views[seat]["over"] else 1)
+    return [
+        _board(owner, _own(own, last), turned=seat == 2)
+        for owner in (seat, 3 - seat)
+        if (own := views[owner]["own"]) is not None
+    ]
+
+
 def blank() -> list[Board]:
     """The two boards of a record sheet."""
     return [_board(seat, {}, turned=False) for seat in (1, 2)]

@@ -6,6 +6,7 @@ ruling 33: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.dueling_masters.board import ASTEROID, HOME, pieces
@@ -14,7 +15,7 @@ from pbem.games.squares import Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.dueling_masters.view import Known, Own, View
@@ -38,6 +39,9 @@ FRESH: Final = (Square("", "empty", fresh=True), Phrase("last turn"))
 RESTING: Final = Phrase("resting")
 IN_TRANSIT: Final = Phrase("in transit")
 DESTROYED: Final = Phrase("destroyed")
+FOUND_EMPTY: Final = Phrase("found empty")
+TITLE: Final = Phrase("Your pieces")
+HOMES: Final = Phrase("Home planets left")
 
 
 class Pieces(NamedTuple):
@@ -48,6 +52,8 @@ class Pieces(NamedTuple):
     heading: Phrase
     key: Sequence[tuple[Square, Phrase]]
     lines: Sequence[Line]
+    empty: Line
+    """What a board shows beyond that: the squares that were found empty."""
 
 
 class Position(NamedTuple):
@@ -65,6 +71,10 @@ OWN_SIGNS: Final = (
     Phrase("W+ more pieces there, W the strongest   * asteroid   x one destroyed"),
     Phrase("o  found empty, left by the other side, right by you   .  nothing known"),
 )
+TRUE_SIGNS: Final = (
+    Phrase("Z1 stands there   z1 in transit to there   W+ more pieces there"),
+    Phrase("*  asteroid   o  found empty by the other side   .  nothing"),
+)
 PUBLIC_SIGNS: Final = (
     Phrase("Z1 rests there   z1 in transit from there   W+ more pieces there"),
     Phrase("x  asteroid destroyed   o  found empty   .  nothing known"),
@@ -75,7 +85,7 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
     """Where things stand, the reader's own side first."""
     drawn, own, known = boards or boards_of(view), view["own"], view["known"]
     sides = [
-        _own(own, board)
+        _own(own, board, TITLE)
         if own is not None and str(board.seat) not in known
         else _known(view, known[str(board.seat)], board, names[board.seat])
         for board in drawn
@@ -88,10 +98,27 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
     ]
     signs = OWN_SIGNS if view["own"] else PUBLIC_SIGNS
     panels = [panel for board in drawn for panel in board.panels]
-    return Position(title, panels, signs, sides, Line(Phrase("Home planets left"), scores))
+    return Position(title, panels, signs, sides, Line(HOMES, scores))
 
 
-def _own(own: Own, board: Board) -> Pieces:
+def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards: Sequence[Board]) -> Position:
+    """Where things stood, the reader's own side first, once all is laid open."""
+    sides = []
+    for board in boards:
+        own = views[board.seat]["own"]
+        assert own is not None
+        mine = board.seat == seat
+        sides.append(_own(own, board, TITLE if mine else Phrase("{name}'s pieces", name=names[board.seat])))
+    title = Phrase("Left your pieces, right {name}'s, as they were", name=names[3 - seat])
+    homes = [
+        Phrase("{name} {score}", name=names[owner], score=score)
+        for owner, score in enumerate(views[seat]["scores"], start=1)
+    ]
+    panels = [panel for board in boards for panel in board.panels]
+    return Position(title, panels, TRUE_SIGNS, sides, Line(HOMES, homes))
+
+
+def _own(own: Own, board: Board, title: Phrase) -> Pieces:
     resting = [f"{one['piece']} {one['square']}" for one in own["pieces"] if one["from"] is None]
     moving = [f"{one['piece']} {one['from']}-{one['square']}" for one in own["pieces"] if one["from"] is not None]
     lost = [*own["destroyed"], *(f"{ASTEROID} {square}" for square in own["asteroids_destroyed"])]
@@ -101,8 +128,8 @@ def _own(own: Own, board: Board) -> Pieces:
         Line(Phrase("asteroids"), [" ".join(own["asteroids"])] if own["asteroids"] else []),
         Line(DESTROYED, lost),
     ]
-    title = Phrase("Your pieces")
-    return Pieces(board, title, title, _key(board, OWN), lines)
+    searched = list(own["explored"])
+    return Pieces(board, title, title, _key(board, OWN), lines, Line(FOUND_EMPTY, searched))
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Pieces:
@@ -128,7 +155,8 @@ def _known(view: View, known: Known, board: Board, name: str) -> Pieces:
     ]
     both = Phrase("{name}'s pieces, as both know them", name=name)
     heading = Phrase("{name}'s pieces, as you know them", name=name) if view["own"] else both
-    return Pieces(board, Phrase("{name}'s pieces", name=name), heading, _key(board, KNOWN), lines)
+    title = Phrase("{name}'s pieces", name=name)
+    return Pieces(board, title, heading, _key(board, KNOWN), lines, Line(FOUND_EMPTY, list(known["empty"])))
 
 
 def _key(board: Board, meanings: Sequence[tuple[Square, Phrase]]) -> list[tuple[Square, Phrase]]:
@@ -187,6 +215,48 @@ def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
             name = names[report["seat"]]
             told = Phrase("{name} has no legal move, so {name} passes", name=name)
             yield Event(kind, Phrase("pass"), Phrase("{name} has no legal move", name=name), told)
+
+
+def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
+    """What came of a turn for its reader, in one line: who moved what, and what was lost."""
+    if not reports:
+        return Phrase("Nothing happened")
+    told = _moved(reports, seat, names)
+    for owner in sorted(names):
+        lost = [
+            report["pieces"][str(owner)]
+            for report in reports
+            if report["kind"] == "collision" and report["destroyed"][str(owner)]
+        ]
+        pieces = [piece for piece in dict.fromkeys(lost) if piece != ASTEROID]
+        if asteroids := lost.count(ASTEROID):
+            several = Phrase("{count} asteroids", count=asteroids)
+            pieces.append(Phrase("an asteroid") if asteroids == 1 else several)
+        if pieces:
+            whole = reduce(lambda first, last: Phrase("{first}, {last}", first=first, last=last), pieces)
+            loss = Phrase("{name} lost {piece}", name=names[owner], piece=whole)
+            told = Phrase(
+                "{one}; {two}", one=told, two=Phrase("you lost {piece}", piece=whole) if owner == seat else loss
+            )
+    return told
+
+
+def _moved(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
+    """What became of the order: the first piece that is checked is the one that was ordered."""
+    last, first = reports[-1], reports[0]
+    if last["kind"] == "departure":
+        piece, square = last["piece"], last["square"]
+        if last["seat"] == seat:
+            return Phrase("You moved {piece} from {square}", piece=piece, square=square)
+        return Phrase("{name} moved {piece} from {square}", name=names[last["seat"]], piece=piece, square=square)
+    name = names[first["seat"]]
+    if first["kind"] == "check":
+        if first["seat"] == seat:
+            return Phrase("You could not move {piece}", piece=first["piece"])
+        return Phrase("{name} could not move {piece}", name=name, piece=first["piece"])
+    if first["seat"] == seat:
+        return Phrase("You had no legal move")
+    return Phrase("{name} had no legal move", name=name)
 
 
 def _piece(owner: int, piece: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
@@ -263,10 +333,21 @@ def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
     return ["\t".join(shown[row::ROWS]) for row in range(ROWS)]
 
 
-def example(options: Mapping[str, object], seat: int, caller: Callable[[], str]) -> str:
-    """The example of seat 1 that `caller` holds, for a seat under these options: mirrored, with more home planets."""
+EXAMPLE: Final = """\
+* B1 B3 B5 B7 B9 D10 E10
+W A10
+B A8
+X A6 A7
+Y C8 C10
+Z D2 D4 D6 D8
+H A1"""
+"""A setup of seat 1, as rules and letters show it."""
+
+
+def example(options: Mapping[str, object], seat: int) -> str:
+    """The example for a seat under these options: mirrored, with more home planets."""
     rows = "ABCDE" if seat == 1 else "JIHGF"
-    lines = [line.split() for line in caller().splitlines()]
+    lines = [line.split() for line in EXAMPLE.splitlines()]
     if options.get("homes") == 3:
         lines = [[*line, "A2", "A3"] if line[0] == HOME else line for line in lines]
     return "\n".join(

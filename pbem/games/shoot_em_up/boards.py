@@ -33,6 +33,11 @@ def boards(view: View) -> list[Board]:
     return [Board(0, [_panel("", columns, rows, squares)])]
 
 
+def truth(views: Mapping[int, View], seat: int) -> list[Board]:
+    """The board as it was: there is nothing hidden on it."""
+    return boards(views[seat])
+
+
 def blank() -> list[Board]:
     """The board of a record sheet."""
     return [Board(0, [_panel("", COLUMNS[:9], [str(row) for row in range(9, 0, -1)], {})])]

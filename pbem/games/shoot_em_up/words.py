@@ -160,6 +160,8 @@ class Action(NamedTuple):
     hits: Sequence[Hit]
     board: Panel
     shields: Line
+    ships: Line
+    """What the board shows."""
 
 
 def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Action]:
@@ -174,7 +176,30 @@ def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
         counts = {letter: text.rpartition(" ")[2] for letter, text in state["ships"].items()}
         shields = [f"{letter} {count}" for letter, count in counts.items() if count != "0"]
         title = Phrase("Action {action}", action=state["action"])
-        yield Action(title, hits, replace(board, name=""), Line(Phrase("Shields"), shields))
+        ships = [f"{letter} {text.rpartition(' ')[0]}" for letter, text in state["ships"].items()]
+        yield Action(
+            title, hits, replace(board, name=""), Line(Phrase("Shields"), shields), Line(Phrase("Ships"), ships)
+        )
+
+
+def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
+    """What came of a turn for its reader, in one line; to the public, who lost what."""
+    hits = [report for report in reports if report["kind"] == "hit"]
+    lost = [report["ship"] for report in hits if report["destroyed"]]
+    if not hits:
+        return Phrase("Nobody was hit")
+    if seat is None:
+        return Phrase("Lost: {ships}", ships=" ".join(lost)) if lost else Phrase("No ship was lost")
+    own = set(SHIPS[seat * 3 - 3 : seat * 3])
+    struck = [report for report in hits if report["ship"] not in own and own.intersection(report["by"])]
+    count = len({report["ship"] for report in struck})
+    sunk = [report["ship"] for report in struck if report["destroyed"]]
+    gone = [ship for ship in lost if ship in own]
+    deed = Phrase("You hit {count}", count=count) if count else Phrase("You hit nothing")
+    if sunk:
+        deed = Phrase("You hit {count} and sank {ships}", count=count, ships=", ".join(sunk))
+    loss = Phrase("you lost {ships}", ships=", ".join(gone)) if gone else Phrase("you lost nothing")
+    return Phrase("{one}; {two}", one=deed, two=loss)
 
 
 def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:

@@ -42,6 +42,11 @@ def boards(view: View) -> list[Board]:
     return [_board(me, _own(view["own"])), *known]
 
 
+def truth(views: Mapping[int, View], seat: int) -> list[Board]:
+    """The spaces as they were, the reader's own first: each as its owner sees it, once all is laid open."""
+    return [_board(owner, _own(own)) for owner in (seat, 3 - seat) if (own := views[owner]["own"]) is not None]
+
+
 def blank() -> list[Board]:
     """The two spaces of a record sheet."""
     return [_board(seat, {}) for seat in (1, 2)]

@@ -6,6 +6,8 @@ ruling 34: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
@@ -36,6 +38,7 @@ SHOT_AT: Final = Phrase("{what} last turn", what=Phrase("shot at"))
 SMALL: Final = Phrase("small letters: destroyed")
 HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("destroyed"))
 NO_SHIP: Final = Phrase("no ship")
+NOT_SEARCHED: Final = Phrase("not searched")
 OWN_SIGNS: Final = {
     "-": Phrase("after it: fired"),
     "o": Phrase("searched, empty"),
@@ -46,7 +49,7 @@ KNOWN_SIGNS: Final = {
     "#": Phrase("ship, undamaged"),
     "X": Phrase("ship, destroyed cell"),
     "o": NO_SHIP,
-    ".": Phrase("not searched"),
+    ".": NOT_SEARCHED,
     "!": Phrase("shot at last turn"),
 }
 
@@ -69,6 +72,8 @@ class Space(NamedTuple):
     cells: Phrase
     heading: Phrase
     caption: Phrase
+    plain: Phrase
+    """What is true of a cell of which there is nothing to say."""
     symbols: Sequence[str]
     tints: Sequence[tuple[Square, Phrase]]
     types: Sequence[Phrase]
@@ -81,13 +86,24 @@ def spaces(view: View, names: Mapping[int, str], boards: Sequence[Board] | None 
     own, known = view["own"], view["known"]
     for board in boards or boards_of(view):
         if own is not None and str(board.seat) not in known:
-            yield _own(own, board)
+            yield _own(own, board, Phrase("Your space"), Phrase("Your space, layer"))
         else:
             yield _known(view, known[str(board.seat)], board, names[board.seat])
 
 
-def _own(own: OwnSpace, board: Board) -> Space:
-    title, score = Phrase("Your space"), own["score"]
+def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards: Sequence[Board]) -> Iterator[Space]:
+    """Each space as it was, the reader's own first, once all is laid open."""
+    for board in boards:
+        own = views[board.seat]["own"]
+        assert own is not None
+        title = Phrase("Your space, as it was")
+        if board.seat != seat:
+            title = Phrase("{name}'s space, as it was", name=names[board.seat])
+        yield _own(own, board, title, Phrase("{title}, layer", title=title))
+
+
+def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
+    score = own["score"]
     several = Phrase("{count} undamaged cells", count=score)
     count = Phrase("{count} undamaged cell", count=score) if score == 1 else several
     heading = Phrase("{title}: {count}", title=title, count=count)
@@ -98,7 +114,8 @@ def _own(own: OwnSpace, board: Board) -> Space:
         title,
         count,
         heading,
-        Phrase("Your space, layer"),
+        caption,
+        NO_SHIP,
         *_legend(board, OWN_SIGNS, STRUCK),
         own=ships,
         ships=lines,
@@ -114,7 +131,53 @@ def _known(view: View, known: Known, board: Board, name: str) -> Space:
     one = Phrase("{count} cell destroyed, {unknown} not searched", count=destroyed, unknown=unknown)
     count = one if destroyed == 1 else several
     caption = Phrase("{name}'s space, layer", name=name)
-    return Space(board, title, count, title, caption, *legend, own=(), ships=list(_known_ships(known)))
+    return Space(board, title, count, title, caption, NOT_SEARCHED, *legend, own=(), ships=list(_known_ships(known)))
+
+
+COLOURS: Final = {
+    "R": Phrase("Red"),
+    "O": Phrase("Orange"),
+    "Y": Phrase("Yellow"),
+    "G": Phrase("Green"),
+    "B": Phrase("Blue"),
+}
+CODES: Final = {letter: code for code, letter in LETTERS.items()}
+
+
+def in_words(space: Space) -> Iterator[Line]:
+    """What a board shows, for those who do not see it: each layer of which there is something to say."""
+    for panel in space.board.panels:
+        told = [
+            Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
+            for row, squares in zip(panel.rows, panel.squares, strict=True)
+            for cells, square in _runs(row, panel.columns, squares)
+        ]
+        if told:
+            yield Line(COLOURS[panel.name], told)
+
+
+def _runs(row: str, columns: Sequence[str], squares: Sequence[Square]) -> Iterator[tuple[str, Square]]:
+    """The cells of a row of which there is something to say; those beside each other that show the same, together."""
+    for square, group in groupby(zip(columns, squares, strict=True), key=itemgetter(1)):
+        cells = [row + column for column, _ in group]
+        if square != PLAIN:
+            first, last = cells[0], cells[-1]
+            yield Phrase("{first} to {last}", first=first, last=last) if first != last else first, square
+
+
+def _named(square: Square, *, own: bool) -> Phrase:
+    """What a square shows."""
+    symbol = square.symbol.rstrip("-")
+    ship: str = Phrase("ship") if symbol in {"#", "X"} else CODES.get(symbol[0].upper(), "") + symbol[1:]
+    what = {
+        "empty": OWN_SIGNS["o"] if own else NO_SHIP,
+        "fired": Phrase("{ship}, fired", ship=ship),
+        "lost": Phrase("{ship}, destroyed", ship=ship),
+        "sunk": Phrase("{ship}, destroyed", ship=ship),
+    }.get(square.tint, Phrase("{ship}", ship=ship))
+    if not square.fresh:
+        return what
+    return Phrase("{what}, struck last turn", what=what) if own else Phrase("{what}, shot at last turn", what=what)
 
 
 def _plain(board: Board) -> int:
@@ -246,6 +309,47 @@ def actions(
     for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
         shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
         yield Phrase("You") if actor == seat else names[actor], shots
+
+
+def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
+    """What came of a turn for its reader, in one line; to the public, what each side did."""
+    hit: dict[int, set[str]] = {one: set() for one in names}
+    thrown = dict.fromkeys(names, 0)
+    sunk: dict[int, list[str]] = {one: [] for one in names}
+    gone: dict[int, list[str]] = {one: [] for one in names}  # by whose ships they were, lost to kamikazes among them
+    for report in reports:
+        by, own = report["seat"], report["kind"] == "kamikaze death"
+        thrown[by] += own
+        if report.get("result") == "hit":
+            hit[by].add(report["cell"])
+        hit[by].update(report.get("explosions", ()))
+        if "destroyed" in report:
+            gone[by if own else 3 - by].append(report["destroyed"]["ship"])
+            sunk[by] += [] if own else [report["destroyed"]["ship"]]
+    if seat is None:
+        one, two = (_deed(len(hit[by]), sunk[by], names[by]) for by in sorted(names))
+        return Phrase("{one}; {two}", one=one, two=two)
+    deed = _own_deed(len(hit[seat]), sunk[seat])
+    loss = _loss(len(hit[3 - seat]) + thrown[seat], gone[seat])
+    return Phrase("{one}; {two}", one=deed, two=loss)
+
+
+def _deed(count: int, sunk: Sequence[str], name: str) -> Phrase:
+    if sunk:
+        return Phrase("{name} hit {count} and sank {ships}", name=name, count=count, ships=", ".join(sunk))
+    return Phrase("{name} hit {count}", name=name, count=count) if count else Phrase("{name} hit nothing", name=name)
+
+
+def _own_deed(count: int, sunk: Sequence[str]) -> Phrase:
+    if sunk:
+        return Phrase("You hit {count} and sank {ships}", count=count, ships=", ".join(sunk))
+    return Phrase("You hit {count}", count=count) if count else Phrase("You hit nothing")
+
+
+def _loss(count: int, sunk: Sequence[str]) -> Phrase:
+    if sunk:
+        return Phrase("you lost {count}, and with them {ships}", count=count, ships=", ".join(sunk))
+    return Phrase("you lost {count}", count=count) if count else Phrase("you lost nothing")
 
 
 def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
@@ -386,6 +490,20 @@ SHAPES: Final[Mapping[str, Phrase]] = {
     "AG": Phrase("two adjacent cells"),
     "LG": Phrase("one cell"),
 }
+EXAMPLE: Final = """\
+DS Rv1-Ow2
+KC Gx1-Gy3
+FS Bv4-Bw5
+MD Yz1 Yz2 Yz3
+HS Rz5 Oz5"""
+"""A setup of the standard fleet, as rules and letters show it."""
+
+
+def example(_options: Agreed, _seat: int) -> str:
+    """The example that players get who are asked for a setup."""
+    return EXAMPLE
+
+
 STANDARD: Final = ("DS", "KC", "FS", "PC", "MD", "HS", "LS")
 
 

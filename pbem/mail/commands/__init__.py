@@ -5,7 +5,7 @@ the cursor they share. No rules of games, no decisions: whether a command may be
 protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
-from pbem.mail.commands.arguments import FIELDS, SETTINGS, Arguments, masked
+from pbem.mail.commands.arguments import FIELDS, OF_ANY_PLACE, SETTINGS, Arguments, masked
 from pbem.mail.commands.reader import Command, Reading, asked_by_subject, parse
 from pbem.mail.commands.table import COMMANDS, CommandSpec
 from pbem.mail.commands.words import clean
@@ -13,6 +13,7 @@ from pbem.mail.commands.words import clean
 __all__ = [
     "COMMANDS",
     "FIELDS",
+    "OF_ANY_PLACE",
     "SETTINGS",
     "Arguments",
     "Command",

@@ -36,6 +36,7 @@ __all__ = [
     "MATCH",
     "NAME",
     "NEWCOMER",
+    "OF_ANY_PLACE",
     "OPTIONAL_MATCH",
     "PLAYERS",
     "PUBLIC",
@@ -61,15 +62,19 @@ FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof"
 
 _WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
 SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "format": ("both", "pictures", "text"),
+    "format": ("both", "pictures", "text", "words"),
     "language": LANGUAGES,
     "mail": ("each", "digest"),
+    "reminders": ("on", "off"),
     "timezone": ("UTC",),
 }
 """What `set` sets: each setting with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
 """The settings whose values are too many to be listed: they are judged where they are known."""
+
+OF_ANY_PLACE = frozenset({"language", "timezone"})
+"""The settings that any proved letter sets, whether or not it says its place: how its reader is written to at all."""
 
 RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 

@@ -259,8 +259,8 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "set",
             Phrase(
-                "Choose your time zone, language, a letter per event or one a day, and reports with HTML (both),"
-                " pictures or text."
+                "Choose time zone, language, digests, reminders, and reports: HTML (both), pictures, plain text, or"
+                " boards in words."
             ),
             (arguments.SETTING,),
             signed=True,

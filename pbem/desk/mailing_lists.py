@@ -1,0 +1,48 @@
+"""The letters that come without being asked for one by one, as lists (RFC 2919), and how they are left (RFC 2369).
+
+A mail program leaves a list by one click: it sends a letter with our subject, and with nothing or a sentence of its
+own as its text, to an address that was mailed to that mailbox alone and is good for one letter. Such a letter may
+leave a list and do nothing else, for players with keys as well. Implements protocol.md, "Commands" (`set`,
+`unobserve`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.mail.commands import parse
+from pbem.mail.compose import MailingList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pbem.mail.commands import Command
+    from pbem.store.tokens import Token
+
+__all__ = ["DIGESTS", "REMINDERS", "asked_by_subject", "may_leave", "observers_of"]
+
+REMINDERS = MailingList("reminders", "set reminders off")
+DIGESTS = MailingList("digest", "set mail each")
+
+
+def observers_of(match: str) -> MailingList:
+    """What those get who watch a match."""
+    return MailingList(f"{match}.observers", f"unobserve {match}")
+
+
+def may_leave(tokens: Iterable[Token], command: Command) -> bool:
+    """Whether a command leaves a list, in a letter to an address that was mailed there: to one of these tokens."""
+    return any(token.purpose == "write" for token in tokens) and _leaves(command)
+
+
+def asked_by_subject(subject: str) -> list[Command]:
+    """The command by which a subject leaves a list."""
+    found = parse(subject).commands
+    return found if len(found) == 1 and _leaves(found[0]) else []
+
+
+def _leaves(command: Command) -> bool:
+    if command.faults:
+        return False
+    chosen = " ".join(("set", *command.arguments.get("setting", ())))
+    return command.name == "unobserve" or chosen in {REMINDERS.leave, DIGESTS.leave}

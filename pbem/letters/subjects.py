@@ -1,0 +1,59 @@
+"""The subjects of letters: about which match, and short enough to be read whole in a list of letters.
+
+Pure: phrases go in, and come out shorter where they have to be. Implements design.md, "One place for one fact".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["LONGEST", "about", "fitting", "joined"]
+
+LONGEST: Final = 69
+"""How many characters a subject of ours may have: lists of letters show no more."""
+
+_ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
+_BRIEF: Final = Phrase("[pbem {match}] {subject}")
+_MORE: Final = " ..."
+
+
+def about(match: str, title: str, subject: str) -> Phrase:
+    """The subject of a letter about a match."""
+    return _ABOUT.given(match=match, title=title, subject=subject)
+
+
+def fitting(subject: str, say: Callable[[str], str]) -> str:
+    """A subject as it is said; where that is too long, without the game's title, and then cut."""
+    said = say(subject)
+    if len(said) > LONGEST and isinstance(subject, Phrase) and subject.template == _ABOUT.template:
+        facts = {name: fact for name, fact in subject.facts.items() if name != "title"}
+        said = say(_BRIEF.given(**facts))
+    return said if len(said) <= LONGEST else said[: LONGEST - len(_MORE)].rstrip() + _MORE
+
+
+def joined(subjects: Sequence[str]) -> str:
+    """What a letter is about that puts together letters with these subjects, what they have in common once.
+
+    Where there is no room for all, the first and the last are named.
+    """
+    first, *others = dict.fromkeys(subjects)
+    others = [_without(subject, first) for subject in others]
+    for shown in ([first, *others], [first, "...", *others[-1:]]):
+        if len(named := "; ".join(shown)) <= LONGEST:
+            return named
+    return first + _MORE if len(first) + len(_MORE) <= LONGEST else first
+
+
+def _without(subject: str, first: str) -> str:
+    """A subject without what it begins with as the first does: the match, the title and the game."""
+    for end in ("] ", ", ", ", "):
+        head, mark, rest = first.partition(end)
+        if not subject.startswith(head + mark) or not mark:
+            break
+        subject, first = subject.removeprefix(head + mark), rest
+    return subject

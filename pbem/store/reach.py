@@ -1,0 +1,120 @@
+"""Which rows a statement reaches, as far as its text tells: whether a query can notice what a statement wrote.
+
+A decision is tried while nothing of it is written yet. A query that reaches no row which the decision writes gives
+the same rows either way; where the text leaves that open, it may reach all rows of its tables. Only the store's own
+statements come here, in the few shapes in which they are written: no schema is parsed, and no engine asked but for
+the columns of a table.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pbem.store.decision import Parameters
+
+__all__ = ["CASCADES", "Reach", "Reaches"]
+
+CASCADES = {"inbox": "lookups"}
+"""Tables whose rows go with those of another, which is named first."""
+
+_EQUAL = re.compile(r"\b(\w+) = (\?|:\w+)")
+_WRITES = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
+_WORD = re.compile(r"\w+")
+_WHERE = re.compile(r"\bWHERE\b")
+_MORE = re.compile(r"\b(?:OR|NOT(?! NULL)|UNION|JOIN|CASE|EXISTS|IN)\b")
+_VALUES = re.compile(r"INSERT INTO \w+(?: \(([\w, ]+)\))? VALUES \(([\w?:, ]+)\)")
+_CONFLICT = re.compile(r"ON CONFLICT \(([\w, ]+)\)\s+DO UPDATE")
+_SET = re.compile(r"\b(\w+) = ")
+
+
+class Reach(NamedTuple):
+    """The tables that a statement reaches, and what stands in some columns of each row that it reaches there."""
+
+    tables: frozenset[str]
+    fixed: Mapping[str, object]
+
+    def meets(self, other: Reach) -> bool:
+        """Whether some row may be reached by both."""
+        if self.tables.isdisjoint(other.tables):
+            return False
+        both = self.fixed.keys() & other.fixed.keys()
+        return not any(_differ(self.fixed[name], other.fixed[name]) for name in both)
+
+
+class Reaches:
+    """What statements reach in one store; `columns` tells those of a table in their order."""
+
+    def __init__(self, columns: Callable[[str], Sequence[str]]) -> None:
+        self._columns = columns
+        self._known: dict[str, Reach] = {}
+        """By a statement's text; in each column stands the place, or the name, of a value."""
+
+    def __call__(self, sql: str, parameters: Parameters) -> Reach:
+        """What a statement reaches with these values."""
+        if (known := self._known.get(sql)) is None:
+            known = self._known[sql] = self._read(sql)
+        values = cast("Mapping[object, object]", parameters)
+        return Reach(known.tables, {name: values[place] for name, place in known.fixed.items()})
+
+    def _read(self, sql: str) -> Reach:
+        sql = sql.lstrip()
+        written = _WRITES.match(sql)
+        if written is None:
+            return Reach(frozenset(_WORD.findall(sql)), _conditions(sql) if sql.count("SELECT") == 1 else {})
+        table = written[1]
+        tables = frozenset({table, CASCADES.get(table, table)} if sql.startswith("DELETE") else {table})
+        if "SELECT" in sql:
+            return Reach(tables, {})
+        if sql.startswith("INSERT"):
+            return Reach(tables, _inserted(sql, lambda: self._columns(table)))
+        changed = _SET.findall(_WHERE.split(sql)[0])
+        return Reach(tables, {name: place for name, place in _conditions(sql).items() if name not in changed})
+
+
+def _conditions(sql: str) -> dict[str, int | str]:
+    """The columns that equal a value in each row that a WHERE lets through; none where it is more than a list."""
+    before, *where = _WHERE.split(sql)
+    if len(where) != 1 or _MORE.search(where[0]):
+        return {}
+    found: dict[str, int | str] = {}
+    for equal in _EQUAL.finditer(where[0]):
+        place = before.count("?") + where[0].count("?", 0, equal.start())
+        found[equal[1]] = place if equal[2] == "?" else equal[2][1:]
+    return found
+
+
+def _inserted(sql: str, columns: Callable[[], Sequence[str]]) -> dict[str, int | str]:
+    """The columns of a new row whose values are known; if one may be changed instead, those it is found by."""
+    row = _VALUES.match(sql)
+    if row is None:
+        return {}
+    names = _listed(row[1]) if row[1] else columns()
+    values = _listed(row[2])
+    found: dict[str, int | str] = {}
+    for place, (name, value) in enumerate(zip(names, values, strict=False)):
+        if value == "?":
+            found[name] = values[:place].count("?")
+        elif value.startswith(":"):
+            found[name] = value[1:]
+    if "DO UPDATE" in sql:
+        conflict = _CONFLICT.search(sql)
+        known = _listed(conflict[1]) if conflict else ()
+        return {name: place for name, place in found.items() if name in known}
+    return found
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def _differ(one: object, other: object) -> bool:
+    """Whether two values are surely not the same for any engine: some columns know no case."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one.lower() != other.lower()
+    if isinstance(one, int) and isinstance(other, int):
+        return one != other
+    return False

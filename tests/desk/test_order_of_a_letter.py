@@ -1,0 +1,234 @@
+"""What a letter about a match says first, and what last; how one goes on after the end; and how a list is left."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from referee import Referee, body, form_in
+
+from pbem.letters.subjects import LONGEST
+from pbem.proof.kept_letters import kept
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+    from referee import Mailbox
+
+SMALL = "fleet: cost:3\nsettle: 0"
+FLEETS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+RULE = "\n" + "-" * 72 + "\n"
+STANDARD = "DS Rv1-Ow2\nKC Gx1-Gy3\nFS Bv4-Bw5\nMD Yz1 Yz2 Yz3\nHS Rz5 Oz5"
+DAY = timedelta(days=1)
+
+
+def played(referee: Referee, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
+    ann, bob = referee.begun(options, FLEETS)
+    for shot in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, shot), (bob, ""))
+    return ann, bob
+
+
+def clicked(referee: Referee, person: Mailbox, letter: EmailMessage, text: str = "") -> str:
+    """What a mail program sends when somebody leaves the list of a letter by a click, and the answer."""
+    left = re.fullmatch(r"<mailto:([^?>]+)\?subject=([^>]+)>", str(letter["List-Unsubscribe"]).strip())
+    assert left is not None
+    to, subject = left[1], left[2].replace("%20", " ")
+    number = next(referee.sent)
+    raw = f"From: {person.address}\nTo: {to}\nSubject: {subject}\nMessage-ID: <{number}@mail.example>\n\n{text}\n"
+    before = len(person.letters)
+    referee.deliver(raw.replace("\n", "\r\n").encode(), person.address, to)
+    return body(person.letters[-1]) if len(person.letters) > before else ""
+
+
+class TestOrder:
+    def test_a_turn_says_first_what_came_of_it_and_last_what_proves_it(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        referee.turn((ann, "Rv1"), (bob, ""))
+        letter = ann.find("turn 1")
+        text = body(letter)
+        assert text.startswith("You hit 1 and sank LG1; you lost nothing.\n\nSpaceships, match m1: turn 1\n")
+        assert body(bob.find("turn 1")).startswith("You hit nothing; you lost 1, and with them LG1.\n")
+        order = (
+            "Your orders are due by",
+            "\n  strike ",
+            "Your space ",
+            "what you may order",
+            "\norders m1 turn 2",
+            RULE,
+        )
+        places = [text.index(words) for words in order]
+        assert places == sorted(places)
+        told, proofs = text.split(RULE)
+        assert not re.search("[0-9a-f]{64}", told.replace(form_in(text, "orders"), ""))
+        assert proofs.count("  signature ") == 2
+        page = letter.get_body(("html",))
+        assert page is not None
+        shown = page.get_content()
+        assert shown.index("You hit 1 and sank LG1") < shown.index("What happened") < shown.index("Transcript of")
+
+    def test_kept_letters_are_read_whole(self, referee: Referee) -> None:
+        ann, _ = played(referee)
+        for letter in (ann.find("game 1 begins"), ann.find(", the end"), ann.find("turn 2")):
+            found = kept("a letter", letter.as_bytes())
+            assert not found.faults
+            assert found.heads
+        assert kept("", ann.find("game 1 begins").as_bytes()).commitments
+        assert len(kept("", ann.find(", the end").as_bytes()).papers) == 1
+
+    def test_the_end_says_the_result_first_shows_both_sides_and_what_to_do_next(self, referee: Referee) -> None:
+        ann, bob = played(referee)
+        for person, won in ((ann, "You won"), (bob, "You lost")):
+            letter = person.find(", the end")
+            assert str(letter["Subject"]).endswith(f"the end: {won.lower()}; the match is closed")
+            text = body(letter)
+            assert text.startswith(f"{won} Spaceships game 1 after 3 turns.\n")
+            other = "bob" if person is ann else "ann"
+            order = (
+                "Your space, as it was",
+                f"{other}'s space, as it was",
+                "pbem verify",
+                "For a rematch",
+                "turn 3",
+                RULE,
+            )
+            places = [text.index(words) for words in order]
+            assert places == sorted(places)
+            assert text.count(RULE) == 1
+            assert text.count("  head ") == 1
+            assert len([line for line in text.split("\n") if " 3 of 3  Rv1 Rv2 Rv3" in line]) == 1
+        assert "as you know it" not in body(ann.find(", the end"))
+
+    @pytest.mark.parametrize(
+        "game", ["kind: scored\ngames: 1", "miss: forfeit\npace: 3d\ngrace: 12h\nweekends: free"]
+    )
+    def test_a_rematch_is_one_reply(self, referee: Referee, game: str) -> None:
+        ann, bob = played(referee, f"{SMALL}\n{game}")
+        referee.send(bob, form_in(body(bob.find("the match is closed")), "new"))
+        assert "Proposed:" in bob.text
+        again = referee.match(2)
+        first = referee.match(1)
+        assert again.terms.lines() == first.terms.lines()
+        assert again.names == ("bob", "ann")
+        referee.send(ann, form_in(body(ann.find("proposes a match")), "accept", lines=1))
+        assert ann.find("send your setup")
+        assert referee.match(2).phase == "setup"
+
+    def test_no_subject_is_longer_than_lists_of_letters_show(self, referee: Referee) -> None:
+        ann, bob = referee.registered("ann"), referee.registered("bob")
+        referee.send(ann, f"new shoot-em-up with {bob.name}\nsettle: 0\nend\n")
+        referee.send(bob, form_in(bob.text, "accept", lines=1))
+        referee.send(ann, "press m1 public\nHello\nend\n")
+        referee.send(ann, "draw m1 offer\n")
+        referee.wait(5 * DAY)
+        referee.send(ann, "resign m1 match\n")
+        subjects = [str(letter["Subject"]) for person in (ann, bob) for letter in person.letters]
+        assert len(subjects) > 8
+        assert not [subject for subject in subjects if len(subject) > LONGEST and not subject.startswith("Re: ")]
+
+
+class TestLists:
+    def test_observers_leave_by_one_click(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        cy = referee.registered("cy")
+        referee.send(cy, "observe m1\n")
+        assert cy.last["List-Id"] is None
+        referee.turn((ann, "Rv1"), (bob, ""))
+        letter = cy.find("turn 1")
+        assert body(letter).startswith("ann hit 1 and sank LG1; bob hit nothing.\n")
+        assert letter["List-Id"] == "<m1.observers.play.example>"
+        assert letter["List-Help"] == "<mailto:pbem@play.example?subject=help>"
+        assert "watch m1" in clicked(
+            referee, cy, letter, "This message was automatically generated by a mail program."
+        )
+        before = len(cy.letters)
+        referee.turn((ann, "Rv3"), (bob, ""))
+        assert len(cy.letters) == before
+        assert ann.find("turn 2")["List-Unsubscribe"] is None
+
+    def test_reminders_are_left_by_one_click(self, referee: Referee) -> None:
+        ann, bob = referee.begun(f"{SMALL}\npace: 4d", FLEETS)
+        referee.wait(2 * DAY)
+        letter = ann.find("a reminder")
+        assert letter["List-Id"] == "<reminders.play.example>"
+        assert "No more reminders." in clicked(referee, ann, letter)
+        referee.wait(3 * DAY)
+        assert len([one for one in ann.letters if "a reminder" in str(one["Subject"])]) == 1
+        assert len([one for one in bob.letters if "a reminder" in str(one["Subject"])]) > 1
+        # The address is good for one letter, and for nothing but leaving.
+        assert "Nothing shows that this letter came from you" in clicked(referee, ann, letter)
+
+    def test_the_address_is_good_for_nothing_else(self, referee: Referee) -> None:
+        ann, _ = referee.begun(f"{SMALL}\npace: 4d", FLEETS)
+        referee.wait(2 * DAY)
+        letter = ann.find("a reminder")
+        assert "must be signed" in clicked(referee, ann, letter, "set format text\nresign m1 match")
+        assert referee.match().phase == "playing"
+        assert ann.find("a reminder") is letter
+
+    def test_digests_are_left_by_one_click(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        referee.send(bob, "set mail digest\n")
+        referee.turn((ann, "Rv1"), (bob, ""))
+        referee.wait(DAY)
+        letter = bob.find("turn 1")
+        assert letter["List-Id"] == "<digest.play.example>"
+        assert "Every letter comes at once." in clicked(referee, bob, letter)
+        referee.turn((bob, ""), (ann, "Rv3"))
+        assert "turn 2" in str(bob.last["Subject"])
+
+    def test_setups_are_asked_for_at_once(self, referee: Referee) -> None:
+        ann, bob = (referee.registered(name) for name in ("ann", "bob"))
+        referee.send(ann, "set mail digest\n")
+        referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+        referee.send(bob, form_in(bob.text, "accept", lines=1))
+        assert "send your setup" in str(ann.last["Subject"])
+
+
+class TestSettings:
+    def test_boards_in_words(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        referee.send(ann, "set format words\n")
+        assert "told in words" in ann.text
+        referee.turn((ann, "Rv1"), (bob, "mRv1 Gx3"))
+        letter = ann.find("turn 1")
+        text = body(letter)
+        assert letter.get_body(("html",)) is None
+        assert "R 1 2 3 4 5" not in text
+        assert "Red v1 to v3: MD\n" in text
+        assert "Green x3: searched, empty, struck last turn\n" in text
+        assert "Red v1: LG1, destroyed, shot at last turn\n" in text
+        assert "All other cells: not searched" in text
+        assert "R 1 2 3 4 5" in body(bob.find("turn 1"))
+        referee.send(ann, "status m1\n", sign=False)
+        assert "Red v1 to v3: MD\n" in ann.text
+
+    @pytest.mark.parametrize("game", ["spaceships", "dueling-masters"])
+    def test_the_published_example_is_no_secret(self, referee: Referee, game: str) -> None:
+        ann, bob = referee.agreed("", game=game)
+        for person in (ann, bob):
+            shown = body(person.find("send your setup")).partition("has seen it too):\n\n")[2].partition("\n\n")[0]
+            referee.send(person, person.filled("setup", shown))
+            assert "Your setup stands" in person.text
+            assert "this is the example of our letters and rules" in person.text
+
+    def test_a_setup_of_ones_own_is(self, referee: Referee) -> None:
+        ann, _ = referee.agreed("")
+        referee.send(ann, ann.filled("setup", STANDARD.replace("HS Rz5 Oz5", "LS Rz5")))
+        assert "Your setup stands" in ann.text
+        assert "this is the example" not in ann.text
+
+    def test_language_and_time_zone_are_set_by_any_proved_letter(self, referee: Referee) -> None:
+        ann = referee.registered("ann")
+        referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
+        assert "Your time zone is Europe/Berlin" in ann.text
+        referee.send(ann, "set language de\n", sign=False)
+        assert "must be signed" in ann.text
+
+    def test_a_match_that_is_over_cannot_be_watched(self, referee: Referee) -> None:
+        played(referee)
+        cy = referee.registered("cy")
+        referee.send(cy, "observe m1\n")
+        assert "this match is over, and there is nothing more to watch" in cy.text

@@ -1,0 +1,285 @@
+"""Servers that share a store in PostgreSQL, and all that may befall them at once: nobody notices.
+
+Three servers; players who write to one after the other and repeat what got no 250. Servers are killed, or sleep past
+their lease and wake; their connections to the database are cut, also between COMMIT and its answer; the database
+itself crashes. Each letter has its effect once, each report leaves in the same bytes, each match is proved.
+Promises 1 and 3 of reliability.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from lives import PATIENCE, QUICK, Figures, Server, Table, children
+from stores import POSTGRESQL, of_postgresql, schema
+
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+from pbem.store.errors import BusyError
+from pbem.store_place import PostgresqlAddress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = of_postgresql
+
+SERVERS = 3
+SOCKET = ".s.PGSQL.5432"
+KINDS = ("kill", "sleep", "connection", "answer to COMMIT", "database")
+CHANCES = (8, 2, 5, 5, 1)
+BETWEEN = 0.6
+"""At most so many seconds between two faults."""
+
+
+class Line:
+    """The way of one server to the database: it may be cut, and lose the answer to a COMMIT."""
+
+    def __init__(self, folder: Path, database: str) -> None:
+        self.folder = folder
+        self.lose = False
+        self.lost = 0
+        self._database = database
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+
+    @contextmanager
+    def open(self) -> Iterator[Line]:
+        self.folder.mkdir()
+        server = self._loop.run_until_complete(asyncio.start_unix_server(self._carry, self.folder / SOCKET))
+        thread = threading.Thread(target=self._loop.run_forever, name="line")
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._loop.call_soon_threadsafe(server.close)
+            self.cut()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            thread.join()
+            self._loop.run_until_complete(self._end())
+            self._loop.close()
+
+    async def _end(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Cut all connections."""
+        self._loop.call_soon_threadsafe(self._cut)
+
+    def _cut(self) -> None:
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        committing: list[bool] = []
+        try:
+            there, back = await asyncio.open_unix_connection(f"{self._database}/{SOCKET}")
+        except OSError:
+            writer.transport.abort()
+            return
+        try:
+            await asyncio.gather(self._to(reader, back, committing), self._from(there, writer, committing))
+        except OSError:
+            pass
+        finally:
+            self._writers.discard(writer)
+            writer.transport.abort()
+            back.transport.abort()
+
+    async def _to(self, reader: asyncio.StreamReader, back: asyncio.StreamWriter, committing: list[bool]) -> None:
+        while octets := await reader.read(65536):
+            if self.lose and b"COMMIT\0" in octets:
+                self.lose = False
+                committing.append(True)
+            back.write(octets)
+            await back.drain()
+        raise ConnectionError
+
+    async def _from(self, there: asyncio.StreamReader, writer: asyncio.StreamWriter, committing: list[bool]) -> None:
+        while octets := await there.read(65536):
+            if committing:
+                self.lost += 1
+                break
+            writer.write(octets)
+            await writer.drain()
+        raise ConnectionError
+
+
+@dataclass
+class Faults:
+    """What befell the servers."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    left: float = 500
+
+    def __str__(self) -> str:
+        return f"{self.kinds.total()} faults: " + ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
+
+
+class ManyServers(Table):
+    """Two players, and servers that share a store."""
+
+    def __init__(self, folder: Path, seed: str, faults: Faults, figures: Figures) -> None:
+        super().__init__(folder, seed, lambda _: None, figures)
+        self.faults = faults
+        self.again = 0.0
+        self.asleep: dict[int, float] = {}
+        """Of a server's number when it wakes."""
+
+    def play(self) -> None:
+        address = schema(self.folder.resolve())
+        parts = urlsplit(address.url)
+        host = parse_qs(parts.query)["host"][0]
+        with ExitStack() as stack:
+            stack.enter_context(self.smarthost.open())
+            self.lines = [
+                stack.enter_context(Line(self.folder / f"line{number}", host).open()) for number in range(SERVERS)
+            ]
+            self.servers = []
+            for number, line in enumerate(self.lines):
+                own = PostgresqlAddress(address.url.replace(f"host={host}", f"host={line.folder}"))
+                folder = self.folder / f"server{number}"
+                folder.mkdir()
+                (folder / "keys").symlink_to(self.folder / "keys")
+                server = Server(folder, self.smarthost.port, rest=QUICK[0] / 10, desks=1, shared=own)
+                stack.callback(server.kill)
+                self.servers.append(server)
+            (self.folder / "keys").mkdir(mode=0o700)
+            for server in self.servers:
+                server.start()
+            self.server = Server(self.folder, self.smarthost.port, shared=address)
+            self._play()
+            self._settle()
+            for server in self.servers:
+                server.stop()
+            self.check()
+        self.figures.matches += 1
+
+    def _until(self, condition: Callable[[], bool]) -> None:
+        progress = time.monotonic()
+        while not condition():
+            self._befall()
+            self._post()
+            if self._collect():
+                progress = time.monotonic()
+            assert time.monotonic() < progress + PATIENCE, f"nothing happens any more: {self._state()}"
+
+    def _befall(self) -> None:
+        now = time.monotonic()
+        for number, wakes in list(self.asleep.items()):
+            if now >= wakes:
+                self._signal(number, signal.SIGCONT)
+                del self.asleep[number]
+        for server in self.servers:
+            if not server.alive:
+                server.start()
+        if now < self.again or self.faults.left <= 0:
+            return
+        self.again = now + self.random.random() * BETWEEN
+        self.faults.left -= 1
+        (kind,) = self.random.choices(KINDS, CHANCES)
+        number = self.random.choice([number for number in range(SERVERS) if number not in self.asleep])
+        self.faults.kinds[kind] += 1
+        if kind == "kill":
+            self.servers[number].kill()
+        elif kind == "sleep" and len(self.asleep) < SERVERS - 1:
+            self._signal(number, signal.SIGSTOP)
+            self.asleep[number] = now + QUICK[0].total_seconds() * (0.5 + self.random.random())
+        elif kind == "connection":
+            self.lines[number].cut()
+        elif kind == "answer to COMMIT":
+            self.lines[number].lose = True
+        elif kind == "database":
+            self._crash()
+
+    def _signal(self, number: int, which: signal.Signals) -> None:
+        server = self.servers[number]
+        with suppress(ProcessLookupError):
+            for process in (*children(server.pid), server.pid):
+                os.kill(process, which)
+
+    def _crash(self) -> None:
+        """Kill one of the database's processes: it ends all connections, and recovers from its log."""
+        import psycopg  # noqa: PLC0415 - where it is not asked for it need not be there
+
+        with suppress(psycopg.Error), psycopg.connect(POSTGRESQL, autocommit=True) as connection:
+            os.kill(connection.info.backend_pid, signal.SIGKILL)
+            connection.execute("SELECT 1")
+
+    def _post(self) -> None:
+        awake = [server for number, server in enumerate(self.servers) if number not in self.asleep and server.alive]
+        if not awake:
+            return
+        self.server.port = self.random.choice(awake).port
+        for player in self.players.values():
+            while player.outgoing:
+                if not self.server.send(player.outgoing[0], player.address).startswith("250"):
+                    self.figures.retried += 1
+                    return
+                player.note_sent()
+                self.figures.sent += 1
+
+    def _settle(self) -> None:
+        """Everything that waits comes to its end, while nothing befalls anybody."""
+        for number in list(self.asleep):
+            self._signal(number, signal.SIGCONT)
+        self.asleep.clear()
+        self._all_done()
+        while self._collect():
+            pass
+
+    def _all_done(self) -> None:
+        give_up = time.monotonic() + PATIENCE
+        while not self._done():
+            assert time.monotonic() < give_up, f"something waits for ever: {self._state()}"
+            for server in self.servers:
+                if not server.alive:  # who begins while the database recovers ends, and is begun again
+                    server.start()
+            time.sleep(0.05)
+
+    def _done(self) -> bool:
+        try:
+            with self.server.store() as (_, inbox, outbox):
+                return inbox.count("done") == inbox.count() and outbox.count("delivered") == outbox.count()
+        except BusyError:
+            return False
+
+
+def play(folder: Path, most: int) -> tuple[Faults, Figures]:
+    faults, figures = Faults(left=most), Figures()
+    while faults.left > 0:
+        each = folder / str(figures.matches)
+        each.mkdir()
+        table = ManyServers(each, f"many {figures.matches}", faults, figures)
+        table.play()
+        checks = list(verify(table.bundle(), Letters))
+        assert checks
+        assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+    return faults, figures
+
+
+def test_a_match_over_many_faults(tmp_path: Path) -> None:
+    faults, _ = play(tmp_path, 15)
+    assert faults.kinds.total() == 15
+
+
+@pytest.mark.long
+def test_five_hundred_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    faults, figures = play(tmp_path, 500)
+    with capsys.disabled():
+        print(f"\n{faults}; {figures}")
+    assert set(faults.kinds) == set(KINDS)
