@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock bench clean
+.PHONY: venv demo demo-many test test-long test-postgresql test-corpora test-browser test-clone test-pythons coverage check catalogue lock manual bench clean
 
 venv: .venv/ready
 
@@ -90,7 +90,7 @@ bench: venv
 # For maintainers: makes the lock files anew (needs uv).
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--group dev pyproject.toml -o requirements.lock
+		--extra server --group dev pyproject.toml -o requirements.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -107,6 +107,10 @@ catalogue: venv
 		$(BIN)/pybabel --quiet update -i .venv/messages.pot -o $$file -l $$language --ignore-obsolete --ignore-pot-creation-date \
 			--no-wrap; \
 	done
+
+# The manual page, after a change of a command or its options.
+manual: venv
+	$(BIN)/python -m pbem.cli.manual > docs/pbem.1
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -12,7 +12,7 @@ import re
 import tomllib
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -20,7 +20,7 @@ from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.store_place import Place
 else:
@@ -38,10 +38,12 @@ __all__ = [
     "Listen",
     "Listener",
     "Log",
+    "Mailbox",
     "Metrics",
     "Smarthost",
     "faults",
     "load",
+    "place",
 ]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -143,7 +145,27 @@ class Smarthost(_Table, frozen=True):
     tls: Literal["none", "starttls", "implicit"] = "none"
     user: str = ""
     password_file: str = ""
+    password_command: str = ""
     timeout: Duration = Duration(seconds=60)
+    maildirs: str = ""
+
+
+class Mailbox(_Table, frozen=True):
+    """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
+
+    imap: str = ""
+    port: Port = 993
+    tls: Literal["none", "starttls", "implicit"] = "implicit"
+    user: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    spam: str = ""
+    maildir: str = ""
+    poll: Duration = Duration(seconds=60)
+    timeout: Duration = Duration(seconds=60)
+
+    def __bool__(self) -> bool:
+        return bool(self.imap or self.maildir)
 
 
 class Delivery(_Table, frozen=True):
@@ -154,6 +176,7 @@ class Delivery(_Table, frozen=True):
     factor: Annotated[float, msgspec.Meta(ge=1)] = 2.0
     longest_retry: Duration = Duration(hours=6)
     give_up: Duration = Duration(days=5)
+    per_day: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class Dkim(_Table, frozen=True):
@@ -228,7 +251,6 @@ class Config(_Table, frozen=True):
     """The whole file; paths are absolute once loaded."""
 
     server: str
-    mailbox: str = "pbem"
     address: str = ""
     delimiter: str = "+"
     operator: str = ""
@@ -239,6 +261,7 @@ class Config(_Table, frozen=True):
     keys: Path = Path("keys")
     smtp: Listener = Listener(listen=Listen("127.0.0.1", 2525))
     lmtp: Listener = Listener()
+    mailbox: Mailbox = Mailbox()
     smarthost: Smarthost = Smarthost()
     delivery: Delivery = Delivery()
     limits: Limits = Limits()
@@ -249,23 +272,21 @@ class Config(_Table, frozen=True):
     recovery: Recovery = Recovery()
     log: Log = Log()
 
-    def __post_init__(self) -> None:
-        if faults := [*self._misnamed(), *self._contradictory()]:
-            raise ValueError("; ".join(faults))
+    def wrong(self) -> list[str]:
+        """What cannot be, each in a sentence; empty for a configuration that can be used."""
+        return [*self._misnamed(), *self._contradictory()]
 
     def _misnamed(self) -> Iterator[str]:
         """What is wrong with the server's names and addresses."""
         if not DOMAIN.fullmatch(self.server):
             yield f'server = "{self.server}" is no host name in lower case'
-        if not MAILBOX.fullmatch(self.mailbox):
-            yield f'mailbox = "{self.mailbox}" is no simple local part in lower case'
-        if self.delimiter not in {"+", "-", "=", "_"}:
-            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible'
+        if self.delimiter not in {"+", "-", "=", "_", ""}:
+            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible, or none'
         local, _, domain = self.mail_address.rpartition("@")
         if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
             yield f'address = "{self.address}" is no simple address in lower case'
-        if self.delimiter in local:
-            yield f'delimiter = "{self.delimiter}" stands in the mailbox "{local}" itself'
+        if self.delimiter and self.delimiter in local:
+            yield f'delimiter = "{self.delimiter}" stands in the address "{self.mail_address}" itself'
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
             yield f'operator = "{self.operator}" is no address'
         if self.pages and not PAGES.fullmatch(self.pages):
@@ -277,6 +298,7 @@ class Config(_Table, frozen=True):
 
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""
+        yield from self._mailbox_faults()
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
         for name in (self.dkim.selector, self.dkim.domain):
@@ -291,10 +313,42 @@ class Config(_Table, frozen=True):
         if self.delivery.longest_retry < self.delivery.first_retry:
             yield "delivery: longest_retry is shorter than first_retry"
 
+    def _mailbox_faults(self) -> Iterator[str]:
+        box = self.mailbox
+        if box.imap and box.maildir:
+            yield "mailbox: imap and maildir: give one of them"
+        if box.imap and not (box.password_file or box.password_command):
+            yield "mailbox: imap needs password_file or password_command"
+        if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
+            yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
+        for name, account in (("mailbox", box), ("smarthost", self.smarthost)):
+            if account.password_file and account.password_command:
+                yield f"{name}: password_file and password_command: give one of them"
+        if not self.delimiter and not box:
+            yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
+
+    def loops(self) -> Iterator[str]:
+        """Ways that would lead letters of ours back to us: no server that plays needs one."""
+        for name, listener in (("smtp", self.smtp), ("lmtp", self.lmtp)):
+            place = listener.listen
+            here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104
+            if place.port == self.smarthost.port and (here or place.host == self.smarthost.host):
+                yield f"smarthost: {self.smarthost.host}:{place.port} is where {name} listens: a loop"
+        local, _, domain = self.operator.lower().rpartition("@")
+        own, _, host = self.mail_address.rpartition("@")
+        detailed = self.delimiter and local.startswith(own + self.delimiter)
+        if domain == host and (local == own or detailed):
+            yield f'operator = "{self.operator}" is the server itself: give an address that a person reads'
+
     @property
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
-        return self.address or f"{self.mailbox}@{self.server}"
+        return self.address or f"pbem@{self.server}"
+
+    @property
+    def return_paths(self) -> bool:
+        """Whether each letter leaves with a return path of its own (VERP): providers let only the account send."""
+        return bool(self.delimiter) and not self.mailbox.imap
 
     @property
     def dkim_domain(self) -> str:
@@ -312,6 +366,13 @@ class Config(_Table, frozen=True):
         return self.keys / "store.key"
 
 
+def place(environment: Mapping[str, str]) -> Path:
+    """Where the configuration lies when nobody names it: in this folder, else in the user's data folder (XDG)."""
+    here = Path("pbem.toml")
+    home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
+    return here if here.exists() else Path(home, "pbem", "pbem.toml")
+
+
 def load(path: Path | str) -> Config:
     """Read a configuration file; paths in it are relative to its folder. Raises `ConfigError`."""
     path = Path(path)
@@ -327,46 +388,62 @@ def load(path: Path | str) -> Config:
 
 def parse(table: dict[str, object]) -> Config:
     """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
-    return msgspec.convert(table, Config, dec_hook=_value)
+    config = msgspec.convert(table, Config, dec_hook=_value)
+    if wrong := config.wrong():
+        raise ValueError("; ".join(wrong))
+    return config
 
 
-def faults(path: Path | str) -> list[str]:
-    """All that is wrong in a configuration file, each in a sentence; empty when it can be loaded."""
+def faults(path: Path | str) -> tuple[list[str], Config | None]:
+    """All that is wrong in a configuration file, each in a sentence, and what it would be without that.
+
+    None where too little of it can be read.
+    """
+    path = Path(path)
     try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        return [f"cannot be read: {error.strerror}"]
+        return [f"cannot be read: {error.strerror}"], None
     except ValueError as error:
-        return [f"no TOML: {error}"]
+        return [f"no TOML: {error}"], None
     found = list(_table_faults(Config, table, ""))
-    if not found:
-        try:
-            parse(table)
-        except ValueError as error:
-            found = str(error).split("; ")
-    return found
+    try:
+        config = msgspec.convert({"server": "missing.invalid", **table}, Config, dec_hook=_value)
+    except ValueError as error:
+        return [*found, _plain(str(error))], None
+    return [*found, *config.wrong(), *config.loops()], _anchored(config, path.absolute().parent)
 
 
 def _table_faults(kind: type[_Table], table: dict[str, object], where: str) -> Iterator[str]:
+    """What is wrong in a table, key by key; such keys are taken out of it, so that what is left can be looked at."""
     kinds = get_type_hints(kind, include_extras=True)
     for field in msgspec.structs.fields(kind):
         if field.required and field.name not in table:
             yield f"{where}{field.name} is missing"
-    for key, value in table.items():
+    for key, value in list(table.items()):
         place, wanted = f"{where}{key}", kinds.get(key)
-        if wanted is None:
-            close = difflib.get_close_matches(key, kinds, 1)
-            yield f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
-        elif isinstance(wanted, type) and issubclass(wanted, _Table):
-            if isinstance(value, dict):
-                yield from _table_faults(wanted, value, f"{place}.")
-            else:
-                yield f"{place} is a table: write [{place}]"
-        else:
-            try:
-                msgspec.convert(value, wanted, dec_hook=_value)
-            except ValueError as error:
-                yield f"{place}: {_plain(str(error))}"
+        if isinstance(wanted, type) and issubclass(wanted, _Table) and isinstance(value, dict):
+            yield from _table_faults(wanted, value, f"{place}.")
+        fault = _fault(place, value, wanted, kinds, where)
+        if fault:
+            yield fault
+            del table[key]
+
+
+def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], where: str) -> str:
+    """What is wrong with the value of a key; empty when nothing is."""
+    if wanted is None:
+        close = difflib.get_close_matches(place.removeprefix(where), kinds, 1)
+        return f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
+    if isinstance(wanted, type) and issubclass(wanted, _Table) and not isinstance(value, dict):
+        return f"{place} is a table: write [{place}]"
+    if get_origin(wanted) is Literal and value not in get_args(wanted):
+        return f"{place} = {value!r}: one of {', '.join(get_args(wanted))} is possible"
+    try:
+        msgspec.convert(value, wanted, dec_hook=_value)
+    except ValueError as error:
+        return f"{place}: {_plain(str(error))}"
+    return ""
 
 
 def _value(kind: type, text: object) -> object:
@@ -397,8 +474,15 @@ def _anchored(config: Config, folder: Path) -> Config:
         keys=folder / config.keys,
         smtp=_anchored_listener(config.smtp, folder),
         lmtp=_anchored_listener(config.lmtp, folder),
+        mailbox=msgspec.structs.replace(
+            config.mailbox,
+            password_file=_anchored_name(config.mailbox.password_file, folder),
+            maildir=_anchored_name(config.mailbox.maildir, folder),
+        ),
         smarthost=msgspec.structs.replace(
-            config.smarthost, password_file=_anchored_name(config.smarthost.password_file, folder)
+            config.smarthost,
+            password_file=_anchored_name(config.smarthost.password_file, folder),
+            maildirs=_anchored_name(config.smarthost.maildirs, folder),
         ),
         dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )

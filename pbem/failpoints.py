@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["ALL", "Failpoints", "passing"]
+__all__ = ["ALL", "FETCHING", "Failpoints", "passing"]
 
 Failpoints = Callable[[str], None]
 """Called with the name of the point that is being passed."""
@@ -30,6 +30,13 @@ ALL = (
     "smarthost said 250",  # nothing of it is noted yet
     "sending settled",
 )
+
+FETCHING = (
+    "letter fetched",  # from the mailbox; nothing is stored
+    "letter kept",  # on disk, and it lies in the mailbox still
+    "letter moved",
+)
+"""The further points of a letter that is fetched, and not brought."""
 
 
 def passing(_point: str) -> None:

@@ -1,4 +1,4 @@
-"""A certificate for play.example that nobody but a test would trust."""
+"""A certificate, for play.example or another host, that nobody but a test would trust."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def make(folder: Path) -> tuple[str, str]:
+def make(folder: Path, host: str = "play.example") -> tuple[str, str]:
     """The files of a new certificate and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "play.example")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -28,7 +28,7 @@ def make(folder: Path) -> tuple[str, str]:
         .serial_number(1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("play.example")]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     files = folder / "certificate.pem", folder / "key.pem"

@@ -288,7 +288,7 @@ class Referee:
 
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
-        composer = Composer(SERVER, "pbem", self.templates)
+        composer = Composer(SERVER, "pbem", self.templates, delimiter=self.config.delimiter)
         self.desk = Desk(
             self.config,
             self.database,

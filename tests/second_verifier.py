@@ -1067,6 +1067,7 @@ def tokens_right(letter: Letter, token: str) -> None:
         for name in ("To", "Cc", "Delivered-To", "X-Original-To")
         for one in letter.message.get_all(name) or []
     ]
+    heads += re.findall(r"<[!-;=?-~]{1,900}>", f"{letter.message['In-Reply-To']} {letter.message['References']}")
     text = " ".join([*heads, text_of(letter.message)[:20000]]).lower()
     words = re.findall(r"(?<=\.)[a-z2-7]{20}(?=@)", text)
     must(any(sha256(word.encode()) == token for word in words), "another token")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(pbem.__file__).parent
 
-LEAVES = {"config", "failpoints", "i18n", "json_object", "phrase", "store_place"}
+LEAVES = {"config", "examples", "failpoints", "i18n", "json_object", "phrase", "store_place"}
 """Modules that every room may use, and that use no room."""
 
 ARROWS: dict[str, set[str]] = {
@@ -25,12 +25,13 @@ ARROWS: dict[str, set[str]] = {
     "match": {"games"},
     "store": set(),
     "mail": {"games"},
+    "mailbox": set(),
     "proof": {"games", "identity", "mail", "match"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
     "smtp": {"mail", "store"},
     "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store"},
-    "server": {"desk", "games", "identity", "letters", "mail", "match", "proof", "smtp", "store"},
+    "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
     "cli": {"desk", "games", "identity", "letters", "mail", "match", "pages", "proof", "server", "store"},
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pbem.config import Config, ConfigError, Duration, Limits, Listen, load, parse
+from pbem.config import Config, ConfigError, Duration, Limits, Listen, faults, load, parse
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"
 REQUIRED = {"server"}
@@ -93,9 +93,16 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[limits]\nparts = 0', "(at limits.parts)"),
         ('server = "A.example"', "no host name in lower case"),
         ('server = "a\\r\\nb"', "no host name"),
-        ('server = "a"\nmailbox = "p b"', "no simple local part"),
         ('server = "a"\ndelimiter = "."', "delimiter"),
-        ('server = "a"\nmailbox = "p-b"\ndelimiter = "-"', "stands in the mailbox"),
+        ('server = "a"\naddress = "p-b@a"\ndelimiter = "-"', "stands in the address"),
+        ('server = "a"\ndelimiter = ""', "letters are fetched from a [mailbox]"),
+        ('server = "a"\n[mailbox]\nimap = "i.example"', "needs password_file or password_command"),
+        ('server = "a"\n[mailbox]\nimap = "i"\nmaildir = "m"\npassword_file = "p"', "give one of them"),
+        (
+            'server = "a"\n[mailbox]\nimap = "i"\ntls = "none"\npassword_file = "p"',
+            "shows the password to the network",
+        ),
+        ('server = "a"\n[smarthost]\npassword_file = "p"\npassword_command = "c"', "give one of them"),
         ('server = "a"\naddress = "x"', "no simple address"),
         ('server = "a"\noperator = "x"', "no address"),
         ("server = ", "Invalid value"),
@@ -107,6 +114,24 @@ def test_faults_are_named_with_the_file(tmp_path: Path, text: str, message: str)
         load(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[smarthost]\nport = 2525", "127.0.0.1:2525 is where smtp listens"),
+        ('[lmtp]\nlisten = "0.0.0.0:24"\n[smarthost]\nport = 24', "is where lmtp listens"),
+        ('[smtp]\nlisten = "mx.example:25"\n[smarthost]\nhost = "mx.example"', "mx.example:25 is where smtp listens"),
+        ('operator = "Pbem+x@a"', "is the server itself"),
+        ('operator = "pbem@a"', "is the server itself"),
+        ('operator = "pbem@b"\n[smarthost]\nport = 587', ""),
+    ],
+)
+def test_loops_are_found(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, f'server = "a"\n{text}')
+    assert load(path)
+    assert message in "".join(faults(path)[0])
+    assert bool(faults(path)[0]) == bool(message)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +35,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
     "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
     "publish": Place("pbem.cli.publish", "publish", "Print the page of a match, or all public pages of the server."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),
+    "init": Place("pbem.cli.init", "init", "Write the files of a new server."),
     "status": Place("pbem.cli.status", "status", "Show how the server stands."),
     "inbox": Place("pbem.cli.queues", "inbox", "Letters received: list, show, retry, drop."),
     "outbox": Place("pbem.cli.queues", "outbox", "Letters to be sent: list, show, retry, drop."),
@@ -58,8 +60,24 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         place = COMMANDS[cmd_name]
-        command: click.Command = getattr(import_module(place.module), place.function)
+        try:
+            module = import_module(place.module)
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] == "pbem":
+                raise
+            raise click.ClickException(
+                f"`pbem {cmd_name}` needs the libraries of the server ({error.name} is not here): "
+                "pip install 'pbem[server]'"
+            ) from error
+        command: click.Command = getattr(module, place.function)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands, none of which is imported for it; and this group's own options."""
+        names = [
+            CompletionItem(name, help=place.help) for name, place in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option
-from pbem.config import faults, load
+from pbem.config import faults
 from pbem.server.doctor import surroundings
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ def check_config(config_file: Path) -> None:
 
     Nothing is made or changed, and no connection is opened.
     """
-    wrong = faults(config_file)
-    if wrong:
-        for fault in wrong:
-            click.echo(f"FAULT  {fault}")
-        click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
-        sys.exit(1)
-    well = True
-    for finding in surroundings(load(config_file)):
+    wrong, config = faults(config_file)
+    for fault in wrong:
+        click.echo(f"FAULT  {fault}")
+    well = not wrong
+    for finding in surroundings(config) if config else ():
         click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
         well &= finding.well
-    click.echo("All is well." if well else "Please fix these first.")
+    if wrong:
+        click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
+    else:
+        click.echo("All is well." if well else "Please fix these first.")
     sys.exit(0 if well else 1)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pbem.config import Config, ConfigError, load
+from pbem.config import Config, ConfigError, load, place
 from pbem.server.desk_process import open_composer
 from pbem.server.logs import configure_logs
 from pbem.store import own_keys
@@ -54,9 +54,9 @@ config_option = click.option(
     "--config",
     "config_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("pbem.toml"),
+    default=lambda: place(os.environ),
     envvar="PBEM_CONFIG",
-    show_default=True,
+    show_default="pbem.toml here, or in the user's data folder",
     help="The server's configuration.",
 )
 """The same for all commands of the operator."""

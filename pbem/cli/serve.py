@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 import structlog
+from click.core import ParameterSource
 
+from pbem.cli.common import config_option
 from pbem.config import Config, ConfigError, load
+from pbem.examples import example_folder
 from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
@@ -40,21 +43,21 @@ def write_composers(config: Config, folder: Path) -> None:
 
 
 @click.command()
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("pbem.toml"),
-    show_default=True,
-    help="The configuration; config/pbem.example.toml explains every key.",
-)
+@config_option
 @click.option(
     "--ready-file",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the hosts and ports as JSON to this file once the server listens.",
 )
 def serve(config_file: Path, ready_file: Path | None) -> None:
-    """Accept letters, referee, and send letters, until SIGTERM or SIGINT."""
+    """Accept letters, referee, and send letters, until SIGTERM or SIGINT.
+
+    Without any configuration, a server for trying is made in the user's data folder: it runs on this machine alone,
+    and files its letters there.
+    """
+    source = click.get_current_context().get_parameter_source("config_file")
+    if source is ParameterSource.DEFAULT and not config_file.exists():
+        _begin_at_home(config_file)
 
     def ready(places: Sequence[Place]) -> None:
         if ready_file is not None:
@@ -68,7 +71,33 @@ def serve(config_file: Path, ready_file: Path | None) -> None:
 
     try:
         config = load(config_file)
+        if config.smarthost.maildirs and config.smtp.listen:
+            click.echo(_TRYING.format(config=config, file=config_file, folder=config.smarthost.maildirs))
         configure_logs(config.log)
         asyncio.run(main())
     except (ConfigError, StartError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _begin_at_home(config_file: Path) -> None:
+    """Write the configuration of a server for trying."""
+    try:
+        config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        config_file.write_text((example_folder() / "init" / "home.toml").read_text("utf-8"), "utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{config_file}: {error.strerror}") from error
+
+
+_TRYING = """\
+This is a server for trying: it takes letters at {config.smtp.listen}, and no letter leaves this machine.
+Its configuration is {file}; the store and the keys lie beside it.
+
+Write to {config.mail_address}, in any name, as ann here; letter.txt is a letter with its headers:
+    printf 'From: ann@home.localhost\\nTo: {config.mail_address}\\n\\nregister ann\\n%s\\n' \\
+        "$(cat ~/.ssh/id_ed25519.pub)" > letter.txt
+    curl smtp://{config.smtp.listen} --mail-from ann@home.localhost --mail-rcpt {config.mail_address} -T letter.txt
+The answers to ann lie in a Maildir:
+    mutt -f {folder}/ann@home.localhost      or: cat {folder}/ann@home.localhost/new/*
+Each says what comes next. `pbem sign --help` says how forms are signed. `pbem init DIR` begins a server for others.
+Ctrl-C ends this one; it goes on where it was when you start it again.
+"""

@@ -66,6 +66,8 @@ class Admission:
 
     def _comes_back(self, envelope: Envelope) -> bool:
         """Whether this goes to the return path of one of our letters, to which little has come yet."""
+        if not self._config.return_paths:
+            return False
         token = bounces.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
         returned = self._outbox.returned(token) if token else None
         return returned is not None and sum(self._outbox.bounces(returned.id).values()) < BOUNCES

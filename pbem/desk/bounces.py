@@ -49,9 +49,8 @@ _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
 def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter to a return path; returns its outcome, or None if the path is not ours."""
-    token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
-    returned = desk.outbox.returned(token) if token else None
+    """Handle a letter of ours that came back; returns its outcome, or None if this is none."""
+    returned = _returned(desk, row, letter)
     if returned is None:
         return None
     found = desk.before.bounce(letter)
@@ -61,6 +60,15 @@ def bounce(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | No
     if found.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
     return f"bounce of letter {returned.id}: {found.kind}"
+
+
+def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
+    """Which of our letters came back; None when none did."""
+    if desk.config.return_paths:
+        token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
+        return desk.outbox.returned(token) if token else None
+    found = map(desk.outbox.returned_as, bounces.message_ids(letter, row.envelope.sender))
+    return next(filter(None, found), None)
 
 
 def tell_failures(desk: Desk, now: datetime) -> None:

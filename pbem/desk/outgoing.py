@@ -121,11 +121,14 @@ class LetterWriter:
         language = out.language or self.language_of(player)
         if player is not None and player.level == "mailbox" and not out.asks:
             out.detail = out.detail or self._mailboxes.draw()
-            out.reply_to = self.sub_address(out.detail)
+            out.reply_to = self._composer.reply_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
-        message_id = self._composer.message_id(self._random(16).hex())
-        leave_to = self._mailboxes.ask("write", address, player.name, now) if player and out.mailing else None
-        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now, leave_to)
+        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex())
+        leave_to = None
+        if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
+            leave_to = self._mailboxes.ask("write", address, player.name, now)
+        places = (reply_to, leave_to)
+        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now, places)
         self._outbox.put(address, message_id, Later(letter, b""), now)
         return message_id
 
@@ -136,9 +139,10 @@ class LetterWriter:
         language: str,
         message_id: str,
         now: datetime,
-        leave_to: str | None,
+        places: tuple[str | None, str | None],
     ) -> bytes:
-        """The bytes of a letter; `leave_to`: where its list is left."""
+        """The bytes of a letter; `places`: where it is answered, and where its list is left."""
+        reply_to, leave_to = places
         made = self._made(out, language)
         return self._composer.compose(
             address,
@@ -146,7 +150,7 @@ class LetterWriter:
             visible(str(made.text)),
             message_id=message_id,
             date=now,
-            reply_to=out.reply_to,
+            reply_to=reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
             attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
@@ -451,7 +455,7 @@ class LetterWriter:
         return OutgoingLetter(
             subjects.about(match.id, match.rules.title, subject),
             "",
-            reply_to=self.sub_address(detail),
+            reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
@@ -548,7 +552,7 @@ class LetterWriter:
         content = {
             "pbem": "position 1",
             "rules": match.terms.game,
-            "address": out.reply_to,
+            "address": out.reply_to if self._composer.delimiter else self.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,
@@ -574,7 +578,7 @@ class LetterWriter:
         content = {
             "pbem": "setup 1",
             "rules": match.terms.game,
-            "address": out.reply_to,
+            "address": out.reply_to if self._composer.delimiter else self.address,
             "server": match.server,
             "match": match.id,
             "game": match.game,

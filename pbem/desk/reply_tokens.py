@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
 
-__all__ = ["NeedsDns", "Proof", "ReplyTokens", "token_in"]
+__all__ = ["NeedsDns", "Proof", "ReplyTokens", "split", "token_in"]
 
 TRIES = 4
 """How often the DNS is asked before a letter is answered without it."""
@@ -86,17 +86,17 @@ class ReplyTokens:
         lookups: Lookups,
         random: Callable[[int], bytes],
         vouch: Callable[[Letter, Mapping[str, str | None], str, datetime], Voucher],
-        sub_address: Callable[[str], str],
+        reply_address: Callable[[str], str],
     ) -> None:
         self._config = config
         self._tokens = kept
         self._lookups = lookups
         self._random = random
         self._vouch = vouch
-        self._sub_address = sub_address
+        self._reply_address = reply_address
 
     def draw(self, match: str = "reply") -> str:
-        """The detail of a sub-address that a letter is to be answered to; good for one letter, once it is given."""
+        """The detail of a reply address that a letter is to be answered to; good for one letter, once it is given."""
         return f"{match}.{tokens.new(self._random)}"
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
@@ -104,10 +104,10 @@ class ReplyTokens:
         self._issue(detail, player.address, player.name, "reply", place, now)
 
     def ask(self, purpose: Purpose, address: str, name: str, now: datetime) -> str:
-        """The same, for the answer to what is mailed to an address, a stranger's perhaps; the whole sub-address."""
+        """The same, for the answer to what is mailed to an address, a stranger's perhaps; the whole reply address."""
         detail = self.draw(purpose)
         self._issue(detail, address, name, purpose, None, now)
-        return self._sub_address(detail)
+        return self._reply_address(detail)
 
     def write_back(self, address: str, player: PlayerRow | None, now: datetime) -> str | None:
         """The address for an answer that is read whatever others send in that name.
@@ -136,11 +136,18 @@ class ReplyTokens:
         self._tokens.issue(token, address, name, purpose, place, time=to_db(now), too_old=to_db(now - _AGE))
 
     def tokens_of(self, letter: Letter, row: InboxRow) -> list[Token]:
-        """The reply tokens that a letter was sent to, by envelope, header or quoted address, each once."""
+        """The reply tokens that a letter was sent to, by envelope, header or quote, or answers; each once."""
         details = dict.fromkeys(self._details(letter, row))
         return list(filter(None, (self._tokens.find(detail) for detail in list(details)[:20])))
 
     def _details(self, letter: Letter, row: InboxRow) -> Iterator[str]:
+        if not self._config.delimiter:
+            # The one that it answers first: its thread may name older ones that were never used.
+            for message_id in (*letter.in_reply_to, *reversed(letter.references)):
+                local, _, host = message_id.strip("<>").lower().rpartition("@")
+                if host == self._config.server:
+                    yield local.rpartition(".")[2]
+            return
         mailbox = self._config.mail_address.partition("@")[0]
         text = (letter.text or "")[:_QUOTED].lower()
         quoted = ADDRESSES.findall(text) if f"{mailbox}{self._config.delimiter}" in text else ()
@@ -188,7 +195,7 @@ class ReplyTokens:
         for value in (value for header in headers for value in letter.values(header)):
             for recipient in ADDRESSES.findall(value.lower()):
                 local, _, host = recipient.rstrip(".").rpartition("@")
-                if host == domain and local.partition(self._config.delimiter)[0] == mailbox:
+                if host == domain and split(local, self._config)[0] == mailbox:
                     return True
         return False
 
@@ -212,9 +219,15 @@ class ReplyTokens:
 
 def token_in(address: str, config: Config) -> str:
     """The token that a reply address of ours ends with; empty for all other addresses."""
-    local, _, detail = address.partition("@")[0].lower().partition(config.delimiter)
+    local, detail = split(address.partition("@")[0].lower(), config)
     mailbox = config.mail_address.partition("@")[0]
     return detail.partition(".")[2] if local == mailbox else ""
+
+
+def split(local: str, config: Config) -> tuple[str, str]:
+    """The local part of an address, and its detail where there are sub-addresses."""
+    mailbox, _, detail = local.partition(config.delimiter) if config.delimiter else (local, "", "")
+    return mailbox, detail
 
 
 def _text_of(letter: Letter) -> str:

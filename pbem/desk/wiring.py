@@ -177,8 +177,8 @@ class Desk:
     def mailboxes(self) -> ReplyTokens:
         """Reply addresses, and letters judged by them."""
         tokens = Tokens(self.database)
-        sub_address = self.composer.sub_address
-        return ReplyTokens(self.config, tokens, self.lookups, self.random, self.before.vouch, sub_address)
+        reply_address = self.composer.reply_address
+        return ReplyTokens(self.config, tokens, self.lookups, self.random, self.before.vouch, reply_address)
 
     @cached_property
     def strangers(self) -> Strangers:

@@ -2,7 +2,8 @@
 
 Here live the addresses that bounces come to (VERP) and the reading of what comes there: delivery status
 notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only when it comes to
-the return path of one letter, which nobody but its receiver can know. What follows from it is the desk's.
+the return path of one letter, which nobody but its receiver can know; where letters have none of their own, when it
+quotes the letter's Message-ID, which is as secret. What follows from it is the desk's.
 Implements reliability.md, case 28.
 """
 
@@ -22,11 +23,13 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["RETURN_PATH", "Bounce", "read", "token"]
+__all__ = ["RETURN_PATH", "Bounce", "message_ids", "read", "token"]
 
 RETURN_PATH = "b"
 """What the sub-address of a return path begins with; the rest is the letter's token."""
 
+QUOTED = re.compile(rb"(?im)^[ \t>]*message-id:[ \t\r\n]*(<[!-;=?-~]{1,900}>)")
+SEARCHED = 256 * 1024  # octets of a bounce that are searched for the letter in it
 TOKEN = re.compile(r"[0-9a-f]{20}")
 STATUS = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}")  # RFC 3463 2
 OLD_FORMS = 32 * 1024  # octets; what an old bounce has to say stands at its beginning, and the rest is our own letter
@@ -55,6 +58,14 @@ def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None
         if host == domain and name.startswith(start) and TOKEN.fullmatch(name.removeprefix(start)):
             return name.removeprefix(start)
     return None
+
+
+def message_ids(letter: Letter, envelope_sender: str) -> list[str]:
+    """The Message-IDs that a letter quotes, if a machine wrote it of a delivery; its own is none of them."""
+    if envelope_sender and letter.root.content_type != "multipart/report":
+        return []
+    quoted = (found.decode("ascii") for found in QUOTED.findall(letter.raw[:SEARCHED]))
+    return [message_id for message_id in dict.fromkeys(quoted) if message_id != letter.message_id][:10]
 
 
 def read(letter: Letter) -> Bounce:

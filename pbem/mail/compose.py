@@ -89,9 +89,27 @@ class Composer:
         self._from = f"{name} <{self.address}>"
 
     def sub_address(self, detail: str) -> str:
-        """The sub-address with this detail, such as "m17.token"; raises ValueError."""
+        """The sub-address with this detail, such as "m17.token", if there are any; raises ValueError."""
+        if not self.delimiter:
+            return self.address
         local, _, domain = self.address.rpartition("@")
         return _address(f"{local}{self.delimiter}{detail}@{domain}")
+
+    def answerable(self, reply_to: str | None, token: str) -> tuple[str, str | None]:
+        """The Message-ID of a letter, made from a token, and its Reply-To.
+
+        Where there are no sub-addresses, what was to be the detail of one stands in the Message-ID, which an answer
+        names in its In-Reply-To: see `reply_address`.
+        """
+        if self.delimiter or reply_to is None:
+            return self.message_id(token), reply_to
+        detail = reply_to.rpartition("@")[0]
+        # Its secret is in the detail; a short one stays on one line, which some programs need to name it.
+        return self.message_id(f"{token[:8]}.{detail}" if "." in detail else token), None
+
+    def reply_address(self, detail: str) -> str:
+        """What a letter is to be answered to by which the answer is known: a sub-address, or what stands for it."""
+        return self.sub_address(detail) if self.delimiter else _address(f"{detail}@{self.server}")
 
     def message_id(self, token: str) -> str:
         """The Message-ID made from a token; raises ValueError."""

@@ -34,8 +34,9 @@ def place(game: int, turn: int) -> str:
 
 
 def shown_tokens(letter: Letter) -> set[str]:
-    """SHA-256 of each reply token that can be seen in a letter, in its addresses or in a quote."""
-    seen = " ".join([*letter.recipients, (letter.text or "")[:_SEARCHED].lower()])
+    """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in what it answers."""
+    answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
+    seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
     return {sha256_hex(token.encode()) for token in _TOKEN.findall(seen)}
 
 

@@ -26,10 +26,13 @@ import structlog
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.signing import BadDkimKey
+from pbem.mailbox.password import PasswordError, password
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
 from pbem.server.desks import Desks, usual
+from pbem.server.fetching import Fetcher, envelope, open_mailbox
+from pbem.server.filing import Filing
 from pbem.server.metrics import Figures, Metrics
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
@@ -155,7 +158,7 @@ class Daemon:
         elif isinstance(config.store, Path):
             self._lock = stack.enter_context(await self._locked(config.store))
         # What can be wrong with a start is found before anything is written.
-        password = _password(config)
+        secret = _password(config)
         open_composer(config, 1)
         intake = self._intake()
         stack.push_async_callback(intake.close)
@@ -183,10 +186,10 @@ class Daemon:
         await self._desks.open(turn, self._lock.files if self._lock else [])
         deliverer = Deliverer(
             outbox,
-            self._transport or Smarthost(config.smarthost, server=config.server, password=password),
+            self._transport or _transport(config, secret),
             config.delivery,
             address=config.mail_address,
-            delimiter=config.delimiter,
+            delimiter=config.delimiter if config.return_paths else None,
             now=self._now,
             run=self._post,
             settled=self.wake,
@@ -254,6 +257,7 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, asker.wake]
+        fetcher = self._fetcher(intake) if self._config.mailbox else None
 
         def look() -> None:
             self.wake()
@@ -263,6 +267,8 @@ class Daemon:
         loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[object]] = []
         try:
+            if fetcher is not None:
+                tasks.append(asyncio.create_task(fetcher.work(), name="mailbox"))
             tasks += [
                 asyncio.create_task(self._desks.work(), name="desks"),
                 asyncio.create_task(deliverer.work(), name="delivery"),
@@ -280,6 +286,8 @@ class Daemon:
             systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
+            if fetcher is not None:
+                fetcher.stop()
             await intake.close()
             self._desks.stop()
             deliverer.stop()
@@ -303,8 +311,8 @@ class Daemon:
                     places += await intake.listen(protocol, listener, handed[protocol])
                 except OSError as error:
                     raise StartError(f"cannot listen at {listener.listen}: {error.strerror or error}") from error
-        if not places:
-            raise StartError("nothing to listen at: both smtp.listen and lmtp.listen are empty")
+        if not places and not self._config.mailbox:
+            raise StartError("no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
         return places
 
     async def _give_figures(self, metrics: Metrics) -> list[Place]:
@@ -378,6 +386,15 @@ class Daemon:
         )
         return intake
 
+    def _fetcher(self, intake: Intake) -> Fetcher:
+        """Who fetches what lies in the mailbox; kept as what is brought is."""
+        config = self._config
+
+        async def keep(raw: bytes) -> None:
+            await self._keep([(envelope(raw, intake.knows, config.mail_address), raw)])
+
+        return Fetcher(open_mailbox(config), keep, config.mailbox.poll.total_seconds(), points=self._points)
+
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; which of them, as some may be too many from their network today."""
         room = self._post_base.room()
@@ -442,11 +459,14 @@ def _described(place: Place) -> dict[str, str | int]:
     return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
 
 
+def _transport(config: Config, password: str) -> Transport:
+    if config.smarthost.maildirs:
+        return Filing(Path(config.smarthost.maildirs))
+    return Smarthost(config.smarthost, server=config.server, password=password)
+
+
 def _password(config: Config) -> str:
-    name = config.smarthost.password_file
-    if not name:
-        return ""
     try:
-        return Path(name).read_text("utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
+        return password(config.smarthost.password_file, config.smarthost.password_command)
+    except PasswordError as error:
         raise StartError(f"the smarthost's password: {error}") from error

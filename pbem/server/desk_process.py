@@ -135,7 +135,7 @@ def open_composer(config: Config, generation: int) -> Composer:
     dkim = config.dkim
     return Composer(
         config.server,
-        config.mailbox,
+        config.mail_address.partition("@")[0],
         Templates(),
         address=config.mail_address,
         delimiter=config.delimiter,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.matches import MatchRepository
 from pbem.identity import BadKey, parse_key
 from pbem.mail.signing import BadDkimKey, DkimSigner
+from pbem.mailbox.password import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
@@ -27,8 +28,9 @@ from pbem.proof.verify import verify
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, to_db
 from pbem.store.errors import StoreError
+from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
-from pbem.store.operator import Box, Busy, arrival, latest, survey
+from pbem.store.operator import Box, Busy, latest, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.own_keys import ForeignKeysError
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
-    from pbem.config import Config, Listen
+    from pbem.config import Config, Listen, Mailbox, Smarthost
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.own_keys import OwnKeys
@@ -92,18 +94,14 @@ def surroundings(config: Config) -> Iterator[Finding]:
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for key in (config.store_key, config.signing_key):
         yield _key(key)
-    if config.smarthost.user and not config.smarthost.password_file:
-        yield Finding(False, "smarthost", "has a user and no password_file")
-    if name := config.smarthost.password_file:
-        readable = os.access(name, os.R_OK)
-        yield Finding(readable, "smarthost", f"{name} {'is there' if readable else 'cannot be read'}")
-    try:
-        socket.getaddrinfo(config.smarthost.host, config.smarthost.port, type=socket.SOCK_STREAM)
-        yield Finding(True, "smarthost", f"{config.smarthost.host} has an address")
-    except OSError as error:
-        yield Finding(False, "smarthost", f"{config.smarthost.host}: {error.strerror}")
-    if not config.smtp.listen and not config.lmtp.listen:
-        yield Finding(False, "listen", "nothing to listen at: both smtp.listen and lmtp.listen are empty")
+    if config.smarthost.user and not (config.smarthost.password_file or config.smarthost.password_command):
+        yield Finding(False, "smarthost", "has a user, and neither password_file nor password_command")
+    yield from _password("smarthost", config.smarthost)
+    yield from _mailbox(config)
+    if not config.smarthost.maildirs:
+        yield _named("smarthost", config.smarthost.host, config.smarthost.port)
+    if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
+        yield Finding(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
         if listener.listen:
             yield _place(name, listener.listen)
@@ -114,6 +112,36 @@ def surroundings(config: Config) -> Iterator[Finding]:
         yield _dkim(config)
     if not config.operator:
         yield Finding(False, "operator", "nobody is told of letters set aside and of dead addresses: set an address")
+
+
+def _mailbox(config: Config) -> Iterator[Finding]:
+    box = config.mailbox
+    if box.maildir:
+        there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
+        yield Finding(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
+    elif box.imap:
+        yield from _password("mailbox", box)
+        yield _named("mailbox", box.imap, box.port)
+
+
+def _password(what: str, account: Mailbox | Smarthost) -> Iterator[Finding]:
+    """Whether its file is one of our own; a command is not run."""
+    if not account.password_file:
+        return
+    try:
+        password(account.password_file, "")
+    except PasswordError as error:
+        yield Finding(False, what, str(error))
+    else:
+        yield Finding(True, what, f"{account.password_file} is there")
+
+
+def _named(what: str, host: str, port: int) -> Finding:
+    try:
+        socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        return Finding(False, what, f"{host}: {error.strerror}")
+    return Finding(True, what, f"{host} has an address")
 
 
 def _folder(what: str, file: Path) -> Finding:
@@ -319,14 +347,14 @@ def mail_loop(
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
     message_id = composer.message_id(f"canary.{token}")
     raw = composer.compose(address, "[pbem] canary", text, message_id=message_id, date=now())
-    outbox = Outbox(database, vault)
+    outbox, inbox, since = Outbox(database, vault), Inbox(database, vault), now()
     with database.transaction():
         outbox.put(address, message_id, raw, now())
         number = outbox.number(address, message_id)
     wake()
     begun = time.monotonic()
     while time.monotonic() - begun < deadline:
-        if arrival(database, address):
+        if any(message_id.encode() in raw for raw in inbox.received_since(since)):
             return Finding(True, "mail", f"a letter to {address} came back in {time.monotonic() - begun:.1f} s")
         if (row := Box(database, "outbox").show(number))["state"] == "failed":
             return Finding(False, "mail", f"the smarthost did not take a letter to {address}: {row['reply']}")

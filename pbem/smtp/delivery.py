@@ -2,9 +2,9 @@
 
 Here live the connections to the smarthost, the judgement of its replies (again later, or never), the schedule of
 retries, and the task that keeps a few letters under way, over connections that it uses again. Every letter has a
-return path of its own (VERP). Nothing is composed or changed here. The store is asked once for many letters: what
-came of some, and which are next, in one commit. Its calls go through `run`, because they may wait for the disk; time
-is handed in.
+return path of its own (VERP), but where a provider lets only the account send. Nothing is composed or changed here.
+The store is asked once for many letters: what came of some, and which are next, in one commit. Its calls go through
+`run`, because they may wait for the disk; time is handed in.
 Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """
 
@@ -45,6 +45,7 @@ PATIENCE = 10.0  # seconds that letters under way get to finish when the daemon 
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
 SOON = 0.02  # seconds that what came of a letter may wait for others to be noted together
+DAY = timedelta(days=1)
 LETTERS_AHEAD = 16  # in hand for each connection; as many may be sent and not yet noted
 
 log = structlog.get_logger()
@@ -180,7 +181,7 @@ class Deliverer:
         schedule: Schedule,
         *,
         address: str,
-        delimiter: str,
+        delimiter: str | None,
         now: Callable[[], datetime],
         run: Run,
         settled: Callable[[], None] = lambda: None,
@@ -231,6 +232,8 @@ class Deliverer:
 
     def envelope_sender(self, row: OutboxRow) -> str:
         """The sender that a bounce comes back to (VERP): nobody can guess it, and it counts nothing."""
+        if self._delimiter is None:
+            return f"{self._local}@{self._domain}"
         return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
 
     def _leisure(self) -> float:
@@ -250,6 +253,10 @@ class Deliverer:
         fates, self._fates = self._fates, []
         full = self._stopping or len(self._in_hand) > self._ahead // 2
         room = 0 if full else self._ahead - len(self._in_hand)
+        if room and self._schedule.per_day:
+            under_way = len(fates) + len(self._in_hand) + len(self._senders)
+            sent = await self._run(self._outbox.delivered_since, self._now() - DAY)
+            room = max(min(room, self._schedule.per_day - sent - under_way), 0)
         try:
             leased = await self._run(self._outbox.exchange, [fate.sent for fate in fates], self._now(), room)
         except BaseException:
@@ -263,7 +270,7 @@ class Deliverer:
             self._points("sending leased")
             self._in_hand.extend(leased.rows)
         self._send()
-        if self._in_hand or leased.due is None:
+        if self._in_hand or leased.due is None or (not room and not full):
             return LONGEST_WAIT
         return min(max((leased.due - self._now()).total_seconds(), 0.0), LONGEST_WAIT)
 

@@ -183,7 +183,7 @@ class Intake:
         local, _, domain = recipient.lower().rpartition("@")
         if domain not in {self._domain, self.server}:
             return False
-        detail = local.removeprefix(self._local + self._delimiter)
+        detail = local.removeprefix(self._local + self._delimiter) if self._delimiter else ""
         return local in {self._local, *ROLES} or detail not in {local, ""}
 
     def judged(self, recipient: str, others: list[str]) -> str:

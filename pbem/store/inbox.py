@@ -226,6 +226,10 @@ class Inbox:
             known = self._sent[tally] = int(self._database.scalar(query, (tally, self._day)))
         return known
 
+    def received_since(self, time: datetime) -> Iterator[bytes]:
+        """The octets of what came since then; raises `Sealed`."""
+        return map(self._raw, self._database.rows("SELECT * FROM inbox WHERE received >= ?", (to_db(time),)))
+
     def lease(self, now: datetime) -> InboxRow | None:
         """The next waiting letter, or None; see `lease_some`."""
         rows = self.lease_some(1, now)

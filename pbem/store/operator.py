@@ -24,7 +24,6 @@ __all__ = [
     "Generation",
     "Instruction",
     "Instructions",
-    "arrival",
     "growth",
     "latest",
     "matches",
@@ -263,15 +262,6 @@ def growth(database: Database, since: str) -> dict[str, int]:
         "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
         "octets_lately": int(database.scalar(f"SELECT coalesce(sum(size), 0) {lately}", (since,))),
     }
-
-
-def arrival(database: Database, recipient: str) -> str | None:
-    """The state of a letter that came for this envelope recipient, or None when none came."""
-    state: str | None = database.scalar(
-        "SELECT state FROM inbox WHERE lower(recipients) LIKE ? ORDER BY id DESC LIMIT 1",
-        (f"%{json.dumps(recipient.lower())}%",),
-    )
-    return state
 
 
 def latest(database: Database) -> str | None:

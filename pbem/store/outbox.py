@@ -204,6 +204,11 @@ class Outbox:
         """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
+    def delivered_since(self, time: datetime) -> int:
+        """How many letters the smarthost took since then."""
+        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ?"
+        return int(self._database.scalar(query, (to_db(time),)))
+
     def next_due(self) -> datetime | None:
         """When the next waiting letter's time comes, or None when none waits."""
         due = self._database.scalar("SELECT min(due) FROM outbox WHERE state = 'waiting'")
@@ -257,6 +262,11 @@ class Outbox:
     def returned(self, token: str) -> Failure | None:
         """The letter whose return path has this token, as one that came back; None when there is none."""
         row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
+        return None if row is None else _failure(row)
+
+    def returned_as(self, message_id: str) -> Failure | None:
+        """The letter of this Message-ID, as one that came back; None when there is none."""
+        row = self._database.row("SELECT * FROM outbox WHERE message_id = ?", (message_id,))
         return None if row is None else _failure(row)
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:

@@ -14,7 +14,7 @@ const HOME = (() => {
   /** The mailbox that letters go to, without the detail of a sub-address; "" where this is no plain address. */
   function mailbox(address, delimiter) {
     const parts = /^([a-z0-9._=+-]+)@([a-z0-9.-]+)$/.exec(address);
-    return parts ? `${parts[1].split(delimiter)[0]}@${parts[2]}` : "";
+    return parts ? `${delimiter ? parts[1].split(delimiter)[0] : parts[1]}@${parts[2]}` : "";
   }
 
   /** Refuse what would send letters elsewhere; the mailbox that the player is to be asked about, or "". */
@@ -32,8 +32,8 @@ const HOME = (() => {
 
   /** Whether a reply address holds a single-use token: its reader has no key. */
   function keyless(address, home = server) {
-    const local = String(address).split("@")[0], detail = local.split(home ? home.delimiter : "+").slice(1).join("+");
-    return detail.includes(".");
+    const local = String(address).split("@")[0], delimiter = home ? home.delimiter : "+";
+    return delimiter !== "" && local.split(delimiter).slice(1).join("+").includes(".");
   }
 
   return { server, foreign, keyless };

@@ -328,10 +328,12 @@ def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
 
 def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
     house = House(tmp_path)
-    text = house.run("check-config")
-    assert "All is well." in text
+    looped = f"[smarthost]\nport = {house.port}"
+    assert f"smarthost: 127.0.0.1:{house.port} is where smtp listens" in house.run("check-config", status=1)
+    house.config.write_text(house.config.read_text().replace(looped, "[smarthost]\nport = 1"))
+    assert "All is well." in house.run("check-config")
     house.config.write_text(
-        'mailbox = "Pbem"\nservr = "x"\n[smarthost]\nport = 0\ntls = "yes"\n[limits]\nidle = "soon"\n'
+        'address = "Pbem"\nservr = "x"\n[smarthost]\nport = 0\ntls = "yes"\n[limits]\nidle = "soon"\n'
         "[log]\nlevel = 1\nfoo = 2\n"
     )
     lines = house.run("check-config", status=1).splitlines()
@@ -343,6 +345,9 @@ def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
         "limits.idle",
         "log.level",
         "log.foo is no key",
+        "smarthost.tls = 'yes': one of none, starttls, implicit is possible",
+        'address = "Pbem" is no simple address',
+        "nobody is told of letters set aside",
     )
     for words in wanted:
         assert any(words in line for line in lines), (words, lines)
@@ -367,7 +372,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     for words in (
         "may be read by others",
         "no folder",
-        "missing cannot be read",
+        "missing: No such file",
         "no.such.host.invalid",
         "missing.pem",
     ):

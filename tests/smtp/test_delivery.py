@@ -169,6 +169,33 @@ def play(
     asyncio.run(main())
 
 
+def test_no_more_letters_leave_in_a_day_than_the_provider_takes(tmp_path: Path) -> None:
+    async def scene(post: Post) -> None:
+        for number in range(5):
+            post.put(number)
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 3)
+        post.deliverer.wake.set()
+        await asyncio.sleep(0.05)
+        assert post.outbox.count("waiting") == 2
+        post.now += timedelta(hours=24, seconds=1)
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 5)
+
+    play(tmp_path, scene, Delivery(per_day=3, concurrency=2))
+
+
+def test_where_only_the_account_may_send_it_is_the_return_path(tmp_path: Path) -> None:
+    async def scene(post: Post) -> None:
+        post.deliverer._delimiter = None
+        post.put()
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 1)
+        assert [sender for sender, _, _ in post.script.received] == ["pbem@play.example"]
+
+    play(tmp_path, scene)
+
+
 def test_a_letter_leaves_exactly_as_stored_with_an_address_for_its_bounce(tmp_path: Path) -> None:
     async def scene(post: Post) -> None:
         number = post.put()

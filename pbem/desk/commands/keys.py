@@ -14,6 +14,7 @@ import structlog
 
 from pbem.desk import keys
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.reply_tokens import split
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.match.keys import HOW, KeyChange
@@ -134,7 +135,7 @@ def add_address(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault(command.name, address, Phrase("this address is yours already")))
     if desk.people.opted_out(address):
         raise Refused(Fault(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it")))
-    if desk.players.by_address(address) or (local.partition(desk.config.delimiter)[0], domain) == own[::2]:
+    if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
         raise Refused(Fault(command.name, address, Phrase("this address cannot be used")))
     if len(player.addresses) >= _MOST_ADDRESSES:
         raise Refused(

@@ -1,0 +1,124 @@
+"""`pbem init`: the files of a new server, from the answers to three questions. Thin: what they hold is in config/.
+
+Here live the questions, what is guessed from the answers, and the writing, which never overwrites. Implements
+docs/operating.md, "A mailbox is enough" and "Install".
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from string import Template
+
+import click
+
+from pbem.config import faults
+from pbem.examples import example_folder
+
+__all__ = ["init"]
+
+KINDS = ("mailbox", "domain")
+PROVIDERS = {
+    "gmail.com": ("imap.gmail.com", "smtp.gmail.com"),
+    "googlemail.com": ("imap.gmail.com", "smtp.gmail.com"),
+    "fastmail.com": ("imap.fastmail.com", "smtp.fastmail.com"),
+    "icloud.com": ("imap.mail.me.com", "smtp.mail.me.com"),
+    "posteo.de": ("posteo.de", "posteo.de"),
+    "gmx.net": ("imap.gmx.net", "mail.gmx.net"),
+    "gmx.de": ("imap.gmx.net", "mail.gmx.net"),
+    "web.de": ("imap.web.de", "smtp.web.de"),
+}
+"""IMAP and submission of some providers; all others are guessed by the usual names."""
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    prompt="Do letters lie in a mailbox at a provider, or have you a domain with a mail server",
+    default=KINDS[0],
+    help="Letters lie in a mailbox at a provider, or come by the mail server of your own domain.",
+)
+@click.option("--address", prompt="The address that players write to", help="The address that players write to.")
+@click.option("--operator", prompt="Your own address, for reports of trouble", help="Who is told of trouble.")
+@click.option("--server", help="The server's name for good; otherwise made from the address.")
+@click.option("--imap", help="The provider's IMAP server; otherwise guessed.")
+@click.option("--submission", help="The provider's submission server; otherwise guessed.")
+def init(
+    folder: Path, kind: str, address: str, operator: str, server: str | None, imap: str | None, submission: str | None
+) -> None:
+    """Write the configuration of a new server into FOLDER, and say what is left to do.
+
+    For a mailbox: pbem.toml and a unit for systemd. For a domain: pbem.toml, units, the lines for Postfix, and the
+    DNS records to add. Nothing is overwritten.
+    """
+    address = address.strip().lower()
+    local, at, domain = address.rpartition("@")
+    if not at:
+        raise click.ClickException(f'"{address}" is no address: write one such as games@example.org')
+    guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
+    words = {
+        "address": address,
+        "local": local,
+        "domain": domain,
+        "operator": operator.strip(),
+        # Of a mailbox at a provider's domain, which is not ours, the name is told apart from others' there.
+        "server": server or (domain if kind == "domain" else f"{local}.{domain}"),
+        "imap": imap or guessed[0],
+        "submission": submission or guessed[1],
+        "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),
+        "folder": str(folder.absolute()),
+    }
+    made = dict(_files(kind, words))
+    if there := [name for name in made if (folder / name).exists()]:
+        raise click.ClickException(f"{folder / there[0]} is there already: nothing was written")
+    for name, text in made.items():
+        path = folder / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        click.echo(f"wrote {path}")
+    wrong, _ = faults(folder / "pbem.toml")
+    for fault in wrong:
+        click.echo(f"FAULT  {fault}")
+    click.echo(Template(_NEXT[kind]).substitute(words))
+    sys.exit(1 if wrong else 0)
+
+
+def _files(kind: str, words: dict[str, str]) -> list[tuple[str, str]]:
+    """The files to write, by name."""
+    examples = example_folder()
+
+    def filled(path: str) -> str:
+        return Template((examples / path).read_text("utf-8")).substitute(words)
+
+    if kind == "mailbox":
+        return [("pbem.toml", filled("init/mailbox.toml")), ("pbem.service", filled("init/pbem.service"))]
+    files = [("pbem.toml", filled("init/domain.toml")), ("dns.txt", filled("init/dns.txt"))]
+    for path in sorted([*examples.glob("systemd/*"), *examples.glob("postfix/*")]):
+        text = path.read_text("utf-8").replace("/opt/pbem/.venv/bin/pbem", words["pbem"])
+        text = text.replace("play.example", words["domain"])
+        text = text.replace("play\\.example", words["domain"].replace(".", "\\."))
+        text = text.replace("/^pbem(", f"/^{words['local'].replace('.', chr(92) + '.')}(")
+        files.append((f"{path.parent.name}/{path.name}", text))
+    return files
+
+
+_NEXT = {
+    "mailbox": """
+Left to do:
+  1. Write the account's password (many providers want an "app password") into a file of your own:
+       (umask 077; cat > $folder/password)      # paste it, Return, Ctrl-D
+  2. pbem check-config --config $folder/pbem.toml
+  3. pbem serve --config $folder/pbem.toml
+  4. Write a letter to $address that says: help
+     The answer comes within a minute. pbem.service keeps the server running.""",
+    "domain": """
+Left to do, as docs/operating.md, "Install", has it:
+  1. Copy pbem.toml to /etc/pbem/, systemd/* to /etc/systemd/system/.
+  2. Add postfix/main.cf and master.cf to your own, copy the tables beside them, and run: postfix reload
+  3. Add the records of dns.txt to the DNS.
+  4. pbem check-config --config /etc/pbem/pbem.toml
+  5. systemctl enable --now pbem.socket pbem.service && pbem doctor --config /etc/pbem/pbem.toml""",
+}

@@ -1,0 +1,79 @@
+"""The manual page, made from what the commands say of themselves: `python -m pbem.cli.manual > docs/pbem.1`.
+
+Nobody writes in it: a test compares it with the commands. Implements man-pages(7).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["manual"]
+
+
+def manual() -> str:
+    """The page in roff, for section 1."""
+    lines = [
+        ".TH PBEM 1",
+        ".SH NAME",
+        r"pbem \- a referee for slow games by e\-mail",
+        ".SH SYNOPSIS",
+        r".B pbem",
+        r".I COMMAND",
+        "[OPTIONS] [ARGUMENTS]",
+        ".SH DESCRIPTION",
+        _roff(str(main.help)),
+        ".SH COMMANDS",
+    ]
+    context = click.Context(main, info_name="pbem")
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        lines += _command(command, f"pbem {name}", context)
+    lines += [
+        ".SH ENVIRONMENT",
+        ".TP",
+        r"\fBPBEM_CONFIG\fP",
+        "The configuration, where \\fB\\-\\-config\\fP names none.",
+        ".SH FILES",
+        ".TP",
+        r"\fIpbem.toml\fP",
+        "The configuration; \\fIpbem.example.toml\\fP in the folder of examples explains every setting.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    """A command, and those within it."""
+    context = click.Context(command, info_name=name.rpartition(" ")[2], parent=parent)
+    yield ".SS " + _roff(" ".join([name, *command.collect_usage_pieces(context)]))
+    paragraphs = re.split(r"\n\s*\n", command.help or "")
+    for at, paragraph in enumerate(paragraphs):
+        yield from [".PP"] * bool(at)
+        yield _roff(" ".join(paragraph.replace("\b", "").split()))
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and "--help" not in record[0]:
+            yield from (".TP", rf"\fB{_roff(record[0])}\fP", _roff(" ".join(record[1].split())))
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _command(found, f"{name} {inner}", context)
+
+
+def _roff(text: str) -> str:
+    """Text that means itself."""
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"(?m)^([.'])", r"\\&\1", text)
+
+
+if __name__ == "__main__":
+    click.echo(manual(), nl=False)

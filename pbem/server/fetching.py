@@ -1,0 +1,150 @@
+"""Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
+
+Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter is kept
+under. A crash between keeping and moving brings the same letter again; the inbox knows it by its fingerprint, which
+holds the same envelope, as that is made from the letter alone. No letter is lost by trouble of any kind: it lies in
+the mailbox until it is kept. Implements mailbox.md, and reliability.md, promises 1 and 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from pbem.failpoints import Failpoints, passing
+from pbem.mailbox import Denied, Unreachable
+from pbem.mailbox.envelope import recipients, sender
+from pbem.mailbox.imap import Imap
+from pbem.mailbox.maildir import Maildir
+from pbem.mailbox.password import password
+from pbem.store.inbox import Envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from pbem.config import Config
+    from pbem.mailbox import Mailbox
+
+__all__ = ["Fetcher", "envelope", "open_mailbox"]
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
+DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
+GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
+
+log = structlog.get_logger()
+
+
+def open_mailbox(config: Config) -> Mailbox:
+    """The mailbox of a configuration that names one."""
+    box, most = config.mailbox, config.limits.message_bytes
+    if box.maildir:
+        return Maildir(Path(box.maildir), most=most)
+    return Imap(
+        box.imap,
+        box.port,
+        box.tls,
+        box.user or config.mail_address,
+        lambda: password(box.password_file, box.password_command),
+        most=most,
+        spam=box.spam,
+        timeout=box.timeout.total_seconds(),
+    )
+
+
+def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope:
+    """The envelope of a letter that lies in our mailbox; it is for us, whatever it says of its recipients."""
+    ours = tuple(filter(knows, recipients(raw)))
+    return Envelope(sender(raw), ours or (address,))
+
+
+class Fetcher:
+    """Reads a mailbox in a thread of its own until `stop`; hands each letter to `keep`, which raises if it fails."""
+
+    def __init__(
+        self,
+        mailbox: Mailbox,
+        keep: Callable[[bytes], Awaitable[None]],
+        poll: float,
+        *,
+        points: Failpoints = passing,
+    ) -> None:
+        self._mailbox = mailbox
+        self._keep = keep
+        self._poll = poll
+        self._points = points
+        self._stopped = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+
+    async def work(self) -> None:
+        """Fetch until `stop`; a mailbox that does not answer then is waited for no longer than a moment."""
+        # Of no executor: those are waited for, however long a connection takes to break.
+        threading.Thread(target=self._run, name="mailbox", daemon=True).start()
+        await self._ended
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        if not self._stopped.is_set():
+            self._stopped.set()
+            self._mailbox.interrupt()
+            self._loop.call_later(GOODBYE, self._end, None)
+
+    def _run(self) -> None:
+        trouble: BaseException | None = None
+        try:
+            self._fetch_all()
+        except BaseException as error:
+            trouble = error
+        finally:
+            self._mailbox.close()
+            with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits
+                self._loop.call_soon_threadsafe(self._end, trouble)
+
+    def _end(self, trouble: BaseException | None) -> None:
+        if not self._ended.done():
+            if trouble is None:
+                self._ended.set_result(None)
+            else:
+                self._ended.set_exception(trouble)
+
+    def _fetch_all(self) -> None:
+        retry = FIRST_RETRY
+        while not self._stopped.is_set():
+            try:
+                for found in self._mailbox.letters():
+                    self._points("letter fetched")
+                    if not self._kept(found.raw):
+                        raise Unreachable("a letter could not be kept")
+                    self._points("letter kept")
+                    self._mailbox.done(found.handle)
+                    self._points("letter moved")
+                    if self._stopped.is_set():
+                        return
+                self._mailbox.wait(self._poll)
+                retry = FIRST_RETRY
+            except Unreachable as error:
+                if self._stopped.is_set():
+                    return
+                wait = max(retry, DENIED_RETRY) if isinstance(error, Denied) else retry
+                log.warning("mailbox out of reach", trouble=str(error), again=wait)
+                self._mailbox.close()
+                self._stopped.wait(wait)
+                retry = min(retry * 2, LONGEST_RETRY)
+
+    def _kept(self, raw: bytes) -> bool:
+        """Whether a letter is on disk."""
+        try:
+            asyncio.run_coroutine_threadsafe(self._store(raw), self._loop).result()
+        except Exception as error:
+            log.error("letter not kept", trouble=type(error).__name__)
+            return False
+        log.debug("letter fetched", octets=len(raw))
+        return True
+
+    async def _store(self, raw: bytes) -> None:
+        await self._keep(raw)

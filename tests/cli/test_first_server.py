@@ -1,0 +1,173 @@
+"""The first server: without any configuration, or by `pbem init`; what it writes can be used as it is."""
+
+from __future__ import annotations
+
+import json
+import smtplib
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import Letters, Mailbox, confirming, form_in
+
+from pbem.cli import main
+from pbem.config import faults, load
+from pbem.identity import ssh
+from pbem.server.daemon import Daemon, StartError
+
+PBEM = str(Path(sys.executable).with_name("pbem"))
+SERVER = "pbem.localhost"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration that there is none of, for somebody in an empty folder."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("PBEM_CONFIG", raising=False)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    return tmp_path / "data" / "pbem" / "pbem.toml"
+
+
+async def no_server(_: Daemon) -> None:
+    raise StartError("not now")
+
+
+def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Daemon, "run", no_server)
+    done = CliRunner().invoke(main, ["serve"])
+    assert done.exit_code == 1
+    assert faults(home)[0] == []
+    config = load(home)
+    for words in (str(home), "127.0.0.1:2525", config.mail_address, config.smarthost.maildirs, "no letter leaves"):
+        assert words in done.output
+    home.write_text(home.read_text() + "# mine\n")
+    CliRunner().invoke(main, ["serve"])
+    assert home.read_text().endswith("# mine\n"), "what is there is not made again"
+    (home.parents[2] / "empty" / "pbem.toml").write_text('server = "here.example"\n')
+    assert "not now" in CliRunner().invoke(main, ["serve"]).output
+    assert "for trying" not in CliRunner().invoke(main, ["serve"]).output
+    # Every command finds the same one, and the environment comes first.
+    assert "there is no store" in CliRunner().invoke(main, ["status"]).output
+    named = CliRunner().invoke(main, ["serve"], env={"PBEM_CONFIG": "/nowhere/pbem.toml"})
+    assert "/nowhere/pbem.toml: No such file" in named.output
+    assert "for trying" not in named.output
+
+
+class House:
+    """The server for trying, and those who write to it; their letters lie in its Maildirs."""
+
+    def __init__(self, port: int, folder: Path) -> None:
+        self._port = port
+        self._folder = folder
+
+    def send(self, person: Mailbox, text: str) -> None:
+        had = len(self.letters(person))
+        signed = text + ssh.sign(person.key, text.encode(), f"pbem@{SERVER}") if had else text
+        lines = f"From: {person.address}\nTo: pbem@{SERVER}\n\n{signed}".replace("\r\n", "\n")
+        raw = lines.replace("\n", "\r\n")
+        with smtplib.SMTP("127.0.0.1", self._port) as client:
+            client.sendmail(person.address, [f"pbem@{SERVER}"], raw.encode())
+        until(lambda: len(self.letters(person)) > had)
+
+    def letters(self, person: Mailbox) -> Letters:
+        files = sorted((self._folder / person.address / "new").glob("*"), key=lambda path: path.stat().st_mtime_ns)
+        person.letters = Letters([path.read_bytes() for path in files], range(len(files)))
+        return person.letters
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Daemon, "run", no_server)
+        CliRunner().invoke(main, ["serve"])
+    home.write_text(home.read_text().replace("127.0.0.1:2525", "127.0.0.1:0"))
+    ready = home.with_name("ready.json")
+    words = [PBEM, "serve", "--ready-file", str(ready)]
+    with (home.parent / "log").open("wb") as log:
+        server = subprocess.Popen(words, stdout=log, stderr=log)
+    try:
+        until(ready.exists)
+        house = House(json.loads(ready.read_text())["smtp"]["port"], home.parent / "mail")
+        ann, bob = (
+            Mailbox(name, f"{name}@home.localhost", Ed25519PrivateKey.generate(), Letters())
+            for name in ("ann", "bob")
+        )
+        for person in (ann, bob):
+            house.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n")
+            house.send(person, confirming(person))
+            assert "You are registered" in person.text
+        house.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\nend\n")
+        until(lambda: "proposes a match" in str(house.letters(bob)[-1]["Subject"]))
+        house.send(bob, form_in(bob.text, "accept", lines=1))
+        for person in (ann, bob):
+            until(lambda: any("send your setup" in str(one["Subject"]) for one in house.letters(person)))  # noqa: B023
+    finally:
+        server.terminate()
+        assert server.wait(30) == 0, (home.parent / "log").read_text()
+
+
+@pytest.mark.parametrize("kind", ["mailbox", "domain"])
+def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "games"
+    answers = f"{kind}\nMy.Games@mail.example\nme@example.org\n"
+    done = CliRunner().invoke(main, ["init", str(folder)], input=answers)
+    assert done.exit_code == 0, done.output
+    wrong, config = faults(folder / "pbem.toml")
+    assert not wrong
+    assert config is not None
+    assert (config.mail_address, config.operator) == ("my.games@mail.example", "me@example.org")
+    texts = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    assert not [name for name, text in texts.items() if "play.example" in text or "play\\.example" in text]
+    assert not [name for name, text in texts.items() if "$server" in text or "$address" in text]
+    if kind == "mailbox":
+        assert config.server == "my.games.mail.example"
+        assert (config.mailbox.imap, config.smarthost.host) == ("imap.mail.example", "smtp.mail.example")
+        assert config.smarthost.tls == "implicit"
+        assert texts.keys() == {"pbem.toml", "pbem.service"}
+        assert f"--config {folder}/pbem.toml" in texts["pbem.service"]
+    else:
+        assert config.server == "mail.example"
+        assert {"dns.txt", "postfix/main.cf", "systemd/pbem.service"} <= texts.keys()
+        for words in ("MX   10 mail.mail.example.", "v=spf1 mx -all", "v=DMARC1"):
+            assert words in texts["dns.txt"]
+        assert r"/^my\.games(\+[^@]+)?@mail\.example$/" in texts["postfix/pbem_recipients"]
+    again = CliRunner().invoke(main, ["init", str(folder)], input=answers)
+    assert again.exit_code == 1
+    assert "there already: nothing was written" in again.output
+
+
+def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
+    options = [
+        "--kind",
+        "mailbox",
+        "--operator",
+        "me@example.org",
+        "--server",
+        "games.example",
+        "--imap",
+        "i.example",
+    ]
+    done = CliRunner().invoke(main, ["init", str(tmp_path), *options, "--address", "me@gmail.com"])
+    assert done.exit_code == 0, done.output
+    config = load(tmp_path / "pbem.toml")
+    assert (config.server, config.mailbox.imap, config.smarthost.host) == (
+        "games.example",
+        "i.example",
+        "smtp.gmail.com",
+    )
+    bad = CliRunner().invoke(main, ["init", str(tmp_path / "x"), *options, "--address", "nonsense"])
+    assert bad.exit_code == 1
+    assert '"nonsense" is no address' in bad.output
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,222 @@
+"""A mailbox by IMAP: letters come whole and once, move when they are done with, and trouble is never their end."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import certificate
+import pytest
+from imap_server import PASSWORD, USER, Account, Broken, serving
+
+from pbem.mailbox import Denied, Handle, Unreachable
+from pbem.mailbox.imap import Imap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LETTER = b"From: a@b.example\r\nSubject: x\r\n\r\nbare \n and \xff and\r\n.\r\n"
+
+
+@contextmanager
+def opened(account: Account, **options: Any) -> Iterator[Imap]:
+    most = options.pop("most", 1000)
+    with (
+        serving(account) as port,
+        closing(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=most, **options)) as box,
+    ):
+        yield box
+
+
+def test_letters_come_octet_by_octet_and_move_when_they_are_done_with() -> None:
+    account = Account()
+    for number in range(3):
+        account.put(b"%d\r\n" % number + LETTER)
+    with opened(account) as box:
+        found = list(box.letters())
+        assert [one.raw for one in found] == [b"%d\r\n" % number + LETTER for number in range(3)]
+        assert [one.raw for one in box.letters()] == [one.raw for one in found], (
+            "nothing is gone before it is done with"
+        )
+        for one in found[:2]:
+            box.done(one.handle)
+        assert account.raws() == [found[2].raw]
+        assert account.raws("pbem/done") == [found[0].raw, found[1].raw]
+        assert [one.raw for one in box.letters()] == [found[2].raw]
+        box.done(found[0].handle)  # again: it is gone
+    assert "UID MOVE" in account.seen
+    assert "EXPUNGE" not in account.seen
+
+
+def test_a_server_that_cannot_move_copies_and_deletes() -> None:
+    account = Account(capabilities=("IMAP4rev1",))
+    account.put(LETTER)
+    with opened(account) as box:
+        for one in box.letters():
+            box.done(one.handle)
+        assert (account.raws(), account.raws("pbem/done")) == ([], [LETTER])
+
+
+def test_what_is_flagged_as_deleted_is_left_alone() -> None:
+    account = Account()
+    account.deleted.add(("INBOX", account.put(LETTER)))
+    with opened(account) as box:
+        assert not list(box.letters())
+
+
+@pytest.mark.parametrize(("name", "flags"), [("Unwanted", "\\Junk"), ("Spam", "")])
+def test_the_folder_of_spam_is_read_too(name: str, flags: str) -> None:
+    account = Account(flags={name: flags})
+    account.folders[name] = {}
+    account.put(b"1" + LETTER, name)
+    account.put(b"2" + LETTER)
+    with opened(account) as box:
+        for one in box.letters():
+            box.done(one.handle)
+        assert account.raws("pbem/done") == [b"2" + LETTER, b"1" + LETTER]
+
+
+def test_a_folder_of_spam_can_be_named() -> None:
+    account = Account()
+    account.put(LETTER, "Work")
+    with opened(account, spam="Work") as box:
+        assert [one.handle.folder for one in box.letters()] == ["Work"]
+
+
+def test_the_names_of_folders_are_the_servers_own() -> None:
+    account = Account(namespace=("INBOX.", "."))
+    account.put(LETTER)
+    with opened(account) as box:
+        for one in box.letters():
+            box.done(one.handle)
+    assert account.raws("INBOX.pbem.done") == [LETTER]
+
+
+def test_of_a_letter_that_is_too_long_only_so_much_is_fetched() -> None:
+    account = Account()
+    account.put(b"x" * 5000)
+    with opened(account, most=1000) as box:
+        assert [len(one.raw) for one in box.letters()] == [1001]
+
+
+def test_what_broke_off_comes_again() -> None:
+    """The connection dies at each command in turn: until a letter is done with, it comes again."""
+    for command in (
+        "LOGIN",
+        "LIST",
+        "SELECT",
+        "UID SEARCH",
+        "UID FETCH",
+        "UID FETCH done",
+        "UID MOVE",
+        "UID MOVE done",
+    ):
+        account, left = Account(), [command]
+
+        def passing(at: str, left: list[str] = left) -> None:
+            if at in left:
+                left.remove(at)
+                raise Broken
+
+        account.passing = passing
+        account.put(LETTER)
+        came = 0
+        with opened(account) as box:
+            while not account.raws("pbem/done") or account.raws():
+                try:
+                    for one in box.letters():
+                        came += 1
+                        box.done(one.handle)
+                except Unreachable:
+                    assert not left
+        assert not left, command
+        assert account.raws("pbem/done") == [LETTER]
+        assert came == (2 if command in {"UID FETCH done", "UID MOVE"} else 1), command
+
+
+def test_nothing_moves_under_a_number_that_means_another_letter_now() -> None:
+    account = Account()
+    account.put(LETTER)
+    with opened(account) as box:
+        (one,) = box.letters()
+        account.validity += 1
+        box.close()
+        box.done(one.handle)
+        assert account.raws() == [LETTER]
+        assert next(box.letters()).handle == Handle("INBOX", "1", "2")
+
+
+def test_it_waits_until_something_comes() -> None:
+    account = Account()
+    with opened(account) as box:
+        assert not list(box.letters())
+        timer = threading.Timer(0.1, account.put, [LETTER])
+        timer.start()
+        began = time.monotonic()
+        box.wait(60)
+        assert time.monotonic() - began < 30
+        assert len(list(box.letters())) == 1
+        timer.join()
+    assert "IDLE" in account.seen
+
+
+def test_where_the_server_does_not_tell_it_waits_its_time() -> None:
+    account = Account(capabilities=("IMAP4rev1",))
+    with opened(account) as box:
+        box.wait(0.01)
+    assert "IDLE" not in account.seen
+
+
+@pytest.mark.parametrize("capabilities", [("IMAP4rev1", "IDLE"), ("IMAP4rev1",)])
+def test_who_waits_can_be_interrupted(capabilities: tuple[str, ...]) -> None:
+    account = Account(capabilities=capabilities)
+    with opened(account) as box:
+        list(box.letters())
+        timer = threading.Timer(0.1, box.interrupt)
+        timer.start()
+        began = time.monotonic()
+        box.wait(60)
+        assert time.monotonic() - began < 30
+        timer.join()
+        with pytest.raises(Unreachable, match="interrupted"):
+            list(box.letters())
+
+
+def test_a_wrong_password_is_said_and_not_shown() -> None:
+    with (
+        serving(Account()) as port,
+        closing(Imap("127.0.0.1", port, "none", USER, lambda: "sesame", most=10)) as box,
+        pytest.raises(Denied) as denied,
+    ):
+        list(box.letters())
+    assert "sesame" not in str(denied.value)
+
+
+def test_nobody_there() -> None:
+    with serving(Account()) as port:
+        pass
+    with pytest.raises(Unreachable, match="refused"):
+        list(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=10).letters())
+
+
+def test_starttls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_path: Path) -> None:
+    cert, key = certificate.make(tmp_path)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(cert, key)
+    account = Account()
+    account.put(LETTER)
+    known = ssl.create_default_context(cafile=cert)
+    known.check_hostname = False  # it is served at an address
+    with serving(account, tls) as port:
+        with closing(
+            Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000, tls_context=known)
+        ) as box:
+            assert [one.raw for one in box.letters()] == [LETTER]
+        account.seen.clear()
+        with pytest.raises(Unreachable, match=r"certificate|SSL"):
+            list(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000).letters())
+        assert "LOGIN" not in account.seen

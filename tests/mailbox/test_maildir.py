@@ -1,0 +1,117 @@
+"""A mailbox in a Maildir, the envelope that a letter shows there, and passwords."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.mailbox import Unreachable
+from pbem.mailbox.envelope import recipients, sender
+from pbem.mailbox.maildir import Maildir, put
+from pbem.mailbox.password import PasswordError, password
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LETTER = b"From: a@b.example\n\nhello\n"
+
+
+def test_letters_come_with_the_line_ends_of_the_wire_and_are_renamed_when_done_with(tmp_path: Path) -> None:
+    box = Maildir(tmp_path, most=1000)
+    put(tmp_path, "2.x", b"second\n")
+    put(tmp_path, "1.x", LETTER)
+    os.utime(tmp_path / "new" / "1.x", (1, 1))
+    (tmp_path / "cur" / "3.x:2,S").write_bytes(b"a\r\nb\n")
+    (tmp_path / "cur" / "4.x:2,ST").write_bytes(b"trashed")
+    (tmp_path / ".Junk" / "new").mkdir(parents=True)
+    (tmp_path / ".Junk" / "new" / "5.x").write_bytes(b"spam\n")
+    found = list(box.letters())
+    assert [one.raw for one in found] == [LETTER.replace(b"\n", b"\r\n"), b"second\r\n", b"a\r\nb\n", b"spam\r\n"]
+    for one in found:
+        box.done(one.handle)
+    assert not list(box.letters())
+    assert sorted(path.name for path in (tmp_path / ".pbem.done" / "cur").iterdir()) == [
+        f"{number}.x:2,S" for number in (1, 2, 3, 5)
+    ]
+    box.done(found[0].handle)  # again
+
+
+def test_of_a_letter_that_is_too_long_only_so_much_is_read(tmp_path: Path) -> None:
+    put(tmp_path, "1", b"x" * 100)
+    assert [len(one.raw) for one in Maildir(tmp_path, most=10).letters()] == [11]
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable, match="is no Maildir"):
+        list(Maildir(tmp_path / "nowhere", most=10).letters())
+
+
+def test_it_waits_until_something_comes_or_it_is_interrupted(tmp_path: Path) -> None:
+    put(tmp_path, "1", LETTER)
+    box = Maildir(tmp_path, most=1000)
+    box.done(next(box.letters()).handle)
+    for call in (lambda: put(tmp_path, "2", LETTER), box.interrupt):
+        timer = threading.Timer(0.05, call)
+        timer.start()
+        box.wait(600)
+        timer.join()
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        (b"Return-Path: <a@b.example>\r\n", "a@b.example"),
+        (b"Return-Path:\r\n <a@b.example>\r\n", "a@b.example"),
+        (b"Return-Path: <>\r\nReturn-Path: <a@b.example>\r\n", ""),
+        (b"return-path: < >\n", ""),
+        (b"Return-Path: nonsense\r\n", ""),
+        (b"X: y\r\n\r\nReturn-Path: <a@b.example>\r\n", ""),
+        (b'From: "x@y.example" <a@b.example>\r\n', "a@b.example"),
+        (b"From: a@b.example (A)\r\nReturn-Path: <c@d.example>\r\n", "c@d.example"),
+        (b"From: a@b.example\r\nReturn-Path: <>\r\n", ""),
+        (b"From: a@b.example\r\n", "a@b.example"),
+        (b"", ""),
+    ],
+)
+def test_the_sender_is_in_the_topmost_return_path(header: bytes, found: str) -> None:
+    assert sender(header + b"\r\nbody") == found
+
+
+def test_recipients_are_those_of_the_delivery_first() -> None:
+    raw = (
+        b"To: Pbem <pbem@play.example>,\r\n\tother@example.org\r\nDelivered-To: pbem+m1.tok@play.example\r\n"
+        b"X-Original-To: x@play.example\r\nCC: c@example.org\r\nBcc: d@example.org\r\n\r\nTo: e@example.org\r\n"
+    )
+    wanted = ["pbem+m1.tok@play.example", "x@play.example", "pbem@play.example", "other@example.org", "c@example.org"]
+    assert list(recipients(raw)) == wanted
+    assert recipients(b"") == ()
+    assert len(recipients(b"".join(b"To: a%d@b.example\r\n" % n for n in range(9999)))) == 50
+
+
+def test_a_password_is_in_a_file_of_ones_own_or_printed(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("open sesame\r\nmore\n", "utf-8")
+    file.chmod(0o600)
+    assert password(str(file), "") == "open sesame"
+    assert password("", "echo 'open  sesame'") == "open  sesame"
+    assert password("", "") == ""
+
+
+def test_what_is_no_password_is_said_without_showing_any(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("open sesame", "utf-8")
+    file.chmod(0o644)
+    for named, command, why in (
+        (str(file), "", "can be read by others: chmod 600"),
+        (str(tmp_path / "nothing"), "", "No such file"),
+        ("", "false", "ended with status 1"),
+        ("", "no-such-command-here", "FileNotFoundError"),
+        ("", "true", "no password in its first line"),
+        ("", "'", "ValueError"),
+    ):
+        with pytest.raises(PasswordError, match=why) as error:
+            password(named, command)
+        assert "sesame" not in str(error.value)

@@ -1,0 +1,144 @@
+"""A server whose letters lie in a mailbox: each is kept first, then moved, and has its effect once."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+from house import House, configured, run
+from imap_server import PASSWORD, USER, Account, Broken, serving
+from lives import End, Server
+
+from pbem.config import Mailbox as MailboxConfig
+from pbem.failpoints import FETCHING
+from pbem.mailbox.maildir import put
+from pbem.server.fetching import envelope
+from pbem.store.errors import FullError
+from pbem.store.inbox import Inbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.config import Config
+
+LETTER = (
+    b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
+    b"From: Anna <anna@example.org>\r\nTo: pbem@play.example, other@example.org\r\nSubject: %d\r\n\r\nhelp\r\n"
+)
+
+
+def with_mailbox(folder: Path, port: int) -> Config:
+    (folder / "password").write_text(PASSWORD)
+    (folder / "password").chmod(0o600)
+    box = MailboxConfig(imap="127.0.0.1", port=port, tls="none", user=USER, password_file=str(folder / "password"))
+    config = configured(folder, mailbox=box)
+    assert not config.wrong()
+    return config
+
+
+def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
+    account = Account()
+    letters = [LETTER % (number, number) for number in range(3)]
+    for raw in letters[:2]:
+        account.put(raw)
+
+    async def scene(house: House) -> None:
+        await house.until(lambda: len(house.post.sent) == 2)
+        account.put(letters[2])  # while it waits
+        await house.until(lambda: len(house.post.sent) == 3)
+        await house.until(lambda: not account.raws())
+
+    with serving(account) as port:
+        house = run(with_mailbox(tmp_path, port), scene)
+    assert account.raws("pbem/done") == letters
+    assert {(sender, recipient) for sender, recipient, _ in house.post.sent} == {
+        ("pbem@play.example", "anna@example.org")
+    }, "the account alone may send: no return path of each letter's own"
+
+
+def test_the_envelope_is_made_from_the_letter_alone() -> None:
+    known = {"pbem+m1.tok7@play.example", "pbem@play.example"}
+    found = envelope(LETTER % (7, 7), known.__contains__, "pbem@play.example")
+    assert found.sender == "anna@example.org"
+    assert found.recipients == ("pbem+m1.tok7@play.example", "pbem@play.example")
+    assert (found.match, found.network, found.for_operator) == ("m1", "", False)
+    hidden = envelope(
+        b"From: x@y.example\r\nTo: somebody@else.example\r\n\r\n", known.__contains__, "pbem@play.example"
+    )
+    assert hidden.recipients == ("pbem@play.example",)
+
+
+def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    account = Account()
+    account.put(LETTER % (1, 1))
+    put_all, left = Inbox.put_all, [FullError("no room"), ZeroDivisionError("x")]
+
+    def failing(*arguments: object, **more: object) -> object:
+        if left:
+            assert account.raws(), "moved, and not kept"
+            raise left.pop()
+        return put_all(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Inbox, "put_all", failing)
+
+    async def scene(house: House) -> None:
+        await house.until(lambda: bool(house.post.sent) and not account.raws())
+
+    with serving(account) as port:
+        run(with_mailbox(tmp_path, port), scene)
+    assert not left
+    assert len(account.raws("pbem/done")) == 1
+
+
+def test_a_provider_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    account, breaks = Account(), ["IDLE", "UID MOVE", "UID FETCH", "LOGIN"]
+
+    def passing(at: str) -> None:
+        if breaks and at == breaks[-1]:
+            breaks.pop()
+            raise Broken
+
+    account.passing = passing
+
+    async def scene(house: House) -> None:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(serving(account, port=port))
+            for number in range(3):
+                account.put(LETTER % (number, number))
+            await house.until(lambda: len(house.post.sent) == 3 and not account.raws() and not breaks)
+
+    house = run(with_mailbox(tmp_path, port), scene)
+    assert len(house.post.sent) == 3
+    assert len(account.raws("pbem/done")) == 3
+
+
+@pytest.mark.parametrize("point", FETCHING)
+def test_killed_on_the_way_of_a_letter_that_is_fetched(tmp_path: Path, point: str) -> None:
+    """`kill -9` at each point, twice: each letter has one row, one answer, and lies where nobody looks again."""
+    maildir = tmp_path / "Maildir"
+    for number in range(5):
+        put(maildir, f"{number}", (LETTER % (number, number)).replace(b"\r\n", b"\n"))
+    server = Server(tmp_path, more=f'[mailbox]\nmaildir = "{maildir}"\n')
+    for count in (1, 2):
+        server.start(End(point, count))
+        assert server.wait() == -9
+    server.start()
+    done = maildir / ".pbem.done" / "cur"
+    try:
+        with server.store() as (database, inbox, _):
+            while database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'") < 5 or any(
+                (maildir / "new").iterdir()
+            ):
+                assert server.alive
+            assert inbox.count() == 5
+            assert database.scalar("SELECT count(*) FROM outbox WHERE recipient = 'anna@example.org'") == 3
+            assert len(list(done.iterdir())) == 5
+    finally:
+        server.stop()
