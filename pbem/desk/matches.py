@@ -21,7 +21,7 @@ from pbem.match.state import Match, Submission
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
-from pbem.match.transcript import BEFORE, Entry, statement, voucher
+from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 
@@ -72,6 +72,10 @@ class MatchRepository:
     def vouch(self, match: str, sha256: str) -> str:
         """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
         return self._sign(voucher(self._server, match, sha256)).hex()
+
+    def announce(self, sha256: str) -> str:
+        """The server's signature of what a letter says for programs, in hex."""
+        return self._sign(announcement(self._server, sha256)).hex()
 
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
         """The match of this number, and its row; None when there is none."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
+from pbem.desk import bulletin
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games import Fault
     from pbem.games.squares import Board
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
@@ -85,6 +87,8 @@ class LetterWriter:
         self._mailboxes = mailboxes
         self._blank: dict[tuple[str, str], bytes] = {}
         self._pages_written: dict[tuple[str, str], str] = {}
+        self._signatures: dict[int, tuple[str, str]] = {}
+        """Of matches that were written about of late, a head and its signature: a letter says it several times."""
 
     def draft(self, template: str, /, **facts: Any) -> TemplateText:
         """What a template is to say."""
@@ -125,6 +129,7 @@ class LetterWriter:
     def _compose(self, address: str, out: OutgoingLetter, language: str, message_id: str, now: datetime) -> bytes:
         """The bytes of a letter."""
         made = self._made(out, language)
+        attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
         return self._composer.compose(
             address,
             self.write(made.subject, language),
@@ -134,10 +139,18 @@ class LetterWriter:
             reply_to=out.reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
-            attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
+            attachments=attachments,
             html=visible(str(made.html)) if made.html else None,
             pictures=made.pictures,
+            bulletin=self._bulletin(address, made, attachments, now),
         )
+
+    def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
+        """What a letter says for programs, signed; nothing where there is nothing to say."""
+        if not made.bulletin:
+            return b""
+        key, sign = self._archive.key, self._archive.announce
+        return canonical(bulletin.sealed(self._composer.server, address, now, made.bulletin, files, key, sign))
 
     def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""
@@ -300,7 +313,6 @@ class LetterWriter:
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
         last = latest or match
-        signed = self._archive.matches.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -327,7 +339,7 @@ class LetterWriter:
             "server": match.server,
             "head": last.head,
             "seq": last.seq,
-            "signature": signed.signature.hex() if signed else "",
+            "signature": self._signature(last, row),
             "key": self._archive.key,
         }
 
@@ -365,6 +377,7 @@ class LetterWriter:
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
+        out.bulletin = [self._standing(latest, row, seat, out)]
         game = drawn(match.terms.game)
         facts["boards"] = game.boards(facts["view"]) if game and facts.get("view") else None
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
@@ -390,7 +403,7 @@ class LetterWriter:
         """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
-        return OutgoingLetter(
+        out = OutgoingLetter(
             _about(match, subject),
             "",
             reply_to=self.sub_address(detail),
@@ -398,6 +411,26 @@ class LetterWriter:
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
+        out.bulletin = [self._standing(match, row, seat, out)]
+        return out
+
+    def _standing(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
+        """How the match stands for a seat, for programs."""
+        assert out.reply_to is not None
+        return bulletin.of_match(match, row, seat, self._signature(match, row), out.reply_to)
+
+    def _signature(self, match: Match, row: MatchRow) -> str:
+        """The server's signature of the match's head, in hex; nothing before the first entry."""
+        if not match.seq:
+            return ""
+        if (known := self._signatures.get(row.number)) and known[0] == match.head:
+            return known[1]
+        entry = self._archive.matches.entry(row.number, match.seq)
+        signature = entry.signature.hex() if entry else ""
+        while len(self._signatures) >= _SIGNATURES:
+            self._signatures.pop(next(iter(self._signatures)))
+        self._signatures[row.number] = match.head, signature
+        return signature
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""
@@ -604,6 +637,9 @@ def _within(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[
 
 _THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
 """The templates of pages that say the same to everybody."""
+
+_SIGNATURES = 256
+"""Of how many matches the signed head is remembered."""
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")

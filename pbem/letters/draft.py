@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.games.squares import Board
+    from pbem.json_object import JsonObject
     from pbem.mail.compose import Picture
     from pbem.mail.message import Letter
     from pbem.store.tokens import Place
@@ -72,6 +73,8 @@ class OutgoingLetter:
     """Where it is not the reader's own choice: that of the letter that is answered."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
+    bulletin: list[JsonObject] = field(default_factory=list)
+    """What it says for programs, beside its files: docs/attachments.md."""
     asks: bool = False
     """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""
 
