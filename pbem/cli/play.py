@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.account import Places
+    from pbem.player.browser import Handed
     from pbem.player.correspondence import Event
     from pbem.player.memory import Sent
 
@@ -38,6 +39,7 @@ __all__ = ["play"]
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _LOOK = 1.0  # seconds between two looks into the mailbox
+_AN_HOUR = 3600.0  # that a player may take over clicking
 _SPINNER = "|/-\\"
 
 
@@ -68,6 +70,8 @@ class _Table:
         self._correspondence: Correspondence | None = None
         self._source: mail_in.Source | None = None
         self._key: signing.Key | None = None
+        self.unproved: set[str] = set()
+        """Subjects of letters that cannot be judged before the server's key is known."""
 
     @property
     def account(self) -> Account:
@@ -101,6 +105,7 @@ class _Table:
         events = list(fetch(self.letters, self._source, _now))
         for event in events:
             _tell_event(event)
+        self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         _prove(self.letters, events)
         if self.letters.confirm(_now()) is not None:
             self.send()
@@ -111,7 +116,7 @@ class _Table:
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
-                click.echo(f"Sent: {_about(sent)}, by {said}.")
+                click.echo(f"{_about(sent)}: {said}.")
             else:
                 complete = False
                 click.echo(
@@ -298,6 +303,8 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
             table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
         if letters.memory.fact("account") is None:
             click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+            for subject in sorted(table.unproved):
+                click.echo(f"This letter, which nothing proves yet, may say why: “{_clean(subject)}”")
         else:
             click.echo(
                 f"You are {name} on {server}. Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open"
@@ -408,7 +415,8 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
             [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
         )
         if browser:
-            texts = [_clicked(table, standing)]
+            clicked = _clicked(table, standing)
+            texts, final = [clicked.text], final or clicked.final
         if not texts:
             _show(table.letters, standing)
         elif standing["phase"] == "setup":
@@ -507,8 +515,29 @@ _STATES = {
 }
 
 
-def _clicked(table: _Table, standing: JsonObject) -> str:
-    raise NotImplementedError
+def _clicked(table: _Table, standing: JsonObject) -> Handed:
+    """What was clicked together in the browser, on what the letters brought."""
+    from pbem.pages import Home, composer, fragment
+    from pbem.pages.handover import handover
+    from pbem.player.browser import Port
+
+    letters, name = table.letters, standing["match"]
+    asked = letters.setup_asked(name) if standing["phase"] == "setup" else letters.position_asked(name)
+    home = Home(table.account.server, table.account.server_address)
+    port = Port(os.urandom)
+    try:
+        title = _title(standing)
+        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
+        click.echo(f"{name}: click it together at\n\n    {port.url}\n")
+        click.launch(port.url)
+        handed = port.wait(_AN_HOUR)
+    except KeyboardInterrupt:
+        handed = None
+    finally:
+        port.stop()
+    if handed is None:
+        raise click.ClickException("Nothing was handed over.")
+    return handed
 
 
 # What is said beside orders.
@@ -579,22 +608,22 @@ def _tell(table: _Table, words: str, yes: bool, *, match: str = "", text: str = 
 
 
 def _sentence(name: str, help_: str, argument: str = "") -> None:
-    """A sentence of a match that is being played."""
+    """A sentence of a match that is being played, with a word behind it or without."""
 
+    @play.command(name, help=help_)
     @click.argument("match")
+    @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
     @_yes
     @_table
-    def command(table: _Table, match: str, yes: bool, word: str = "") -> None:
+    def command(table: _Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
+        if isinstance(word, tuple) and word:
+            raise click.UsageError(f"{name} wants nothing behind {match}")
         with _troubles():
             table.fetch()
-            words = f"{name} {match} {word}".strip()
+            words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
             click.echo(f"{_title(table.letters.standing(match))}: {words}")
             _ask(yes)
             table.settle(table.letters.say(match, words, _now()))
-
-    if argument:
-        command = click.argument("word", metavar=argument)(command)
-    play.command(name, help=help_)(command)
 
 
 for _name, _help, _argument in (
@@ -725,6 +754,8 @@ def _tell_event(event: Event) -> None:
             click.echo(f"Refused: {_about(event.sent)}:", err=True)
             for fault in event.faults:
                 click.echo(f"  - {_clean(fault)}", err=True)
+        case "answer" if event.sent is not None and event.sent.command == "register":
+            pass  # the challenge says so
         case "answer":
             assert event.sent is not None
             click.echo(f"Answered: {_about(event.sent)}: {_OUTCOMES.get(event.said, _clean(event.said))}.")

@@ -130,7 +130,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
 def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
     """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
     out, told = OutgoingLetter(SHORT, ""), list[_Told]()
-    for _, reply in replies:
+    for command, reply in replies:
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters
         else:
@@ -139,8 +139,9 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
             draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
-            told.append(_Told("", draft, partial(desk.letters.write, language=caller.language)))
-            out.bulletin += _challenge(reply)
+            write = partial(desk.letters.write, language=caller.language)
+            told.append(_Told("", draft, write))
+            out.bulletin += _items(command, reply, write)
             out.reply_to = reply.reply_to
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)

@@ -135,7 +135,7 @@ class Correspondence:
             self._demand_ours(letter, heard)
         except NotGenuine as error:
             return [Event("forged", letter.subject, said=str(error))]
-        hashed = sha256_hex(raw)
+        hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
         if self.memory.has_read(hashed):
             return [Event("doubled", letter.subject)]
         if (pinned := self.memory.fact("server_key")) is None:
@@ -263,6 +263,10 @@ class Correspondence:
         """What the server made of letters of ours."""
         events = []
         ours = next(filter(None, map(self.memory.by_message_id, letter.in_reply_to)), None)
+        if ours is None and not self.memory.fact("account"):
+            # Who is not known yet is answered in short, and the answer names no letter.
+            asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+            ours = asked[-1] if asked and any(item.get("command") == "register" for item in heard.items) else None
         for item in heard.items:
             if item.get("about") != "command" or ours is None:
                 continue
@@ -305,8 +309,7 @@ class Correspondence:
 
     def judge_orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
-        standing = self.standing(match)
-        position = self._asked_position(standing)
+        position = self.position_asked(match)
         judge = rules(position["rules"])
         try:
             state = judge.recalled(position["view"], position["seat"])
@@ -333,8 +336,9 @@ class Correspondence:
             raise Impossible(f"The letter that asks for the setup of {match} has not come.")
         return asked
 
-    def _asked_position(self, standing: JsonObject) -> JsonObject:
-        match = standing["match"]
+    def position_asked(self, match: str) -> JsonObject:
+        """The position of the turn that this player is to order; raises `Impossible`."""
+        standing = self.standing(match)
         if standing["phase"] != "playing":
             raise Impossible(f"{match} asks for no orders now: it is {standing['phase']}.")
         position = self.memory.paper(match, standing["game"], standing["turn"], "position")
@@ -433,14 +437,15 @@ class Correspondence:
         return self._prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
 
     def ask(self, words: str, now: datetime) -> Sent:
-        """Prepare a question that nobody need sign, such as `list open`."""
+        """Prepare a question, such as `list open`; signed, so that it is answered in full."""
         form, rev = forms.checked(f"{words}\n"), self.memory.count() + 1
-        return self._prepare("ask", "", "", rev, form, self.party.server_address, now, sign=False)
+        return self._prepare("ask", "", "", rev, form, self.party.server_address, now)
 
     def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
         """Prepare the letter that asks for an account; the same again as long as it was not answered."""
         before = self.memory.sent("register", "", fingerprint)
-        if before and before[-1].state in {"ready", "sent", "bounced"}:
+        failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
+        if before and before[-1].state != "refused" and not failed:
             return self._again(before[-1])
         form = forms.registration(self.party.name, public_key)
         with self.memory.transaction():
@@ -449,16 +454,19 @@ class Correspondence:
             address = self.party.server_address
             return self._prepare("register", "", fingerprint, rev, form, address, now, sign=False)
 
+    @property
+    def _challenge(self) -> str:
+        return self.memory.fact("challenge") or ""
+
     def confirm(self, now: datetime) -> Sent | None:
-        """Prepare the answer to the challenge of our key, if one waits."""
-        challenge = self.memory.fact("challenge")
-        if challenge is None or self.memory.fact("account"):
+        """Prepare the answer to the challenge of our key, if one waits; what was refused is not said again."""
+        challenge = self._challenge
+        if not challenge or self.memory.fact("account"):
             return None
-        before = self.memory.sent("confirm", "", challenge)
-        if before and before[-1].state != "refused":
+        if before := self.memory.sent("confirm", "", challenge):
             return self._again(before[-1])
         form = forms.confirm(self.party.name, self.party.server, challenge)
-        return self._prepare("confirm", "", challenge, len(before) + 1, form, self.party.server_address, now)
+        return self._prepare("confirm", "", challenge, 1, form, self.party.server_address, now)
 
     def _prepare(  # noqa: PLR0913 - what makes a letter
         self,

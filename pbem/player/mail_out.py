@@ -31,7 +31,7 @@ class NotSent(Exception):
 
 
 def send(account: Account, sent: Sent) -> str:
-    """Hand a letter over; says to whom, for the player. Raises `NotSent`."""
+    """Hand a letter over; says what became of it, for the player. Raises `NotSent`."""
     url = urlsplit(account.mail_out)
     try:
         match url.scheme:
@@ -75,7 +75,7 @@ def _submit(account: Account, sent: Sent) -> str:
         if url.scheme != "smtp" and (password := _password(account)):
             connection.login(unquote(url.username or account.address), password)
         connection.sendmail(account.address, [sent.to], sent.raw)
-    return host
+    return f"sent by {host}"
 
 
 def _password(account: Account) -> str:
@@ -98,7 +98,7 @@ def _sendmail(command: str, account: Account, sent: Sent) -> str:
     done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
     if done.returncode:
         raise NotSent(f"{words[0]} ended with status {done.returncode}")
-    return words[0]
+    return f"sent by {words[0]}"
 
 
 def _draft(folder: Path, sent: Sent) -> str:
@@ -111,4 +111,4 @@ def _draft(folder: Path, sent: Sent) -> str:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
-    return f"{path}: open it in your mail program (mutt -H {path}), and send it"
+    return f"a draft; send it with your mail program: mutt -H {path}"
