@@ -108,12 +108,16 @@ class Places:
         return found
 
     def save(self, account: Account) -> Path:
-        """Write the file of an account anew, for its owner alone: all of it, or nothing."""
+        """Write the file of an account anew, for its owner alone: all of it, or nothing; raises `BadAccount`."""
+        given = {name: value for name, value in msgspec.structs.asdict(account).items() if value}
+        try:
+            msgspec.convert(given, Account)
+        except msgspec.ValidationError as error:
+            raise BadAccount(str(error)) from error
         self._config.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.file(account.id)
         draft = path.with_suffix(".toml.new")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            given = {name: value for name, value in msgspec.structs.asdict(account).items() if value}
             tomli_w.dump(given, file)
             file.flush()
             os.fsync(file.fileno())
