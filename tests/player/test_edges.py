@@ -285,7 +285,6 @@ def test_no_library_of_the_server_is_loaded() -> None:
         "aiosmtpd",
         "aiosmtplib",
         "babel",
-        "dns",
         "flufl",
         "icalendar",
         "imap_tools",
