@@ -27,12 +27,12 @@ from pbem.player.forms import Unfit
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.player.account import Places
     from pbem.player.browser import Handed
-    from pbem.player.correspondence import Event
+    from pbem.player.correspondence import Event, Judged
     from pbem.player.memory import Sent
 
 __all__ = ["play"]
@@ -429,16 +429,7 @@ def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: 
     from pbem.boards import words
 
     letters, name = table.letters, standing["match"]
-    try:
-        text, judged = texts[0], letters.judge_orders(name, texts[0])
-    except Refused:
-        if len(texts) == 1:
-            raise
-        try:
-            text, judged = texts[1], letters.judge_orders(name, texts[1])  # a line for each word of the command
-        except Refused:
-            letters.judge_orders(name, texts[0])
-            raise
+    text, judged = _judged(letters, name, texts)
     click.echo(f"{name}, turn {standing['turn']}: you order")
     for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
@@ -446,6 +437,17 @@ def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: 
         click.echo(f"Unused: {', '.join(judged.unused)}.")
     _ask(yes)
     table.settle(letters.order(name, text, _now(), final=final))
+
+
+def _judged(letters: Correspondence, name: str, texts: Sequence[str]) -> tuple[str, Judged]:
+    """The first text that is legal: words may be in one line, or each in its own; else the least faults are told."""
+    refusals = []
+    for text in texts:
+        try:
+            return text, letters.judge_orders(name, text)
+        except Refused as refused:
+            refusals.append(refused)
+    raise min(refusals, key=lambda refused: len(refused.faults))
 
 
 @play.command()
@@ -501,10 +503,30 @@ def _show(letters: Correspondence, standing: JsonObject) -> None:
         )
         click.echo(_clean(text.rstrip("\n")))
     elif standing["agreement"]:
-        for term, value in sorted(standing["agreement"].items()):
-            click.echo(f"  {term:12} {_clean(str(value))}")
+        click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
     if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{_indented(sent.form)}")
+
+
+def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
+    """What the letters' own template says of terms."""
+    terms = letters.terms(standing["match"])
+    return {
+        "id": standing["match"],
+        "title": titles()[terms.game],
+        "terms": terms,
+        "kind": terms.kind,
+        "names": names,
+        "levels": dict.fromkeys(names, ""),
+        "phase": standing["phase"],
+        "rules_hash": standing["hash"],
+        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
+        "settling": _span(terms.settle),
+    }
+
+
+def _span(seconds: int) -> str:
+    return Span(seconds) if seconds else "none"
 
 
 _STATES = {

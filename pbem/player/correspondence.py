@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pbem.failpoints import passing
 from pbem.games import rules
 from pbem.identity import ed25519_points
+from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
 from pbem.player import forms
 from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
@@ -413,6 +414,20 @@ class Correspondence:
         form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
         return self._prepare(command, match, place, rev, form, standing["address"], now)
 
+    def terms(self, match: str) -> Terms:
+        """The terms of a proposal, just those whose hash `accept` names; raises `Impossible`."""
+        standing = self.standing(match)
+        try:
+            found = Terms.read(standing["agreement"])
+            hashed = found.hash(self.party.server, match)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Impossible(f"The terms of {match} cannot be read.") from error
+        if hashed != standing["hash"]:
+            raise Impossible(
+                f"The hash that the server gives for {match} is not that of its terms: do not accept it."
+            )
+        return found
+
     def accept(self, match: str, now: datetime) -> Sent:
         """Prepare to agree to a proposal, by the hash of its terms."""
         standing = self.standing(match)
@@ -420,6 +435,7 @@ class Correspondence:
             raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
         if standing["accepted"]:
             raise Impossible(f"You have agreed to {match}; others have not yet.")
+        self.terms(match)
         before = self.memory.sent("accept", match, standing["hash"])
         if before and before[-1].state != "refused":
             return self._again(before[-1])

@@ -84,7 +84,9 @@ def agreed(terminal: Terminal) -> Mailbox:
     bob = referee.registered("bob")
     referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
     assert "proposed: pbem play accept m1" in terminal()
-    assert "Sign and send? [Y/n]" in terminal("accept", "m1", typed="y\n")
+    shown = terminal("accept", "m1", typed="y\n")
+    assert "  pace      7 days for each turn and setup\n" in shown
+    assert "Sign and send? [Y/n]" in shown
     return bob
 
 

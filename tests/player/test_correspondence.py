@@ -214,6 +214,21 @@ def rewritten(
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
+def with_another_position(raw: bytes) -> bytes:
+    """The letter with a file that says another turn: JSON as before, and as long."""
+    start = raw.index(b"\r\n\r\n", raw.index(b'position.json"')) + 4
+    end = raw.index(b"\r\n--=_", start)
+    content = base64.b64decode(raw[start:end])
+    assert b'"turn":1' in content
+    return raw[:start] + base64.encodebytes(content.replace(b'"turn":1', b'"turn":9')) + raw[end:]
+
+
+def test_of_two_files_for_one_place_the_later_is_kept(ann: Side) -> None:
+    for seq, turn in ((5, "new"), (4, "old"), (5, "newest"), (1, "older")):
+        ann.memory.put(("m1", 1, 1, "position"), seq, {"said": turn})
+    assert ann.memory.paper("m1", 1, 1, "position") == {"said": "newest"}
+
+
 class TestBadInput:
     """Nothing of this changes anything, and each is told."""
 
@@ -264,7 +279,7 @@ class TestBadInput:
             "half a character": lambda: with_bulletin(b'{"pbem":"bulletin 1","to":"\\ud800"}'),
             "a list": lambda: with_bulletin(b"[1]"),
             "a file taken away": lambda: true.replace(b"position.json", b"positron.json"),
-            "a file changed": lambda: true.replace(b"eyJ", b"eyI", 1),
+            "a file changed": lambda: with_another_position(true),
             "items of no form": lambda: forged(
                 referee.signing_key, [*items, {"about": "match"}, {"about": 3}, {"match": "m1"}, {}]
             ),
@@ -342,6 +357,25 @@ class TestBadInput:
         proof = prove(playing.memory, "m1")
         assert proof is not None
         assert not proof.holds
+
+
+def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side) -> None:
+    """A server could show one pace, and have another one signed."""
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    ann.receive()
+    standing = ann.letters.standing("m1")
+    assert ann.letters.terms("m1").pace
+    lies: tuple[dict[str, Any], ...] = (
+        {"hash": "0" * 64},
+        {"agreement": {**standing["agreement"], "pace": 60}},
+        {"agreement": {}},
+    )
+    for lie in lies:
+        ann.memory.stand("m1", "2026-03-01T12:00:00Z", standing | lie)
+        with pytest.raises(Impossible, match="terms"):
+            ann.letters.accept("m1", referee.now)
+    assert not ann.letters.unsent()
 
 
 class TestBounces:
