@@ -133,7 +133,7 @@ class Correspondence:
             heard = hear(letter)
             if heard is None:
                 return [self._without_bulletin(letter)]
-            self._demand_ours(letter, heard)
+            self._demand_ours(heard)
         except NotGenuine as error:
             return [Event("forged", letter.subject, said=str(error))]
         hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
@@ -154,8 +154,7 @@ class Correspondence:
             return Event("foreign", letter.subject)
         return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
 
-    def _demand_ours(self, letter: Letter, heard: Heard) -> None:
-        del letter
+    def _demand_ours(self, heard: Heard) -> None:
         if heard.server != self.party.server:
             raise NotGenuine(f"it is signed by another server, {heard.server}")
         if heard.to.lower() != self.party.address.lower():
