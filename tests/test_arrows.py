@@ -29,10 +29,14 @@ ARROWS: dict[str, set[str]] = {
     "proof": {"games", "identity", "mail", "match"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
+    "player": {"games", "identity", "mail", "mailbox", "match", "proof"},
     "smtp": {"mail", "store"},
     "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store"},
     "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
-    "cli": {"desk", "games", "identity", "letters", "mail", "match", "pages", "proof", "server", "store"},
+    "cli": {
+        *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
+        "store",
+    },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""
 

@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, Place]] = {
         "pbem.cli.verify", "verify", "Check a match's bundle: that nobody, the referee included, cheated."
     ),
     "sign": Place("pbem.cli.sign", "sign", "Sign a form with your SSH key."),
+    "play": Place("pbem.cli.play", "play", "Play by mail from the terminal: one command a turn."),
     "page": Place("pbem.cli.page", "page", "Print the page on which a game's orders are clicked together."),
     "publish": Place("pbem.cli.publish", "publish", "Print the page of a match, or all public pages of the server."),
     "serve": Place("pbem.cli.serve", "serve", "Run the server."),

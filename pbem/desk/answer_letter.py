@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pbem.desk import bulletin
 from pbem.desk.strangers import EACH
 from pbem.games import titles
+from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 
@@ -62,16 +64,18 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
         out = letter_writer.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
-    told = []
+    told, items = [], list[JsonObject]()
     for command, reply in replies:
         for letter in reply.letters:
             letter.language = language
             letter_writer.send(caller.address, letter, caller.now)
         out.attachments += reply.attachments
         draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
+        items += _items(command, reply, partial(letter_writer.write, language=language))
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
         told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
+    out.bulletin = [*out.bulletin, *items]
     html_only = caller.letter.html_only
     out.language = language
     out.room = _ANSWER
@@ -91,6 +95,31 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
     letter_writer.send(caller.address, out, caller.now)
 
 
+def _items(command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
+    """What came of a command, for programs."""
+    found = reply.facts.get("faults") if reply.outcome == "refused" else ()
+    faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
+    return [
+        bulletin.of_answer(command.name, command.match, reply.outcome, faults),
+        *_challenge(reply),
+        *_account(reply),
+    ]
+
+
+def _challenge(reply: Reply) -> list[JsonObject]:
+    """What a key is asked to sign, if one is."""
+    fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
+    if reply.outcome != "asked" or not (fingerprint and challenge):
+        return []
+    return [bulletin.of_challenge(str(fingerprint), str(challenge))]
+
+
+def _account(reply: Reply) -> list[JsonObject]:
+    """The account and its new recovery code, if the answer brings one."""
+    name, code = reply.facts.get("name"), reply.facts.get("code")
+    return [bulletin.of_account(str(name), str(code))] if name and code else []
+
+
 def _told_of_ignored(reading: Reading) -> list[str]:
     """The first lines of what was ignored: enough to recognise it."""
     lines = [line for run in reading.ignored for line in run.splitlines() if line.strip()]
@@ -101,7 +130,7 @@ def _told_of_ignored(reading: Reading) -> list[str]:
 def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Reply]]) -> None:
     """Enough to go on with for whoever has this address: perhaps somebody else wrote the letter."""
     out, told = OutgoingLetter(SHORT, ""), list[_Told]()
-    for _, reply in replies:
+    for command, reply in replies:
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters
         else:
@@ -110,7 +139,9 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
             draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
-            told.append(_Told("", draft, partial(desk.letters.write, language=caller.language)))
+            write = partial(desk.letters.write, language=caller.language)
+            told.append(_Told("", draft, write))
+            out.bulletin += _items(command, reply, write)
             out.reply_to = reply.reply_to
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)

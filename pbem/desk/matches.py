@@ -21,7 +21,7 @@ from pbem.match.state import Match, Submission
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
-from pbem.match.transcript import BEFORE, Entry, statement, voucher
+from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
 
@@ -65,7 +65,7 @@ class MatchRepository:
         self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
         """Matches with the versions of their rows."""
         self._last: dict[int, EntryRow] = {}
-        """The last entries of those that were appended to."""
+        """The last entries of those, as they were signed."""
 
     def forget(self) -> None:
         """Keep nothing cached: what was changed may not have been committed."""
@@ -75,6 +75,10 @@ class MatchRepository:
     def vouch(self, match: str, sha256: str) -> str:
         """The server's signature of a paper, in hex: what was told in a letter can then be proved to anybody."""
         return self._sign(voucher(self._server, match, sha256)).hex()
+
+    def announce(self, sha256: str) -> str:
+        """The server's signature of what a letter says for programs, in hex."""
+        return self._sign(announcement(self._server, sha256)).hex()
 
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
         """The match of this number, and its row; None when there is none."""
@@ -90,7 +94,11 @@ class MatchRepository:
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None when there is none of this number."""
         last = self._last.get(number)
-        return last if last is not None and last.seq == seq else self.matches.entry(number, seq)
+        if last is None or last.seq != seq:
+            last = self.matches.entry(number, seq)
+            if last is not None and number in self._warm:
+                self._last[number] = last
+        return last
 
     def _keep(self, number: int, match: Match, version: int) -> None:
         self._warm[number] = version, match

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
-from pbem.desk import mailing_lists
+from pbem.desk import bulletin, mailing_lists
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH
 from pbem.letters import subjects
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games import Fault
     from pbem.games.squares import Board
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
@@ -144,6 +145,7 @@ class LetterWriter:
         """The bytes of a letter; `places`: where it is answered, and where its list is left."""
         reply_to, leave_to = places
         made = self._made(out, language)
+        attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
         return self._composer.compose(
             address,
             self.write(made.subject, language),
@@ -153,11 +155,19 @@ class LetterWriter:
             reply_to=reply_to,
             in_reply_to=out.in_reply_to,
             references=out.references,
-            attachments=[(name, kind, _content(content)) for name, kind, content in made.attachments],
+            attachments=attachments,
             html=visible(str(made.html)) if made.html else None,
             pictures=made.pictures,
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
+            bulletin=self._bulletin(address, made, attachments, now),
         )
+
+    def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
+        """What a letter says for programs, signed; nothing where there is nothing to say."""
+        if not made.bulletin:
+            return b""
+        key, sign = self._archive.key, self._archive.announce
+        return canonical(bulletin.sealed(self._composer.server, address, now, made.bulletin, files, key, sign))
 
     def _made(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
         """A letter with its words, its picture and its files, in a language."""
@@ -357,7 +367,6 @@ class LetterWriter:
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> dict[str, Any]:
         """What every letter of a match may say to anybody: the `m` of the templates, without a seat."""
         last = latest or match
-        signed = self._archive.entry(row.number, last.seq) if last.seq else None
         return {
             "id": match.id,
             "title": match.rules.title,
@@ -385,7 +394,7 @@ class LetterWriter:
             "server": match.server,
             "head": last.head,
             "seq": last.seq,
-            "signature": signed.signature.hex() if signed else "",
+            "signature": self._signature(last, row),
             "key": self._archive.key,
         }
 
@@ -427,6 +436,7 @@ class LetterWriter:
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
+        out.bulletin = [self._standing(latest, row, seat, out)]
         game = drawn(match.terms.game)
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
@@ -452,7 +462,7 @@ class LetterWriter:
         """An empty letter in the thread of a match. Its Reply-To names the match; without a key it is good once."""
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
-        return OutgoingLetter(
+        out = OutgoingLetter(
             subjects.about(match.id, match.rules.title, subject),
             "",
             reply_to=self._composer.reply_address(detail),
@@ -460,6 +470,20 @@ class LetterWriter:
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
+        out.bulletin = [self._standing(match, row, seat, out)]
+        return out
+
+    def _standing(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
+        """How the match stands for a seat, for programs."""
+        assert out.reply_to is not None
+        return bulletin.of_match(match, row, seat, self._signature(match, row), out.reply_to)
+
+    def _signature(self, match: Match, row: MatchRow) -> str:
+        """The server's signature of the match's head, in hex; nothing before the first entry."""
+        if not match.seq:
+            return ""
+        entry = self._archive.entry(row.number, match.seq)
+        return entry.signature.hex() if entry else ""
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> dict[str, Any]:
         """What every letter of a match may say to this seat: the `m` of the templates."""

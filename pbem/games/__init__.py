@@ -182,6 +182,13 @@ class Rules(Protocol):
         others comes from there and nowhere else; only the seat's own side is read from the state.
         """
 
+    def recalled(self, view: Mapping[str, object], seat: int) -> State:
+        """The position as far as a seat's own side of a view shows it: what `order` and `unused` judge that seat by.
+
+        Of the others it says nothing, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
+        IndexError on what is no view of the game with this seat's side in it.
+        """
+
     def carry(self, options: Options, result: Result) -> Options:
         """The options of the next game of a continued match."""
 

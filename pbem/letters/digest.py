@@ -103,6 +103,9 @@ def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface
             inner.insert(0, _preformatted(preface.strip("\n")))
         one.html = render("letters/together.html", title=one.subject, parts=inner, proofs=_each_once(shown))
     one.pictures = list({picture[0]: picture for out in outs for picture in out.pictures}.values())
+    for item in (item for out in outs for item in out.bulletin):
+        if item not in one.bulletin:
+            one.bulletin.append(item)
     one.attachments = list({attached[0]: attached for out in outs for attached in out.attachments}.values())
     return one
 
@@ -156,6 +159,7 @@ def pack(out: OutgoingLetter) -> bytes:
         "detail": out.detail,
         "place": out.place,
         "references": list(out.references),
+        "bulletin": out.bulletin,
         "watch": [*out.watch[:2], out.watch[2].isoformat()] if out.watch else None,
     }
     return json.dumps(document).encode()
@@ -175,6 +179,7 @@ def unpack(content: bytes) -> OutgoingLetter:
         detail=document["detail"],
         place=tuple(document["place"]) if document["place"] else None,
         references=document["references"],
+        bulletin=document.get("bulletin", []),  # what was kept before letters had any has none
         watch=(watch[0], watch[1], datetime.fromisoformat(watch[2])) if watch else None,
     )
 

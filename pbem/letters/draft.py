@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.games.squares import Board
+    from pbem.json_object import JsonObject
     from pbem.mail.compose import MailingList, Picture
     from pbem.mail.message import Letter
     from pbem.store.tokens import Place
@@ -95,6 +96,8 @@ class OutgoingLetter:
     """Whether the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None
     """The list that it belongs to, where it comes without being asked for."""
+    bulletin: list[JsonObject] = field(default_factory=list)
+    """What it says for programs, beside its files: docs/attachments.md."""
     asks: bool = False
     """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""
 

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     from pbem.letters.render import Templates
 
-__all__ = ["Attachment", "Composer", "MailingList", "Picture"]
+__all__ = ["BULLETIN", "Attachment", "Composer", "MailingList", "Picture"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
 SUBJECT = 400  # characters; a longer one would not fit into a line when it has no blanks
 REFERENCES = 20  # a thread's root and its latest letters say enough
 
+BULLETIN = "X-Pbem-Bulletin"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # dot-atom on both sides (RFC 5322 3.4.1): no quoted local parts, no address literals, no control characters.
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
@@ -130,11 +131,13 @@ class Composer:
         html: str | None = None,
         pictures: Sequence[Picture] = (),
         mailing: tuple[MailingList, str] | None = None,
+        bulletin: bytes = b"",
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where it is left.
 
         Raises ValueError on an address or Message-ID that is none. Identifiers that come from others'
-        letters (`in_reply_to`, `references`) are left out when they are malformed.
+        letters (`in_reply_to`, `references`) are left out when they are malformed. `bulletin`, for programs,
+        stands in a header field, where people do not see it.
         """
         answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
         headers = [
@@ -157,6 +160,7 @@ class Composer:
             f"X-Loop: {self.address}",
             *self._mark,
             *(self._listed(*mailing) if mailing else ()),
+            *([_folded(BULLETIN, bulletin)] if bulletin else []),
             "MIME-Version: 1.0",
         ]
         body = _body(text, html, pictures, attachments, message_id)
@@ -202,6 +206,11 @@ def _header(name: str, value: str) -> str:
     # A line of blanks alone would end nothing, but is obsolete syntax (RFC 5322 3.2.2).
     lines = [line for line in folded.split("\r\n") if line.strip()]
     return f"{name}: " + "\r\n".join(lines)
+
+
+def _folded(name: str, content: bytes) -> str:
+    """A header that holds any octets, in lines of base64."""
+    return "\r\n ".join([f"{name}:", *encodebytes(content).decode("ascii").split()])
 
 
 def _body(

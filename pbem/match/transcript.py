@@ -25,6 +25,7 @@ __all__ = [
     "BrokenChain",
     "Entry",
     "TranscriptError",
+    "announcement",
     "canonical",
     "dumped",
     "follow",
@@ -190,6 +191,11 @@ def statement(server: str, match: str, seq: int, head: str) -> bytes:
 def voucher(server: str, match: str, sha256: str) -> bytes:
     """The text about a paper, by its hash, that the server signs in the letter that brings it."""
     return f"pbem paper 1\nserver {server}\nmatch {match}\nsha256 {sha256}\n".encode()
+
+
+def announcement(server: str, sha256: str) -> bytes:
+    """The text about a letter's bulletin, by its hash, that the server signs in that letter."""
+    return f"pbem bulletin 1\nserver {server}\nsha256 {sha256}\n".encode()
 
 
 def follow(entries: Iterable[Entry]) -> str:

@@ -11,7 +11,9 @@ from click.testing import CliRunner
 from pbem.cli import COMMANDS, main
 
 PROJECT = Path(__file__).parents[2]
-DOCUMENTS = "".join((PROJECT / name).read_text("utf-8") for name in ("README.md", "docs/operating.md"))
+DOCUMENTS = "".join(
+    (PROJECT / name).read_text("utf-8") for name in ("README.md", "docs/operating.md", "docs/playing.md")
+)
 
 
 def names() -> list[tuple[str, ...]]:
@@ -21,7 +23,7 @@ def names() -> list[tuple[str, ...]]:
         command = main.get_command(context, name)
         assert command is not None
         subcommands = command.commands if isinstance(command, click.Group) else {}
-        found += [(name, inner) for inner in subcommands] or [(name,)]
+        found += [(name, inner) for inner, row in subcommands.items() if not row.hidden] or [(name,)]
     return found
 
 

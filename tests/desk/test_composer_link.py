@@ -75,7 +75,7 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(tmp_path: Path) -> None
     for person, setup in ((ann, ANN), (bob, BOB)):
         referee.send(person, person.filled("setup", setup))
     referee.send(bob, "resign m1 game 1\n")
-    assert any("game 2" in str(letter["Subject"]) for letter in ann.letters)
+    assert any("game 2: send your setup" in body(letter) for letter in ann.letters)
     assert sum("spaceships.html" in str(letter) for letter in ann.letters) == 1
     assert LINK.search(ann.find("your setup").as_string()) is None
     referee.close()

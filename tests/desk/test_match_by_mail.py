@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from bulletins import FIELD, unpacked
 from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
 from stores import at_rest, of_sqlite
 
@@ -458,7 +459,10 @@ class TestSecrets:
             referee.turn((bob, other), (ann, own))
         referee.send(ann, "status m1\nlist mine\nreport m1 all\npreview m1 turn 3 Rv5 end\n", sign=False)
         referee.close()
-        return [_without_hashes(str(letter)) for letter in ann.letters]
+        bulletins = [_without_hashes(unpacked(letter[FIELD]).decode()) for letter in ann.letters if letter[FIELD]]
+        for letter in ann.letters:
+            del letter[FIELD]
+        return [*(_without_hashes(str(letter)) for letter in ann.letters), *bulletins]
 
     def test_unseen_ships_elsewhere(self, tmp_path: Path) -> None:
         one = self.letters(tmp_path / "one", SMALL_BOB, ["", ""])

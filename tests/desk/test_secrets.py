@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import random_players
 import unlearned
+from bulletins import FIELD, unpacked
 from referee import START, Mailbox, Referee, form_in
 
 from pbem.games import rules
@@ -93,7 +94,9 @@ def contents(raw: bytes) -> Iterator[bytes | tuple[str, int, bytes]]:
     """A letter's headers and the contents of its parts, those of a bundle one by one."""
     message = email.message_from_bytes(raw)
     for part in message.walk():
-        yield blotted("".join(f"{name}: {value}\n" for name, value in part.items()).encode())
+        yield blotted("".join(f"{name}: {value}\n" for name, value in part.items() if name != FIELD).encode())
+        if part[FIELD]:
+            yield blotted(unpacked(part[FIELD]))
         if part.is_multipart():
             continue
         content = part.get_payload(decode=True)

@@ -10,7 +10,7 @@ import pytest
 from javascript import PAGES, Failed, Scripts
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = {"composer.js", "registration.js", "replay.js"}
+PROGRAMS = {"composer.js", "handover.js", "registration.js", "replay.js"}
 """These work the elements of their page from their first line on, and have nothing that others would use."""
 NAMES = sorted(path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.js"))
 MADE = {"board.js": "make", "say.js": "say", "composer/spaceships/shapes.js": "SHAPES"}

@@ -126,6 +126,9 @@ class Marbles:
         own = position.hidden[seat - 1] if seat else None
         return {"most": position.options.most, "own": own, "guesses": [report for turn in turns for report in turn]}
 
+    def recalled(self, view: Mapping[str, Any], seat: int) -> State:  # noqa: ARG002 - alike for both
+        return State(Options(view["most"]), (0, 0), 1 + len(view["guesses"]))
+
     def carry(self, options: games.Options, result: Result) -> Options:  # noqa: ARG002 - win or lose
         return Options(cast("Options", options).most + 1)
 

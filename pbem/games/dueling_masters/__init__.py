@@ -89,6 +89,10 @@ class DuelingMasters:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 
+    def recalled(self, view: Mapping[str, object], seat: int) -> State:
+        """The position with this seat's pieces as its view shows them, and none of the other's."""
+        return knowledge.recalled(cast("View", view), seat)
+
     def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match is played under the same options: nothing is carried over."""
         del result

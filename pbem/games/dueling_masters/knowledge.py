@@ -1,7 +1,7 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show` and `view`. What is known of an opponent is put together from shown reports and from nothing else;
-only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
+Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
 
 The destination of a check goes to its owner alone. Where a survivor rests publicly follows from what both were
 told: the ordered piece departs from there, and a piece met on the way met something just there, so its
@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games import Result
 from pbem.games.audience import EVERYBODY, Audience, audience, cut
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, SQUARES, names
-from pbem.games.dueling_masters.notation import SEATS
+from pbem.games.dueling_masters.notation import SEATS, Options, Setup
+from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.memory import remember, remembered
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
     from pbem.games.audience import Shown
-    from pbem.games.dueling_masters.transit import Side, State
     from pbem.games.dueling_masters.view import Able, Heard, Known, Own, View
 
 SHOWN: Final[Shown] = {
@@ -192,6 +193,25 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
         "known": {str(other): pictures[other].known() for other in (1, 2) if other != seat},
         "entitled": None if side is None or over or seat != state.seat else _entitled(state, side),
     }
+
+
+def recalled(view: View, seat: int) -> State:
+    """The position with this seat's pieces as its view shows them, and none of the other's."""
+    own, agreed = view["own"], view["options"]
+    if own is None:
+        raise ValueError("the public has no pieces")
+    options = Options(agreed["homes"], agreed["mobile_home"], agreed["max_turns"])
+    squares, starts = [-1] * len(options.pieces), [-1] * len(options.pieces)
+    for piece in own["pieces"]:
+        slot = options.pieces.index(piece["piece"])
+        squares[slot] = SQUARES[piece["square"]]
+        starts[slot] = SQUARES[piece["from"]] if piece["from"] else -1
+    asteroids = sum(1 << SQUARES[square] for square in own["asteroids"])
+    nowhere = (-1,) * len(options.pieces)
+    own_side = Side(Setup("", asteroids, tuple(squares)), asteroids, tuple(squares), tuple(starts))
+    other = Side(Setup("", 0, nowhere), 0, nowhere, nowhere)
+    sides = (own_side, other) if seat == 1 else (other, own_side)
+    return State(options, view["turn"], sides, Result(0, tuple(view["scores"])) if view["over"] else None)
 
 
 def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:

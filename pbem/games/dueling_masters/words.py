@@ -319,6 +319,15 @@ def entitled(view: View) -> Entitled:
     return Entitled(moves, "".join(written))
 
 
+def said(text: str) -> list[Phrase]:
+    """A judged order in words: read back to the player before it is signed."""
+    if not text:
+        return [Phrase("pass")]
+    piece, way = text.split(" ")
+    start, _, end = way.partition("-")
+    return [Phrase("{piece} goes from {start} to {end}", piece=piece, start=start, end=end)]
+
+
 # Record sheets, and what is asked for before a game.
 
 ROWS: Final = 8

@@ -85,6 +85,11 @@ class ShootEmUp:
         """All that a seat (None: the public) knows of the position; the shape is told at `knowledge.view`."""
         return knowledge.view(cast("State", state), seat, turns)
 
+    def recalled(self, view: Mapping[str, object], seat: int) -> State:
+        """The position: the board is open, so that a view shows all of it."""
+        del seat
+        return knowledge.recalled(cast("View", view))
+
     def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: the same, for each game has three ships a seat."""
         del result

@@ -1,24 +1,25 @@
 """What a seat, or the public, knows: which reports may be shown, and the position as its letters tell it.
 
-Here live `show` and `view`. Once all setups are in nothing but the orders to come is secret, so every reader is told
-the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships, rules/shoot-em-up.md
-"Board and setup".
+Here live `show`, `view` and its way back. Once all setups are in nothing but the orders to come is secret, so every
+reader is told the same but for what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
+rules/shoot-em-up.md "Board and setup".
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games import Result
 from pbem.games.audience import ANY, EVERYBODY, audience, cut
 from pbem.games.memory import remember, remembered
-from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS
+from pbem.games.shoot_em_up.action import State
+from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Shown
-    from pbem.games.shoot_em_up.action import State
     from pbem.games.shoot_em_up.view import Destroyed, View
 
 SHOWN: Final[Shown] = {
@@ -84,6 +85,21 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
         "last": {"turn": len(turns), "orders": orders} if orders else None,
         "entitled": None if seat is None or state.result else own,
     }
+
+
+def recalled(view: View) -> State:
+    """The position that a view shows; all of it, for the board is open."""
+    options = Options(
+        len(view["scores"]), (view["board"]["columns"], view["board"]["rows"]), max_turns=view["max_turns"]
+    )
+    squares = options.board.squares
+    ships = tuple(
+        Ship(LETTERS.index(ship["ship"]), squares[ship["square"]], FACINGS.index(ship["facing"]), ship["shields"])
+        for ship in view["ships"]
+    )
+    orders = view["last"]["orders"] if view["last"] else {}
+    last = tuple((LETTERS.index(ship), actions) for ship, actions in orders.items())
+    return State(options, view["turn"], ships, last, Result(0, tuple(view["scores"])) if view["over"] else None)
 
 
 def _destroyed(turns: Sequence[Sequence[Report]]) -> Iterator[Destroyed]:

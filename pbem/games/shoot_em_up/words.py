@@ -244,6 +244,25 @@ def entitled(view: View) -> Entitled | None:
     return Entitled(named, bool(ships), "\n".join(f"{letter}: {ordered}" for letter, ordered in examples))
 
 
+ACTIONS: Final[Mapping[str, Phrase]] = {
+    "L": Phrase("turn left"),
+    "R": Phrase("turn right"),
+    "F": Phrase("fire"),
+    "M": Phrase("move"),
+    "S": Phrase("raise a shield"),
+}
+
+
+def said(text: str) -> list[Phrase]:
+    """Judged orders in words, a phrase for each ship: read back to the player before they are signed."""
+    found = []
+    for line in text.splitlines():
+        ship, _, actions = line.partition(": ")
+        one, two, three = (ACTIONS[action] for action in actions)
+        found.append(Phrase("{ship}: {one}, {two}, {three}", ship=ship, one=one, two=two, three=three))
+    return found
+
+
 # Record sheets, and what is asked for before a game.
 
 ROWS: Final = 24

@@ -79,6 +79,10 @@ class Spaceships:
         """All that a seat (None: the public) knows of the position."""
         return knowledge.view(cast("State", state), seat, turns)
 
+    def recalled(self, view: Mapping[str, object], seat: int) -> State:
+        """The position with this seat's side as its view shows it, and nothing on the other."""
+        return knowledge.recalled(cast("View", view), seat)
+
     def carry(self, options: games.Options, result: Result) -> Options:
         """The next game of a continued match: each seat's remaining materiel buys additional ships."""
         return cast("Options", options)._replace(additional=result.scores)

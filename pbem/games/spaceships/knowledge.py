@@ -1,26 +1,26 @@
 """What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
 
-Here live `show` and `view`. What is known of an opponent is put together from shown reports and from nothing
-else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
+Here live `show`, `view` and its way back. What is known of an opponent is put together from shown reports and from
+nothing else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games import Result
 from pbem.games.audience import EVERYBODY, audience, cut
 from pbem.games.memory import remember, remembered
-from pbem.games.spaceships.fleet import SEATS
-from pbem.games.spaceships.ships import strikes
-from pbem.games.spaceships.space import CELLS, names
-from pbem.games.spaceships.turn import first_to_report, launch_cells
+from pbem.games.spaceships.fleet import SEATS, Options, setup_of
+from pbem.games.spaceships.ships import Ship, strikes
+from pbem.games.spaceships.space import CELLS, mask_of, names
+from pbem.games.spaceships.turn import Side, State, entitle, first_to_report, launch_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
-    from pbem.games.spaceships.turn import Side, State
     from pbem.games.spaceships.view import Beam, Entitled, Known, OwnCells, OwnSpace, ShipCells, Strikes, View
 
 _STRIKE: Final[Fields] = {
@@ -183,6 +183,27 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
         "known": {str(other): pictures[other].known() for other in (1, 2) if other != seat},
         "entitled": None if side is None or state.result else _entitled(side),
     }
+
+
+def recalled(view: View, seat: int) -> State:
+    """The position with this seat's side as its view shows it, and nothing on the other."""
+    own, entitled = view["own"], view["entitled"]
+    if own is None:
+        raise ValueError("the public has no side")
+    found = own["ships"]
+    setup = setup_of(tuple(Ship(ship["ship"], ship["ship"][:2], mask_of(ship["cells"])) for ship in found))
+    destroyed = mask_of([cell for ship in found for cell in ship["destroyed"]])
+    fired = mask_of([cell for ship in found for cell in ship["fired"]])
+    burnt_out = sum(1 << place for place, ship in enumerate(found) if ship["burnt_out"])
+    scans = entitled["scans"] if entitled else 0
+    own_side = Side(
+        setup, destroyed, fired, burnt_out, entitle(setup, setup.cells & ~destroyed, fired, burnt_out, scans)
+    )
+    nothing = setup_of(())
+    other = Side(nothing, 0, 0, 0, entitle(nothing, 0, 0, 0, 0))
+    sides = (own_side, other) if seat == 1 else (other, own_side)
+    result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
+    return State(Options(), view["turn"], sides, result)
 
 
 def _own(side: Side, picture: _Picture) -> OwnSpace:

@@ -464,6 +464,34 @@ def _either(cells: Sequence[str]) -> str:
     return Phrase("{first} or {last}", first=", ".join(several), last=last) if several else last
 
 
+def said(text: str) -> list[Phrase]:
+    """Judged orders in words, a phrase for each kind: read back to the player before they are signed."""
+    strikes: list[str] = []
+    scans: list[str] = []
+    others: list[Phrase] = []
+    launched: str | None = None
+    for word in text.split():
+        if launched is not None:
+            what = (
+                Phrase("missile {part} at {cell}", part=launched[1:], cell=word)
+                if launched[0] == "m"
+                else Phrase("kamikaze from {start} at {cell}", start=launched[1:], cell=word)
+            )
+            others.append(what)
+            launched = None
+        elif word[0] in "mk":
+            launched = word
+        elif word[0] == "b":
+            others.append(Phrase("beam along {line}", line=word[1:]))
+        elif word[0] == "s":
+            scans.append(word[1:])
+        else:
+            strikes.append(word)
+    found = [Phrase("conventional strikes at {cells}", cells=", ".join(strikes))] if strikes else []
+    found += others
+    return [*found, Phrase("scans of {cells}", cells=", ".join(scans))] if scans else found
+
+
 # Record sheets, and what is asked for before a game.
 
 ROWS: Final = 30

@@ -1,0 +1,826 @@
+"""`pbem play`: a player's matches in the terminal; one command a turn.
+
+Thin: which letters are believed is decided in `pbem.player`, rules are the games' own, boards and events are those of
+the letters. Each run fetches first, sends what lies ready, and says both. Implements docs/playing.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from pbem.games import Refused, titles
+from pbem.phrase import Span
+from pbem.player import mail_in, mail_out, signing
+from pbem.player.account import Account, BadAccount, places, split
+from pbem.player.correspondence import Correspondence, Impossible
+from pbem.player.exchange import fetch, flush
+from pbem.player.forms import Unfit
+from pbem.player.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pbem.json_object import JsonObject
+    from pbem.player.account import Places
+    from pbem.player.browser import Handed
+    from pbem.player.correspondence import Event, Judged
+    from pbem.player.memory import Sent
+
+__all__ = ["play"]
+
+_MATCH = re.compile(r"m[1-9][0-9]{0,8}")
+_LOOK = 1.0  # seconds between two looks into the mailbox
+_AN_HOUR = 3600.0  # that a player may take over clicking
+_SPINNER = "|/-\\"
+
+
+class _Play(click.Group):
+    """`pbem play m17 ...` is about that match; everything else is a command's name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and _MATCH.fullmatch(args[0].lower()):
+            return "match", self.commands["match"], [args[0].lower(), *args[1:]]
+        return super().resolve_command(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return ["[OPTIONS] [MATCH [ORDERS]... | COMMAND [ARGS]...]"]
+
+
+class _Table:
+    """A player's table: the account, its letters, and the ways in and out. Opened when it is first asked for."""
+
+    def __init__(self, folders: Places, name: str, patience: float) -> None:
+        self.folders = folders
+        self.name = name
+        self.patience = patience
+        self.afterwards = ExitStack()
+        self._account: Account | None = None
+        self._correspondence: Correspondence | None = None
+        self._source: mail_in.Source | None = None
+        self._key: signing.Key | None = None
+        self.unproved: set[str] = set()
+        """Subjects of letters that cannot be judged before the server's key is known."""
+
+    @property
+    def account(self) -> Account:
+        if self._account is None:
+            self._account = self.folders.load(self.name)
+        return self._account
+
+    @property
+    def key(self) -> signing.Key:
+        """The player's key; its private half is opened when something is signed."""
+        if self._key is None:
+            self._key = signing.read(Path(self.account.key).expanduser(), _passphrase)
+        return self._key
+
+    @property
+    def letters(self) -> Correspondence:
+        if self._correspondence is None:
+            memory = Memory(self.folders.memory(self.account.id))
+            self.afterwards.callback(memory.close)
+            self._correspondence = Correspondence(self.account.party, memory, self._sign, os.urandom)
+        return self._correspondence
+
+    def _sign(self, text: bytes, namespace: str) -> str:
+        return self.key.sign(text, namespace)
+
+    def fetch(self) -> list[Event]:
+        """Take in what has come; says what a player should know of it."""
+        if self._source is None:
+            self._source = mail_in.source(self.account)
+            self.afterwards.callback(self._source.close)
+        events = list(fetch(self.letters, self._source, _now))
+        for event in events:
+            _tell_event(event)
+        self.unproved = {event.subject for event in events if event.kind == "unpinned"}
+        _prove(self.letters, events)
+        if self.letters.confirm(_now()) is not None:
+            self.send()
+        return events
+
+    def send(self) -> bool:
+        """Send all that lies ready; whether nothing is left."""
+        complete = True
+        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
+            if left:
+                click.echo(f"{_about(sent)}: {said}.")
+            else:
+                complete = False
+                click.echo(
+                    f"Not sent yet: {_about(sent)}: {said}\nIt lies ready; the next `pbem play` tries again.",
+                    err=True,
+                )
+        return complete
+
+    def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
+        """Look for letters until there is what is waited for; whether it came within the patience."""
+        end = time.monotonic() + self.patience
+        turn = 0
+        shown = sys.stderr.isatty()
+        try:
+            while True:
+                if until(self.fetch()):
+                    return True
+                if time.monotonic() >= end:
+                    return False
+                if shown:
+                    sys.stderr.write(f"\r{_SPINNER[turn % 4]} Waiting for {what} (Ctrl-C: go on without) ")
+                    sys.stderr.flush()
+                turn += 1
+                time.sleep(min(_LOOK, max(0.0, end - time.monotonic())))
+        except KeyboardInterrupt:
+            return False
+        finally:
+            if shown:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+
+    def settle(self, sent: Sent) -> None:
+        """Send a letter, wait for what the server makes of it, and say it; exits with 1 if it was refused."""
+        if self.send() and self.patience:
+            self.wait(lambda _: _state(self.letters, sent) not in {"ready", "sent"}, "the server's answer")
+        match _state(self.letters, sent):
+            case "refused":
+                sys.exit(1)
+            case "ready" | "sent":
+                click.echo("No answer yet; `pbem play` fetches it when it comes.")
+
+
+def _state(letters: Correspondence, sent: Sent) -> str:
+    found = letters.memory.by_message_id(sent.message_id)
+    return found.state if found else "ready"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _passphrase(prompt: str) -> str:
+    return str(click.prompt(prompt, hide_input=True, err=True))
+
+
+@contextmanager
+def _troubles() -> Iterator[None]:
+    """Say in a sentence what is no fault of the program."""
+    try:
+        yield
+    except Refused as refused:
+        _refused([fault.message for fault in refused.faults])
+    except (BadAccount, Impossible, Unfit, signing.CannotSign, mail_in.NoMail) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _refused(faults: Sequence[str]) -> NoReturn:
+    click.echo("Not legal; nothing was signed or sent:", err=True)
+    for fault in faults:
+        click.echo(f"  - {_clean(fault)}", err=True)
+    sys.exit(1)
+
+
+@click.group(cls=_Play, invoke_without_command=True)
+@click.option("--account", default="", metavar="NAME@SERVER", help="Which account, where there are several.")
+@click.option(
+    "--wait", "patience", type=float, default=None, metavar="SECONDS", help="How long to wait for an answer."
+)
+@click.pass_context
+def play(ctx: click.Context, account: str, patience: float | None) -> None:
+    """Play by mail from the terminal.
+
+    \b
+    pbem play                     list my matches: whose move it is, and until when
+    pbem play m17                 show the boards of m17
+    pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
+    pbem play m17 --open          click them together in the browser instead
+
+    Everything is signed with your SSH key. To begin: pbem play register --help
+    """  # noqa: D301 - click wants the very character
+    ctx.obj = _Table(places(os.environ), account, 20.0 if patience is None else patience)
+    ctx.call_on_close(ctx.obj.afterwards.close)
+    if ctx.invoked_subcommand is None:
+        with _troubles():
+            _list(ctx.obj)
+
+
+_table = click.make_pass_decorator(_Table)
+_yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
+
+
+# Registering.
+
+
+@play.command()
+@click.argument("account", metavar="NAME@SERVER")
+@click.option("--address", required=True, help="Your mail address, where the server writes to.")
+@click.option("--to", "server_address", default="", help="The server's address, if it is not pbem@SERVER.")
+@click.option(
+    "--key",
+    default="~/.ssh/id_ed25519",
+    show_default=True,
+    help="Your SSH key: a private one, or the .pub of one in an agent.",
+)
+@click.option("--new-key", is_flag=True, help="Make that key; it must not be there yet.")
+@click.option(
+    "--in",
+    "mail_in_",
+    default="maildir:~/Maildir",
+    show_default=True,
+    metavar="URL",
+    help="Where your letters come: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
+)
+@click.option(
+    "--out",
+    "mail_out_",
+    default="sendmail:",
+    show_default=True,
+    metavar="URL",
+    help="How letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
+)
+@click.option("--password-file", default="", help="A file with the mailbox's password, readable by you alone.")
+@click.option("--password-command", default="", help="A command that prints it.")
+@click.option(
+    "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
+)
+@_table
+def register(  # noqa: PLR0913, PLR0917 - what makes an account
+    table: _Table,
+    account: str,
+    address: str,
+    server_address: str,
+    key: str,
+    new_key: bool,
+    mail_in_: str,
+    mail_out_: str,
+    password_file: str,
+    password_command: str,
+    server_key: str,
+) -> None:
+    """Open an account: the whole first dialogue with a server, its question to your key included.
+
+    NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
+    anna@home.example` writes to pbem@play.example. The same again goes on where it was left.
+    """
+    with _troubles():
+        name, server = split(account)
+        made = Account(
+            name,
+            server,
+            server_address or f"pbem@{server}",
+            address,
+            key,
+            mail_in_,
+            mail_out_,
+            password_file,
+            password_command,
+        )
+        if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
+            raise click.UsageError("--server-key: 64 hex digits")
+        if new_key:
+            signing.make(Path(key).expanduser(), address)
+        ours = signing.read(Path(key).expanduser(), _passphrase)
+        mail_in.source(made).close()
+        file = table.folders.save(made)
+        table.name = made.id
+        click.echo(f"Account  {file}\nKey      {ours.fingerprint}")
+        letters = table.letters
+        if server_key:
+            letters.memory.know("server_key", server_key)
+        if letters.memory.fact("account") is None:
+            letters.register(ours.public, ours.fingerprint, _now())
+            table.send()
+            table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
+        if letters.memory.fact("account") is None:
+            click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+            for subject in sorted(table.unproved):
+                click.echo(f"This letter, which nothing proves yet, may say why: “{_clean(subject)}”")
+        else:
+            click.echo(
+                f"You are {name} on {server}. Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open"
+            )
+
+
+# Listing and showing.
+
+
+def _list(table: _Table) -> None:
+    table.fetch()
+    table.send()
+    letters = table.letters
+    account = table.account
+    click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
+    rows = letters.matches
+    for standing in rows:
+        click.echo(f"  {standing['match']:5} {_title(standing):34} {_whose(letters, standing)}".rstrip())
+    if not rows:
+        click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
+    for alarm in letters.memory.alarms():
+        click.echo(f"ALARM {alarm.time} {alarm.match}: {_clean(alarm.said)}", err=True)
+
+
+def _title(standing: JsonObject) -> str:
+    title = titles().get(standing["rules"], standing["rules"])
+    others = [name or "(free)" for seat, name in enumerate(standing["players"], start=1) if seat != standing["seat"]]
+    return _clean(f"{title} with {', '.join(others)}" if others else str(title))
+
+
+def _whose(letters: Correspondence, standing: JsonObject) -> str:
+    """Whose move it is in a match, and until when."""
+    match, phase = standing["match"], standing["phase"]
+    if phase == "proposed":
+        return (
+            f"proposed: pbem play accept {match}"
+            if not standing["accepted"]
+            else "proposed; others have not agreed yet"
+        )
+    if phase == "open":
+        return "on the open list"
+    if phase not in {"setup", "playing"}:
+        return _ending(standing)
+    what = f"turn {standing['turn']}" if phase == "playing" else f"setup of game {standing['game']}"
+    said = "your move" if standing["asked"] else "waiting for the others"
+    if standing["asked"] and (sent := letters.pending(match)) is not None:
+        said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
+            sent.state, "yours is on its way"
+        )
+    offers = "".join(f"; {what} offered" for what in standing["offers"])
+    paused = "; paused" if standing["paused"] else ""
+    return f"{what}: {said}{_until(standing['deadline'])}{offers}{paused}"
+
+
+def _until(deadline: str | None) -> str:
+    if not deadline:
+        return ""
+    end = datetime.fromisoformat(deadline)
+    left = int((end - _now()).total_seconds())
+    return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+
+
+def _ending(standing: JsonObject) -> str:
+    outcome = standing["outcome"] or {}
+    if standing["phase"] != "closed" or not outcome:
+        return str(standing["phase"])
+    winner = outcome.get("winner")
+    who = (
+        "a draw"
+        if not winner
+        else "you won"
+        if winner == standing["seat"]
+        else f"{standing['players'][winner - 1]} won"
+    )
+    scores = " : ".join(
+        str(sum(column)) for column in zip(*(ended["scores"] for ended in standing["ended"]), strict=False)
+    )
+    return f"closed: {who}" + (f", {scores}" if scores else "")
+
+
+@play.command(hidden=True)
+@click.argument("match")
+@click.argument("orders", nargs=-1)
+@click.option("--final", is_flag=True, help="These orders will not be changed: the turn need not wait.")
+@click.option("--nothing", is_flag=True, help="Order nothing this turn, where the rules allow it.")
+@click.option(
+    "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
+)
+@click.option("--open", "browser", is_flag=True, help="Click the orders, or the setup, together in the browser.")
+@_yes
+@_table
+def match(  # noqa: PLR0913, PLR0917 - options of a command
+    table: _Table,
+    match: str,
+    orders: tuple[str, ...],
+    final: bool,
+    nothing: bool,
+    file: Any,
+    browser: bool,
+    yes: bool,
+) -> None:
+    """Show a match, or order its turn."""
+    with _troubles():
+        table.fetch()
+        table.send()
+        standing = table.letters.standing(match)
+        texts = (
+            [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
+        )
+        if browser:
+            clicked = _clicked(table, standing)
+            texts, final = [clicked.text], final or clicked.final
+        if not texts:
+            _show(table.letters, standing)
+        elif standing["phase"] == "setup":
+            _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
+        else:
+            _order(table, standing, texts, final=final, yes=yes)
+
+
+def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+    from pbem.boards import words
+
+    letters, name = table.letters, standing["match"]
+    text, judged = _judged(letters, name, texts)
+    click.echo(f"{name}, turn {standing['turn']}: you order")
+    for phrase in words(standing["rules"]).said(judged.text) or ["nothing"]:
+        click.echo(f"  {phrase}")
+    if judged.unused:
+        click.echo(f"Unused: {', '.join(judged.unused)}.")
+    _ask(yes)
+    table.settle(letters.order(name, text, _now(), final=final))
+
+
+def _judged(letters: Correspondence, name: str, texts: Sequence[str]) -> tuple[str, Judged]:
+    """The first text that is legal: words may be in one line, or each in its own; else the least faults are told."""
+    refusals = []
+    for text in texts:
+        try:
+            return text, letters.judge_orders(name, text)
+        except Refused as refused:
+            refusals.append(refused)
+    raise min(refusals, key=lambda refused: len(refused.faults))
+
+
+@play.command()
+@click.argument("match")
+@click.argument("lines", nargs=-1)
+@click.option("--from", "file", type=click.File("r"), help="Read the setup from a file; - is the keyboard.")
+@_yes
+@_table
+def setup(table: _Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
+    """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
+    with _troubles():
+        table.fetch()
+        if not (lines or file):
+            _show(table.letters, table.letters.standing(match))
+            return
+        _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
+
+
+def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
+    letters = table.letters
+    judged = letters.judge_setup(match, text)
+    click.echo(f"{match}, game {letters.standing(match)['game']}: your setup")
+    for line in judged.text.splitlines():
+        click.echo(f"  {line}")
+    _ask(yes)
+    table.settle(letters.set_up(match, text, _now()))
+
+
+def _ask(yes: bool) -> None:
+    if not yes:
+        click.confirm("Sign and send?", default=True, abort=True)
+
+
+def _show(letters: Correspondence, standing: JsonObject) -> None:
+    """The boards of a match, or what it waits for."""
+    from pbem.letters.render import Templates
+
+    name, rules, seat = standing["match"], standing["rules"], standing["seat"]
+    names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
+    click.echo(f"{_title(standing)}, {name}: {_whose(letters, standing)}")
+    click.echo(f"You are {names[seat]}, seat {seat}.\n")
+    if standing["phase"] == "setup":
+        asked = letters.setup_asked(name)
+        text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
+        click.echo(_clean(text.rstrip("\n")))
+        click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
+    elif (position := letters.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
+        reports = letters.memory.latest(name, "reports")
+        same = reports is not None and reports["game"] == position["game"]
+        shown = reports["reports"] if reports and same else None
+        text = Templates().render(
+            "player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=position["view"]
+        )
+        click.echo(_clean(text.rstrip("\n")))
+    elif standing["agreement"]:
+        click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
+    if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
+        click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{_indented(sent.form)}")
+
+
+def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, str]) -> dict[str, object]:
+    """What the letters' own template says of terms."""
+    terms = letters.terms(standing["match"])
+    return {
+        "id": standing["match"],
+        "title": titles()[terms.game],
+        "terms": terms,
+        "kind": terms.kind,
+        "names": names,
+        "levels": dict.fromkeys(names, ""),
+        "phase": standing["phase"],
+        "rules_hash": standing["hash"],
+        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
+        "settling": _span(terms.settle),
+    }
+
+
+def _span(seconds: int) -> str:
+    return Span(seconds) if seconds else "none"
+
+
+_STATES = {
+    "ready": "not sent yet",
+    "sent": "sent, not answered yet",
+    "done": "it stands",
+    "bounced": "it came back",
+}
+
+
+def _clicked(table: _Table, standing: JsonObject) -> Handed:
+    """What was clicked together in the browser, on what the letters brought."""
+    from pbem.pages import Home, composer, fragment
+    from pbem.pages.handover import handover
+    from pbem.player.browser import Port
+
+    letters, name = table.letters, standing["match"]
+    asked = letters.setup_asked(name) if standing["phase"] == "setup" else letters.position_asked(name)
+    home = Home(table.account.server, table.account.server_address)
+    port = Port(os.urandom)
+    try:
+        title = _title(standing)
+        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
+        click.echo(f"{name}: click it together at\n\n    {port.url}\n")
+        click.launch(port.url)
+        handed = port.wait(_AN_HOUR)
+    except KeyboardInterrupt:
+        handed = None
+    finally:
+        port.stop()
+    if handed is None:
+        raise click.ClickException("Nothing was handed over.")
+    return handed
+
+
+# What is said beside orders.
+
+
+@play.command()
+@click.argument("game", type=click.Choice(list(titles())))
+@click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
+@_yes
+@_table
+def new(table: _Table, game: str, words: tuple[str, ...], yes: bool) -> None:
+    """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
+    opponents = [word for word in words if ":" not in word]
+    options = "\n".join(word for word in words if ":" in word)
+    head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
+    _tell(table, head, yes, text=options)
+
+
+@play.command()
+@click.argument("match")
+@_yes
+@_table
+def accept(table: _Table, match: str, yes: bool) -> None:
+    """Agree to a proposed match, by the hash of the terms that you were mailed."""
+    with _troubles():
+        table.fetch()
+        _show(table.letters, table.letters.standing(match))
+        _ask(yes)
+        table.settle(table.letters.accept(match, _now()))
+
+
+def _simple(name: str, help_: str) -> None:
+    """A command about a match that is signed as it stands."""
+
+    @play.command(name, help=help_)
+    @click.argument("match")
+    @_yes
+    @_table
+    def command(table: _Table, match: str, yes: bool) -> None:
+        _tell(table, f"{name} {match}", yes, match=match)
+
+
+for _name, _help in (
+    ("join", "Take a seat in a match on the open list."),
+    ("decline", "Decline a proposed match."),
+    ("withdraw", "Withdraw your proposal."),
+):
+    _simple(_name, _help)
+
+
+@play.command()
+@click.argument("match")
+@click.argument("text", nargs=-1, required=True)
+@click.option("--public", is_flag=True, help="For observers, too.")
+@_yes
+@_table
+def press(table: _Table, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
+    """Write to the other players of a match."""
+    _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
+
+
+def _tell(table: _Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
+    with _troubles():
+        table.fetch()
+        click.echo("\n".join(filter(None, [words, text])))
+        _ask(yes)
+        table.settle(table.letters.tell(words, _now(), match=match, text=text))
+
+
+def _sentence(name: str, help_: str, argument: str = "") -> None:
+    """A sentence of a match that is being played, with a word behind it or without."""
+
+    @play.command(name, help=help_)
+    @click.argument("match")
+    @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
+    @_yes
+    @_table
+    def command(table: _Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
+        if isinstance(word, tuple) and word:
+            raise click.UsageError(f"{name} wants nothing behind {match}")
+        with _troubles():
+            table.fetch()
+            words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
+            click.echo(f"{_title(table.letters.standing(match))}: {words}")
+            _ask(yes)
+            table.settle(table.letters.say(match, words, _now()))
+
+
+for _name, _help, _argument in (
+    ("claim", "Claim the game from whoever missed the deadline and the grace period.", ""),
+    ("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
+    ("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
+    ("extend", "Give your opponent more time, such as 3d.", "TIME"),
+    ("clear", "Withdraw your orders for this turn, or your setup.", ""),
+):
+    _sentence(_name, _help, _argument)
+
+
+@play.command()
+@click.argument("match")
+@click.option("--whole", is_flag=True, help="The whole match, and not this game alone.")
+@_yes
+@_table
+def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
+    """Resign the game, or the whole match."""
+    with _troubles():
+        table.fetch()
+        standing = table.letters.standing(match)
+        words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
+        click.echo(f"{_title(standing)}: {words}")
+        _ask(yes)
+        table.settle(table.letters.say(match, words, _now()))
+
+
+@play.command()
+@click.argument("words", nargs=-1, required=True)
+@_table
+def ask(table: _Table, words: tuple[str, ...]) -> None:
+    """Ask the server something that nobody need sign, such as `list open`, and print its answer."""
+    with _troubles():
+        table.fetch()
+        sent = table.letters.ask(" ".join(words), _now())
+        table.send()
+        if table.wait(lambda _: _state(table.letters, sent) == "done", "the answer"):
+            click.echo(_clean(table.letters.memory.last_text()))
+        else:
+            click.echo("No answer yet.")
+
+
+@play.command()
+@click.argument("match", required=False)
+@_table
+def wait(table: _Table, match: str | None) -> None:
+    """Wait until it is your move, in a match or in any; `--wait` before it says how long at most."""
+    with _troubles():
+        letters = table.letters
+
+        def due(_: object) -> bool:
+            return any(
+                one["asked"] and letters.pending(one["match"]) is None
+                for one in letters.matches
+                if match in {None, one["match"]}
+            )
+
+        if not table.wait(due, "your move"):
+            click.echo("It is not your move.")
+            sys.exit(3)
+        _list(table)
+
+
+@play.command()
+@click.argument("match")
+@_table
+def letter(table: _Table, match: str) -> None:
+    """Print the last letter about a match, as it came."""
+    with _troubles():
+        table.fetch()
+        found = table.letters.memory.text(match)
+        if found is None:
+            raise Impossible(f"No letter about {match} has come.")
+        click.echo(_clean(f"{found[0]}\n\n{found[1]}"))
+
+
+@play.command()
+@click.argument("match")
+@_table
+def verify(table: _Table, match: str) -> None:
+    """Verify a match's bundle once more, and hold all its letters against it."""
+    with _troubles():
+        table.fetch()
+        if not _proved(table.letters, match):
+            sys.exit(1)
+
+
+def _prove(letters: Correspondence, events: Sequence[Event]) -> None:
+    """Verify each match whose game has ended by these letters."""
+    for name in dict.fromkeys(event.match for event in events if event.kind == "news"):
+        ended = len(letters.standing(name)["ended"])
+        if ended and letters.memory.bundle(name) and letters.memory.fact(f"proved {name}") != str(ended):
+            _proved(letters, name)
+            letters.memory.know(f"proved {name}", str(ended))
+
+
+def _proved(letters: Correspondence, name: str) -> bool:
+    from pbem.player.proving import prove
+
+    proof = prove(letters.memory, name)
+    if proof is None:
+        raise Impossible(f"No bundle of {name} has come: it comes when a game has ended.")
+    last = proof.checks[-1]
+    if not last.holds:
+        click.echo(f"{name}: the proof FAILS: {_clean(last.found)}", err=True)
+        return False
+    for accused in proof.accusing:
+        for finding in accused.findings:
+            click.echo(f"{name}: {_clean(accused.kept.subject)}: {finding.standing}: {finding.found}", err=True)
+    if proof.accusing:
+        click.echo(f"{name}: your letters say otherwise than the bundle.", err=True)
+        return False
+    agreeing = sum(letter.standing == "agrees" for letter in proof.letters)
+    click.echo(f"{name}: verified: {len(proof.checks)} checks hold, and {agreeing} of your letters agree.")
+    return True
+
+
+# Words.
+
+
+def _tell_event(event: Event) -> None:
+    match event.kind:
+        case "news":
+            click.echo(f"Came: {_clean(event.subject)}")
+        case "answer" if event.said == "refused":
+            assert event.sent is not None
+            click.echo(f"Refused: {_about(event.sent)}:", err=True)
+            for fault in event.faults:
+                click.echo(f"  - {_clean(fault)}", err=True)
+        case "answer" if event.sent is not None and event.sent.command == "register":
+            pass  # the challenge says so
+        case "answer":
+            assert event.sent is not None
+            click.echo(f"Answered: {_about(event.sent)}: {_OUTCOMES.get(event.said, _clean(event.said))}.")
+        case "challenge":
+            click.echo("The server asks your key to prove itself.")
+        case "account":
+            click.echo(f"Registered. Your recovery code, to be kept somewhere else: {_clean(event.said)}")
+        case "forged":
+            click.echo(f"NOT BELIEVED: “{_clean(event.subject)}”: {_clean(event.said)}", err=True)
+        case "doubled":
+            click.echo(f"Came again, and changes nothing: {_clean(event.subject)}")
+        case "contradiction":
+            click.echo(f"ALARM: “{_clean(event.subject)}”: {_clean(event.said)}", err=True)
+        case "bounced":
+            assert event.sent is not None
+            click.echo(
+                f"CAME BACK: {_about(event.sent)} did not reach the server. The same again sends it once more.",
+                err=True,
+            )
+        case "foreign" | "unpinned":
+            pass  # other mail, and what may be judged later
+
+
+_OUTCOMES = {
+    "done": "done",
+    "asked": "something is asked first; read the letter",
+    "again": "it had its effect before",
+}
+
+
+def _about(sent: Sent) -> str:
+    """A letter of the player's in a few words."""
+    if sent.command == "ask":
+        return sent.form.strip()
+    return " ".join(
+        filter(None, [sent.command, sent.match, sent.place if sent.command in {"orders", "setup"} else ""])
+    )
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _clean(text: str) -> str:
+    """Letters are others' words: nothing in them moves the cursor."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

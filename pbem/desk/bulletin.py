@@ -1,0 +1,96 @@
+"""A letter's bulletin, for programs: how matches stand for its reader, what came of commands, what a key is to sign.
+
+Its items, and the hashes of the letter's JSON files, are one document that the server signs, so that a program can
+tell such a letter from a forged one. An item never says more than the words of its letter may. Implements
+docs/attachments.md, "The bulletin".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.transcript import canonical, sha256_hex, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from pbem.json_object import JsonObject
+    from pbem.mail.compose import Attachment
+    from pbem.match.state import Match
+    from pbem.store.matches import MatchRow
+
+__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "sealed"]
+
+
+def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: str) -> JsonObject:
+    """How a match stands for one of its seats; `signature` is its head's, `address` where its forms are sent."""
+    where = match.setups if match.phase == "setup" else match.orders
+    standing = where.get(seat) if match.phase in ("setup", "playing") else None
+    clock = match.clocks.get(seat) if match.asked(seat) else None
+    head = {"seq": match.seq, "head": match.head, "signature": signature} if signature else None
+    return {
+        "about": "match",
+        "match": match.id,
+        "rules": match.terms.game,
+        "phase": match.phase,
+        "paused": bool(match.paused),
+        "game": match.game,
+        "turn": match.turn,
+        "seat": seat,
+        "player": match.name(seat),
+        "players": [None if name.startswith("?") else name for name in match.names],
+        "asked": match.asked(seat),
+        "deadline": written(clock.deadline) if clock and clock.deadline else None,
+        "accepted": row.of(seat).accepted,
+        "agreement": match.terms.document() if match.phase in ("open", "proposed") else None,
+        "hash": match.rules_hash,
+        "prev": match.prev,
+        "rev": standing.rev + 1 if standing else 1,
+        "said": {what: rev for (by, what), rev in sorted(match.said.items()) if by == seat},
+        "offers": sorted(what for what, seats in match.offers.items() if seats - {seat}),
+        "ended": [
+            {"winner": ended.winner, "scores": list(ended.scores), "reason": ended.reason, "turns": ended.turns}
+            for ended in match.games
+        ],
+        "outcome": match.outcome,
+        "head": head,
+        "address": address,
+    }
+
+
+def of_answer(command: str, match: str | None, outcome: str, faults: Sequence[str]) -> JsonObject:
+    """What came of a command of the letter that is answered; the faults in the reader's language."""
+    return {"about": "command", "command": command, "match": match, "outcome": outcome, "faults": list(faults)}
+
+
+def of_challenge(fingerprint: str, challenge: str) -> JsonObject:
+    """What a key is asked to sign, to prove itself."""
+    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge}
+
+
+def of_account(name: str, code: str) -> JsonObject:
+    """Who the reader is here from now on, and the recovery code of the account."""
+    return {"about": "account", "player": name, "code": code}
+
+
+def sealed(
+    server: str,
+    to: str,
+    time: datetime,
+    items: Sequence[JsonObject],
+    files: Sequence[Attachment],
+    key: str,
+    sign: Callable[[str], str],
+) -> JsonObject:
+    """The signed bulletin of a letter: its items, and the hashes of its JSON files by their names."""
+    document: JsonObject = {
+        "pbem": "bulletin 1",
+        "server": server,
+        "to": to,
+        "time": written(time),
+        "items": list(items),
+        "files": {name: sha256_hex(content) for name, kind, content in files if kind == "application/json"},
+        "key": key,
+    }
+    return document | {"signature": sign(sha256_hex(canonical(document)))}

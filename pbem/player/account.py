@@ -1,0 +1,141 @@
+"""A player's account as a file: who plays where, with which key, and how letters come and go.
+
+One TOML file for each account, NAME@SERVER.toml, in the user's configuration folder; what is remembered of it lies in
+the user's state folder (XDG Base Directory Specification 0.8). Neither holds a password. No network, no letters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import tomli_w
+
+from pbem.player.correspondence import Party
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Account", "BadAccount", "Places", "places", "split"]
+
+_NAME = r"[a-z][a-z0-9_-]{0,31}"
+_SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
+_ACCOUNT = re.compile(rf"({_NAME})@({_SERVER})")
+_Address = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$")]
+
+
+class BadAccount(Exception):
+    """An account is not there, or its file is no good; the text says what to do."""
+
+
+class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An account: what its file says."""
+
+    name: Annotated[str, msgspec.Meta(pattern=f"^{_NAME}$")]
+    """The player's name on the server."""
+    server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$")]
+    """The server's name, which everything that is signed names."""
+    server_address: _Address
+    """Where the server reads letters, such as pbem@play.example."""
+    address: _Address
+    """The player's own mail address."""
+    key: str
+    """The file of the SSH key: a private one, or the public one of a key that an agent holds."""
+    mail_in: str
+    """Where letters come, as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
+    mail_out: str
+    """How letters go: `smtps://USER@HOST`, `submission://USER@HOST` (STARTTLS), `smtp://HOST:PORT`,
+    `sendmail:COMMAND`, or `drafts:FOLDER` for one's own mail program."""
+    password_file: str = ""
+    """A file with the password of the mailbox and of the submission, which nobody else may read (0600)."""
+    password_command: str = ""
+    """A command that prints it."""
+
+    @property
+    def id(self) -> str:
+        """NAME@SERVER."""
+        return f"{self.name}@{self.server}"
+
+    @property
+    def party(self) -> Party:
+        """Who writes to whom."""
+        return Party(self.name, self.address, self.server, self.server_address)
+
+
+class Places:
+    """Where accounts are kept, and what is remembered of them."""
+
+    def __init__(self, config: Path, state: Path) -> None:
+        self._config = config
+        self._state = state
+
+    @property
+    def accounts(self) -> list[str]:
+        """NAME@SERVER of all accounts."""
+        return sorted(path.stem for path in self._config.glob("*@*.toml"))
+
+    def file(self, account: str) -> Path:
+        """The file of an account."""
+        return self._config / f"{account}.toml"
+
+    def memory(self, account: str) -> Path:
+        """The file of what is remembered of an account."""
+        return self._state / f"{account}.sqlite"
+
+    def load(self, account: str = "") -> Account:
+        """The account of this name, or the only one; raises `BadAccount`."""
+        known = self.accounts
+        if not account:
+            if len(known) != 1:
+                raise BadAccount(
+                    f"You have several accounts; choose one with --account: {', '.join(known)}"
+                    if known
+                    else "You have no account yet: pbem play register NAME@SERVER --help"
+                )
+            account = known[0]
+        path = self.file(account)
+        try:
+            found = msgspec.toml.decode(path.read_bytes(), type=Account)
+        except OSError as error:
+            raise BadAccount(f"{path}: {error.strerror}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadAccount(f"{path}: {error}") from error
+        if found.id != account:
+            raise BadAccount(f"{path} is the file of another account, {found.id}")
+        return found
+
+    def save(self, account: Account) -> Path:
+        """Write the file of an account anew, for its owner alone: all of it, or nothing; raises `BadAccount`."""
+        given = {name: value for name, value in msgspec.structs.asdict(account).items() if value}
+        try:
+            msgspec.convert(given, Account)
+        except msgspec.ValidationError as error:
+            raise BadAccount(str(error)) from error
+        self._config.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.file(account.id)
+        draft = path.with_suffix(".toml.new")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            tomli_w.dump(given, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        return path
+
+
+def places(environment: Mapping[str, str]) -> Places:
+    """The folders of this user, by the environment."""
+    home = Path(environment.get("HOME") or Path.home())
+    config = environment.get("XDG_CONFIG_HOME") or home / ".config"
+    state = environment.get("XDG_STATE_HOME") or home / ".local" / "state"
+    return Places(Path(config) / "pbem", Path(state) / "pbem")
+
+
+def split(text: str) -> tuple[str, str]:
+    """NAME and SERVER of NAME@SERVER; raises `BadAccount`."""
+    found = _ACCOUNT.fullmatch(text.lower())
+    if not found:
+        raise BadAccount(f"{text}: an account is written NAME@SERVER, such as anna@play.example")
+    return found[1], found[2]

@@ -1,0 +1,133 @@
+"""A letter of the server's: its bulletin and its JSON files, once they are known to be the server's own.
+
+A letter may come from anybody. Nothing here believes a header; what is believed is signed by the server's key, and is
+for this player. What anything means is the correspondence's. Implements docs/attachments.md, "The bulletin".
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from pbem.config import Limits
+from pbem.identity import ed25519_points
+from pbem.mail.compose import BULLETIN
+from pbem.mail.message import Unreadable, read
+from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.json_object import JsonObject
+    from pbem.mail.message import Letter
+
+__all__ = ["LIMITS", "Heard", "NotGenuine", "hear", "opened"]
+
+LIMITS: Final = Limits(
+    message_bytes=64 << 20, message_lines=1_000_000, headers=500, header_bytes=256 << 10, parts=200
+)
+"""Wider than a server's, for bundles are large; what is beyond is no letter of a server's."""
+
+_MOST_ITEMS = 500
+_KEY = re.compile("[0-9a-f]{64}")
+_SIGNATURE = re.compile("[0-9a-f]{128}")
+
+
+class NotGenuine(Exception):
+    """The letter is not the server's own, or not as the server wrote it; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a letter of the server's says for programs."""
+
+    key: str
+    server: str
+    to: str
+    time: str
+    items: tuple[JsonObject, ...]
+    files: Mapping[str, JsonObject]
+    """The attached JSON files, by their names."""
+    bundles: Mapping[str, bytes] = field(default_factory=dict)
+    """The attached bundles, by their names; they prove themselves."""
+
+
+def opened(raw: bytes) -> Letter:
+    """A letter taken apart; raises `NotGenuine` beyond the limits."""
+    try:
+        return read(raw, LIMITS)
+    except Unreadable as error:
+        raise NotGenuine(f"it cannot be read: {error.reason}") from error
+
+
+def hear(letter: Letter) -> Heard | None:
+    """What a letter says for programs, signed by the key that it names; None where it has no bulletin.
+
+    Whose key that is, and whether the letter is for this player, is not judged here. Raises `NotGenuine`.
+    """
+    packed = letter.values(BULLETIN)
+    if not packed:
+        return None
+    if len(packed) > 1:
+        raise NotGenuine("it has two bulletins")
+    document = _document(packed[0])
+    signature = document.pop("signature", None)
+    key, server, to, time = (document.get(name) for name in ("key", "server", "to", "time"))
+    items, files = document.get("items"), document.get("files")
+    if not (isinstance(key, str) and _KEY.fullmatch(key) and isinstance(server, str) and isinstance(to, str)):
+        raise NotGenuine("its bulletin has not the form of one")
+    if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
+        raise NotGenuine("its bulletin is not signed")
+    said = announcement(server, sha256_hex(canonical(document)))
+    if not ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said):
+        raise NotGenuine("the signature of its bulletin does not hold")
+    if not (isinstance(time, str) and is_time(time) and isinstance(items, list) and isinstance(files, dict)):
+        raise NotGenuine("its bulletin has not the form of one")
+    if len(items) > _MOST_ITEMS or not all(isinstance(item, dict) for item in items):
+        raise NotGenuine("its bulletin has not the form of one")
+    return Heard(key, server, to, time, tuple(items), _files(letter, files), _bundles(letter))
+
+
+def _document(packed: str) -> JsonObject:
+    try:
+        found = json.loads(base64.b64decode("".join(packed.split()), validate=True))
+        same = isinstance(found, dict) and found.get("pbem") == "bulletin 1"
+    except (binascii.Error, ValueError, RecursionError) as error:
+        raise NotGenuine("its bulletin is damaged") from error
+    if not same:
+        raise NotGenuine("its bulletin is of another kind")
+    document: JsonObject = found
+    try:
+        canonical(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotGenuine("its bulletin is damaged") from error
+    return document
+
+
+def _files(letter: Letter, hashes: JsonObject) -> dict[str, JsonObject]:
+    """The JSON files that the bulletin names; each must be there, as it was."""
+    attached = {part.filename: part.content for part in letter.parts if part.filename}
+    found = {}
+    for name, hashed in hashes.items():
+        content = attached.get(name)
+        if content is None:
+            raise NotGenuine(f"its file {name} was taken away")
+        if sha256_hex(content) != hashed:
+            raise NotGenuine(f"its file {name} was changed")
+        try:
+            document = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise NotGenuine(f"its file {name} is no JSON") from error
+        if isinstance(document, dict):
+            found[name] = document
+    return found
+
+
+def _bundles(letter: Letter) -> dict[str, bytes]:
+    return {
+        part.filename: part.content for part in letter.parts if part.filename and part.filename.endswith(".pbem.zip")
+    }

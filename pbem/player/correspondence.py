@@ -1,0 +1,575 @@
+"""A player's correspondence with one server: letters come in, are checked, and say how matches stand; forms go out.
+
+Sans-IO: bytes in, events out; what is to be sent is kept in the memory, with its bytes fixed, before anybody may send
+it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The server's
+key is the one of the first answer to a letter of ours, and no other from then on; its signed heads must never tell
+two stories. Implements docs/attachments.md, read from the other side.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from pbem.failpoints import passing
+from pbem.games import rules
+from pbem.identity import ed25519_points
+from pbem.match.terms import Terms
+from pbem.match.transcript import sha256_hex, statement, written
+from pbem.player import forms
+from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
+from pbem.player.memory import Memory, Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from pbem.failpoints import Failpoints
+    from pbem.games import Orders, Setup
+    from pbem.json_object import JsonObject
+    from pbem.mail.message import Letter
+    from pbem.phrase import Phrase
+    from pbem.player.bulletin import Heard
+
+__all__ = ["POINTS", "Correspondence", "Event", "Impossible", "Judged", "Party"]
+
+POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
+"""The points at which a player's program may be stopped dead without harm; tests stop it there."""
+
+Kind = Literal[
+    "foreign", "unpinned", "forged", "doubled", "news", "answer", "challenge", "account", "contradiction", "bounced"
+]
+
+
+class Impossible(Exception):
+    """It cannot be sent as things stand; the text says why, for the player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Who writes to whom: the player's name and address, the server's name and address."""
+
+    name: str
+    address: str
+    server: str
+    server_address: str
+
+    @property
+    def namespace(self) -> str:
+        """What signatures are made for."""
+        return f"pbem@{self.server}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What came of a letter: its kind, the match that it is about, and what is to be told of it.
+
+    `foreign`: not of this server; `unpinned`: from there, but no key is known yet that would prove it; `forged`: it
+    says so, and is not, or not for this player; `doubled`: it was read before; `news` of a match; an `answer` to a
+    letter of ours; a `challenge`; an `account`; a `contradiction`, which accuses the server; `bounced`: a letter of
+    ours came back.
+    """
+
+    kind: Kind
+    subject: str = ""
+    match: str = ""
+    said: str = ""
+    faults: tuple[str, ...] = ()
+    sent: Sent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Legal orders, or a legal setup: the canonical text, and what it leaves unused."""
+
+    text: str
+    unused: tuple[Phrase, ...] = ()
+
+
+class Correspondence:
+    """The letters of one player and one server.
+
+    `sign` signs a text for a namespace, in armour; `random` gives octets; `failpoint` is called at each of `POINTS`.
+    """
+
+    def __init__(
+        self,
+        party: Party,
+        memory: Memory,
+        sign: Callable[[bytes, str], str],
+        random: Callable[[int], bytes],
+        failpoint: Failpoints = passing,
+    ) -> None:
+        self.party = party
+        self.memory = memory
+        self._sign = sign
+        self._random = random
+        self._at = failpoint
+
+    # Letters in.
+
+    def receive(self, raw: bytes, now: datetime) -> list[Event]:
+        """Take in a letter: all of it is on the disk afterwards, or nothing happened. It never raises."""
+        with self.memory.transaction():
+            events = self._receive(raw, now)
+        self._at("letter taken in")
+        return events
+
+    def _receive(self, raw: bytes, now: datetime) -> list[Event]:
+        if len(raw) > LIMITS.message_bytes:
+            return [Event("foreign", said="it is larger than any letter of a server")]
+        try:
+            letter = opened(raw)
+        except NotGenuine as error:
+            return [Event("foreign", said=str(error))]
+        if bounced := self._bounced(letter):
+            return [bounced]
+        try:
+            heard = hear(letter)
+            if heard is None:
+                return [self._without_bulletin(letter)]
+            self._demand_ours(heard)
+        except NotGenuine as error:
+            return [Event("forged", letter.subject, said=str(error))]
+        hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
+        if self.memory.has_read(hashed):
+            return [Event("doubled", letter.subject)]
+        if (pinned := self.memory.fact("server_key")) is None:
+            if not self._is_first_answer(letter, heard):
+                return [Event("unpinned", letter.subject)]
+            self.memory.know("server_key", heard.key)
+        elif pinned != heard.key:
+            said = f"it is signed with the key {heard.key}, and the server's is {pinned}"
+            return [Event("forged", letter.subject, said=said)]
+        number = self.memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
+        return self._taken_in(number, letter, heard, now)
+
+    def _without_bulletin(self, letter: Letter) -> Event:
+        if (letter.sender or "").lower() != self.party.server_address.lower():
+            return Event("foreign", letter.subject)
+        return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
+
+    def _demand_ours(self, heard: Heard) -> None:
+        if heard.server != self.party.server:
+            raise NotGenuine(f"it is signed by another server, {heard.server}")
+        if heard.to.lower() != self.party.address.lower():
+            raise NotGenuine(f"it was written to {heard.to}")
+
+    def _is_first_answer(self, letter: Letter, heard: Heard) -> bool:
+        """Whether this answers a letter of ours, which nobody else can have read but its server."""
+        if any(self.memory.by_message_id(answered) for answered in letter.in_reply_to):
+            return True
+        wanted = self.memory.fact("fingerprint")
+        return any(item.get("about") == "challenge" and item.get("fingerprint") == wanted for item in heard.items)
+
+    def _bounced(self, letter: Letter) -> Event | None:
+        """A letter of ours that came back: only who had it knows its Message-ID."""
+        if not any(part.content_type == "message/delivery-status" for part in letter.root.walk()):
+            return None
+        for found in _MESSAGE_ID.findall(letter.raw[:_QUOTED]):
+            sent = self.memory.by_message_id(found.decode())
+            if sent is not None and sent.state in {"ready", "sent"} and _failed(letter):
+                self.memory.settle(sent.id, "bounced")
+                return Event("bounced", letter.subject, sent.match, sent=sent)
+        return None
+
+    def _taken_in(self, number: int, letter: Letter, heard: Heard, now: datetime) -> list[Event]:
+        """What the items of a letter of the server's own change."""
+        events: list[Event] = []
+        standings = {}
+        for item in heard.items:
+            if item.get("about") == "match" and (name := _match_of(item)):
+                self.memory.file(number, name)
+                standings[name] = item
+                events += self._standing(number, letter, item, heard, now)
+            elif item.get("about") == "challenge":
+                events += self._challenged(letter, item)
+            elif item.get("about") == "account" and item.get("player") == self.party.name:
+                self.memory.know("account", self.party.name)
+                self.memory.know("recovery_code", str(item.get("code")))
+                self.memory.forget("challenge")
+                events.append(Event("account", letter.subject, said=str(item.get("code"))))
+        if not any(event.kind == "contradiction" for event in events):
+            for document in heard.files.values():
+                self._put(document, standings)
+            for name, content in heard.bundles.items():
+                match = name.partition("-")[0].partition(".")[0]
+                if match in standings:
+                    seq = (standings[match].get("head") or {}).get("seq", 0)
+                    self.memory.put_bundle(match, name, seq, content)
+        return events + self._answers(letter, heard)
+
+    def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
+        challenge = str(item.get("challenge"))
+        if self.memory.fact("account") or item.get("fingerprint") != self.memory.fact("fingerprint"):
+            return []
+        self.memory.know("challenge", challenge)
+        return [Event("challenge", letter.subject, said=challenge)]
+
+    def _standing(self, number: int, letter: Letter, item: JsonObject, heard: Heard, now: datetime) -> list[Event]:
+        """How a match stands now, unless something newer is known; the heads must be one chain's."""
+        match = item["match"]
+        if item.get("player") != self.party.name:
+            return [Event("forged", letter.subject, match, "it is about another player")]
+        if (wrong := self._head(number, match, item.get("head"), heard.key)) is not None:
+            self.memory.alarm(written(now), match, wrong)
+            return [Event("contradiction", letter.subject, match, wrong)]
+        known = self.memory.standing(match)
+        if known is None or _age(item, heard.time) >= _age(known[1], known[0]):
+            self.memory.stand(match, heard.time, item)
+        return [Event("news", letter.subject, match)]
+
+    def _head(self, number: int, match: str, head: object, key: str) -> str | None:
+        """What is wrong with a signed head, if anything; a good one is remembered."""
+        match head:
+            case None:
+                return None
+            case {"seq": int(seq), "head": str(hashed), "signature": str(signature)}:
+                said = statement(self.party.server, match, seq, hashed)
+            case _:
+                return "its head is damaged"
+        try:
+            holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said)
+        except ValueError:
+            holds = False
+        if not holds:
+            return f"the signature of its head after entry {seq} does not hold"
+        known = self.memory.head(match, seq)
+        if known is not None and known != hashed:
+            return f"the server signed two heads after entry {seq}: {known} and {hashed}"
+        self.memory.put_head(match, seq, hashed, signature, number)
+        return None
+
+    def _put(self, document: JsonObject, standings: Mapping[str, JsonObject]) -> None:
+        """Keep a JSON file that is about a match of the letter, and for this player's seat."""
+        kind = _KINDS.get(str(document.get("pbem")))
+        standing = standings.get(str(document.get("match")))
+        if kind is None or standing is None or document.get("server") != self.party.server:
+            return
+        game, turn = document.get("game"), document.get("turn", 0)
+        if document.get("seat") != standing.get("seat") or type(game) is not int or type(turn) is not int:
+            return
+        if kind == "position" and not turn:
+            turn = _AFTER  # the game is over: this is the last position there is
+        seq = (standing.get("head") or {}).get("seq", 0)
+        self.memory.put((standing["match"], game, turn, kind), seq, document)
+
+    def _answers(self, letter: Letter, heard: Heard) -> list[Event]:
+        """What the server made of letters of ours."""
+        events = []
+        ours = next(filter(None, map(self.memory.by_message_id, letter.in_reply_to)), None)
+        if ours is None and not self.memory.fact("account"):
+            # Who is not known yet is answered in short, and the answer names no letter.
+            asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+            ours = asked[-1] if asked and any(item.get("command") == "register" for item in heard.items) else None
+        for item in heard.items:
+            if item.get("about") != "command" or ours is None:
+                continue
+            outcome, faults = str(item.get("outcome")), item.get("faults")
+            found = tuple(map(str, faults)) if isinstance(faults, list) else ()
+            state = {"refused": "refused", "asked": "asked", "unplaced": "refused"}.get(outcome, "done")
+            self.memory.settle(ours.id, state, json.dumps(found))
+            ours = ours._replace(state=state)
+            events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
+        return events
+
+    # How things stand.
+
+    @property
+    def matches(self) -> list[JsonObject]:
+        """How each match stands, as the newest letters say."""
+        return self.memory.standings()
+
+    def standing(self, match: str) -> JsonObject:
+        """How a match stands; raises `Impossible` where no letter told of it."""
+        known = self.memory.standing(match)
+        if known is None:
+            raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
+        return known[1]
+
+    def position(self, match: str) -> JsonObject | None:
+        """The latest position of a match, as a letter's file brought it."""
+        return self.memory.latest(match, "position")
+
+    def pending(self, match: str) -> Sent | None:
+        """Setup or orders for what is due now that are on their way, or stand."""
+        standing = self.standing(match)
+        command, place = _due(standing)
+        if not place:
+            return None
+        alive = [sent for sent in self.memory.sent(command, match, place) if sent.state not in {"refused", "asked"}]
+        return alive[-1] if alive else None
+
+    # Judging, by the games' own rules, on what letters brought.
+
+    def judge_orders(self, match: str, text: str) -> Judged:
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
+        position = self.position_asked(match)
+        judge = rules(position["rules"])
+        try:
+            state = judge.recalled(position["view"], position["seat"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+        orders: Orders = judge.order(state, position["seat"], text)
+        return Judged(orders.text, judge.unused(state, position["seat"], orders))
+
+    def judge_setup(self, match: str, text: str) -> Judged:
+        """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
+        asked, standing = self.setup_asked(match), self.standing(match)
+        judge = rules(asked["rules"])
+        options = judge.options(asked["options"], len(standing["players"]))
+        setup: Setup = judge.setup(options, asked["seat"], text)
+        return Judged(setup.text)
+
+    def setup_asked(self, match: str) -> JsonObject:
+        """What was asked for as the setup of the game that is to begin; raises `Impossible`."""
+        standing = self.standing(match)
+        if standing["phase"] != "setup":
+            raise Impossible(f"{match} asks for no setup now: it is {standing['phase']}.")
+        asked = self.memory.paper(match, standing["game"], 0, "setup")
+        if asked is None:
+            raise Impossible(f"The letter that asks for the setup of {match} has not come.")
+        return asked
+
+    def position_asked(self, match: str) -> JsonObject:
+        """The position of the turn that this player is to order; raises `Impossible`."""
+        standing = self.standing(match)
+        if standing["phase"] != "playing":
+            raise Impossible(f"{match} asks for no orders now: it is {standing['phase']}.")
+        position = self.memory.paper(match, standing["game"], standing["turn"], "position")
+        if position is None:
+            raise Impossible(f"The letter that brings turn {standing['turn']} of {match} has not come.")
+        if position["view"].get("entitled") is None or (not standing["asked"] and not self._ordered(standing)):
+            raise Impossible(f"It is not your move in {match}.")
+        return position
+
+    def _ordered(self, standing: JsonObject) -> bool:
+        """Whether orders of ours stand for the turn, which may still be replaced."""
+        return int(standing["rev"]) > 1
+
+    # Letters out.
+
+    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> Sent:
+        """Prepare orders of the turn that is due: signed, and on the disk. The same again is the same letter.
+
+        Raises `Refused`, `Impossible`.
+        """
+        judged = self.judge_orders(match, text)
+        standing = self.standing(match)
+        # An empty form counts as a question, unless it says that it is final.
+        final = final or not judged.text
+        head = f"orders {match} turn {standing['turn']}"
+        return self._stand("orders", standing, head, judged.text, now, final=final)
+
+    def set_up(self, match: str, text: str, now: datetime) -> Sent:
+        """Prepare the setup that is asked for, in the same way."""
+        judged = self.judge_setup(match, text)
+        standing = self.standing(match)
+        return self._stand("setup", standing, f"setup {match} game {standing['game']}", judged.text, now)
+
+    def _stand(
+        self, command: str, standing: JsonObject, head: str, text: str, now: datetime, *, final: bool = False
+    ) -> Sent:
+        """A form that stands until a higher revision replaces it."""
+        match, place = standing["match"], _due(standing)[1]
+        before = self.memory.sent(command, match, place)
+        if before and before[-1].state != "refused":
+            fields = self._fields(standing, before[-1].rev)
+            if before[-1].form == forms.block(head, fields, text, final=final):
+                return self._again(before[-1])
+        rev = max([int(standing["rev"]), *(sent.rev + 1 for sent in before)])
+        form = forms.block(head, self._fields(standing, rev), text, final=final)
+        return self._prepare(command, match, place, rev, form, standing["address"], now)
+
+    def _again(self, sent: Sent) -> Sent:
+        """The same letter: if it came back, it is to be sent once more, as it was."""
+        if sent.state != "bounced":
+            return sent
+        with self.memory.transaction():
+            self.memory.settle(sent.id, "ready")
+        return sent._replace(state="ready")
+
+    def _fields(self, standing: JsonObject, rev: int) -> dict[str, object]:
+        return {"server": self.party.server, "player": self.party.name, "prev": standing["prev"], "rev": rev}
+
+    def say(self, match: str, words: str, now: datetime) -> Sent:
+        """Prepare a sentence about a match that is being played, such as `resign m1` or `draw m1 offer`."""
+        standing = self.standing(match)
+        if standing["phase"] not in {"setup", "playing"}:
+            raise Impossible(f"{match} is {standing['phase']}: there is nothing to say about it now.")
+        command, place = words.split(maxsplit=1)[0], f"{words}; {_due(standing)[1]}; {standing['prev']}"
+        before = self.memory.sent(command, match, place)
+        if before and before[-1].state not in {"refused", "done"}:
+            return self._again(before[-1])
+        said = int(standing["said"].get(command, 0))
+        rev = max([said + 1, *(sent.rev + 1 for sent in before)])
+        turn = {"turn": standing["turn"]} if standing["phase"] == "playing" else {"game": standing["game"]}
+        where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
+        form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
+        return self._prepare(command, match, place, rev, form, standing["address"], now)
+
+    def terms(self, match: str) -> Terms:
+        """The terms of a proposal, just those whose hash `accept` names; raises `Impossible`."""
+        standing = self.standing(match)
+        try:
+            found = Terms.read(standing["agreement"])
+            hashed = found.hash(self.party.server, match)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Impossible(f"The terms of {match} cannot be read.") from error
+        if hashed != standing["hash"]:
+            raise Impossible(
+                f"The hash that the server gives for {match} is not that of its terms: do not accept it."
+            )
+        return found
+
+    def accept(self, match: str, now: datetime) -> Sent:
+        """Prepare to agree to a proposal, by the hash of its terms."""
+        standing = self.standing(match)
+        if standing["phase"] != "proposed":
+            raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
+        if standing["accepted"]:
+            raise Impossible(f"You have agreed to {match}; others have not yet.")
+        self.terms(match)
+        before = self.memory.sent("accept", match, standing["hash"])
+        if before and before[-1].state != "refused":
+            return self._again(before[-1])
+        form = forms.sentence(f"accept {match} {standing['hash']}", {})
+        rev = len(before) + 1
+        return self._prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
+
+    def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> Sent:
+        """Prepare something signed that is of no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
+        rev = self.memory.count() + 1
+        place = {"server": self.party.server, "player": self.party.name, "rev": rev}
+        form = forms.block(words, place, text)
+        known = self.memory.standing(match) if match else None
+        address = known[1]["address"] if known else self.party.server_address
+        return self._prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
+
+    def ask(self, words: str, now: datetime) -> Sent:
+        """Prepare a question, such as `list open`; signed, so that it is answered in full."""
+        form, rev = forms.checked(f"{words}\n"), self.memory.count() + 1
+        return self._prepare("ask", "", "", rev, form, self.party.server_address, now)
+
+    def register(self, public_key: str, fingerprint: str, now: datetime) -> Sent:
+        """Prepare the letter that asks for an account; the same again as long as it was not answered."""
+        before = self.memory.sent("register", "", fingerprint)
+        failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
+        if before and before[-1].state != "refused" and not failed:
+            return self._again(before[-1])
+        form = forms.registration(self.party.name, public_key)
+        with self.memory.transaction():
+            self.memory.know("fingerprint", fingerprint)
+            rev = len(before) + 1
+            address = self.party.server_address
+            return self._prepare("register", "", fingerprint, rev, form, address, now, sign=False)
+
+    @property
+    def _challenge(self) -> str:
+        return self.memory.fact("challenge") or ""
+
+    def confirm(self, now: datetime) -> Sent | None:
+        """Prepare the answer to the challenge of our key, if one waits; what was refused is not said again."""
+        challenge = self._challenge
+        if not challenge or self.memory.fact("account"):
+            return None
+        if before := self.memory.sent("confirm", "", challenge):
+            return self._again(before[-1])
+        form = forms.confirm(self.party.name, self.party.server, challenge)
+        return self._prepare("confirm", "", challenge, 1, form, self.party.server_address, now)
+
+    def _prepare(  # noqa: PLR0913 - what makes a letter
+        self,
+        command: str,
+        match: str,
+        place: str,
+        rev: int,
+        form: str,
+        to: str,
+        now: datetime,
+        *,
+        sign: bool = True,
+    ) -> Sent:
+        """Sign a form, and keep it with the bytes of its letter: from here on it leaves as it is, or not at all."""
+        signed = form + self._sign(form.encode(), self.party.namespace) if sign else form
+        self._at("form signed")
+        host = self.party.address.rpartition("@")[2]
+        message_id = f"<{self._random(16).hex()}@{host}>"
+        raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now)
+        with self.memory.transaction():
+            sent = self.memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
+        self._at("form kept")
+        return sent
+
+    def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime) -> bytes:
+        letter = EmailMessage(SMTP)
+        letter["From"] = self.party.address
+        letter["To"] = to
+        letter["Subject"] = subject
+        letter["Date"] = format_datetime(now)
+        letter["Message-ID"] = message_id
+        letter.set_content(text)
+        return letter.as_bytes()
+
+    def unsent(self) -> list[Sent]:
+        """What was prepared, and may not have left; what is over by now is given up."""
+        left = []
+        for sent in self.memory.in_state("ready"):
+            known = self.memory.standing(sent.match) if sent.match else None
+            if known and sent.command in {"orders", "setup"} and _due(known[1])[1] != sent.place:
+                with self.memory.transaction():
+                    self.memory.settle(sent.id, "refused", json.dumps(["it was too late to send it"]))
+            else:
+                left.append(sent)
+        return left
+
+    def has_left(self, sent: Sent) -> None:
+        """Note that a letter was taken over by whoever carries it."""
+        self._at("letter sent")
+        with self.memory.transaction():
+            now = self.memory.by_message_id(sent.message_id)
+            if now is not None and now.state == "ready":
+                self.memory.settle(sent.id, "sent")
+        self._at("sending noted")
+
+
+_KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
+_AFTER = 10**9
+_QUOTED = 256 << 10
+_MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
+_NAME = re.compile("m[1-9][0-9]{0,8}")
+
+
+def _match_of(item: JsonObject) -> str | None:
+    """The match that an item is about, if it has the form of one."""
+    name, wanted = item.get("match"), {"game": int, "turn": int, "seat": int, "rev": int, "phase": str, "rules": str}
+    texts: dict[str, Any] = {"prev": str, "hash": str, "address": str, "players": list, "said": dict, "asked": bool}
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+        return None
+    fits = all(type(item.get(key)) is kind for key, kind in {**wanted, **texts}.items())
+    return name if fits else None
+
+
+def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:
+    """By this, later standings are greater."""
+    return (standing.get("head") or {}).get("seq", 0), int(standing["rev"]), time
+
+
+def _due(standing: JsonObject) -> tuple[str, str]:
+    """The command that a match waits for, and its place; no place where it waits for none."""
+    if standing["phase"] == "setup":
+        return "setup", f"game {standing['game']}"
+    if standing["phase"] == "playing":
+        return "orders", f"game {standing['game']} turn {standing['turn']}"
+    return "", ""
+
+
+def _failed(letter: Letter) -> bool:
+    """Whether a delivery status says that something failed for good (RFC 3464 2.3.3)."""
+    said = [part.content.lower() for part in letter.parts if part.content_type == "message/delivery-status"]
+    return any(re.search(rb"^action:\s*failed", content, re.MULTILINE) for content in said)

@@ -1,0 +1,46 @@
+"""Letters fetched and letters sent: between the mailbox, the correspondence and whoever carries letters.
+
+The order is what makes a crash harmless: a letter is on the disk before its mailbox hears of it, and a letter of ours
+before it leaves. Implements mailbox.md, "Exactly once", for players.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.player.mail_out import NotSent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+
+    from pbem.player.correspondence import Correspondence, Event
+    from pbem.player.mail_in import Source
+    from pbem.player.memory import Sent
+
+__all__ = ["fetch", "flush"]
+
+
+def fetch(correspondence: Correspondence, source: Source, clock: Callable[[], datetime]) -> Iterator[Event]:
+    """Take in all letters that lie there, and say what came of each. Raises `NoMail`."""
+    memory = correspondence.memory
+    for found in source.letters(memory.has_seen):
+        events = correspondence.receive(found.raw, clock())
+        kinds = {event.kind for event in events}
+        if "unpinned" not in kinds:  # it can be judged when the server's key is known
+            memory.see(found.handle)
+            if not kinds <= {"foreign", "forged"}:
+                source.done(found)
+        yield from events
+
+
+def flush(correspondence: Correspondence, send: Callable[[Sent], str]) -> Iterator[tuple[Sent, str, bool]]:
+    """Send all that lies ready: each letter with what its carrier says of it, and whether it left."""
+    for sent in correspondence.unsent():
+        try:
+            said = send(sent)
+        except NotSent as error:
+            yield sent, str(error), False
+            continue
+        correspondence.has_left(sent)
+        yield sent, said, True

@@ -1,0 +1,54 @@
+"""What a player signs: the texts of forms and sentences, each with its place, as the server's letters print them.
+
+Pure. A form is read again as the server reads it before anybody signs it, so that nothing in a text that was filled
+in can end it, or begin another command. Implements protocol.md, "Identity" (the signed forms).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.mail.commands import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Unfit", "block", "checked", "confirm", "registration", "sentence"]
+
+
+class Unfit(ValueError):
+    """What was filled in makes no form; the text says why."""
+
+
+def block(head: str, place: Mapping[str, object], text: str, *, final: bool = False) -> str:
+    """A form with a text in it: a setup, orders, a proposal, press."""
+    lines = [head, *(f"{name} {value}" for name, value in place.items())]
+    lines += ["final"] if final else []
+    lines += [text.strip("\n")] if text.strip() else []
+    return checked("\n".join([*lines, "end", ""]))
+
+
+def sentence(words: str, place: Mapping[str, object]) -> str:
+    """A sentence with its place."""
+    return block(words, place, "") if place else checked(f"{words}\n")
+
+
+def confirm(name: str, server: str, challenge: str) -> str:
+    """The form by which a key proves itself."""
+    return sentence(f"confirm {name}", {"server": server, "challenge": challenge})
+
+
+def registration(name: str, public_key: str) -> str:
+    """What asks for an account; nothing in it is signed."""
+    return checked(f"register {name}\n{public_key.strip()}\n")
+
+
+def checked(form: str) -> str:
+    """The form, if the server finds exactly one command without a fault in it; raises `Unfit`."""
+    reading = parse(form)
+    faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
+    if faults:
+        raise Unfit("; ".join(faults))
+    if len(reading.commands) != 1 or reading.ignored or reading.optout:
+        raise Unfit("that would be more, or less, than one command: no line of it may begin with a command's name")
+    return form

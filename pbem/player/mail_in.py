@@ -1,0 +1,273 @@
+"""Where a player's letters come: a Maildir, an mbox file, a mailbox at a provider, or a port that they are handed to.
+
+Letters are found here, as octets, each with a handle; nothing is parsed. The reader remembers which handles it has
+seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
+"""
+
+from __future__ import annotations
+
+import mailbox
+import socketserver
+import threading
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
+
+from pbem.mail.folders import letters as in_folder
+from pbem.mailbox import Unreachable
+from pbem.mailbox.password import password
+from pbem.match.transcript import sha256_hex
+from pbem.player.bulletin import LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pbem.mailbox import Handle, Mailbox
+    from pbem.mailbox.imap import Tls
+    from pbem.player.account import Account
+
+__all__ = ["Found", "NoMail", "Source", "source"]
+
+_MOST = LIMITS.message_bytes
+
+
+class NoMail(Exception):
+    """Letters cannot be fetched now; the text says why, and holds no password."""
+
+
+class Found(NamedTuple):
+    """A letter that lies there: its octets, and where."""
+
+    raw: bytes
+    handle: str
+
+
+class Source(Protocol):
+    """The letters of one account. All calls raise `NoMail`."""
+
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+        """The letters that lie there, but for those whose handle was seen."""
+
+    def done(self, found: Found) -> None:
+        """A letter of the server's was taken in: its octets are on the disk."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Maildir:
+    """A Maildir; what is in it stays as it is, so that a mail program may show it, too."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+        """Those in `new` and `cur`, oldest first; a mail program changes a name only behind its colon."""
+        try:
+            if not (self._path / "new").is_dir():
+                raise NoMail(f"{self._path} is no Maildir: it has no folder `new`")
+            files = [path for part in ("new", "cur") for path in (self._path / part).glob("[!.]*")]
+            for path in sorted(files, key=lambda path: path.name):
+                handle = path.name.partition(":")[0]
+                if not seen(handle):
+                    try:
+                        with path.open("rb") as file:
+                            yield Found(file.read(_MOST + 1), handle)
+                    except FileNotFoundError:
+                        continue  # a mail program renamed it: it comes at the next look
+        except OSError as error:
+            raise NoMail(f"{error.filename or self._path}: {error.strerror}") from error
+
+    def done(self, found: Found) -> None:
+        """Nothing: it stays where it is."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Mbox:
+    """An mbox file, which is read whenever it has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: tuple[int, int] | None = None
+
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+        """All letters of the file, by their octets: they have no names."""
+        try:
+            if not self._path.exists():
+                return  # many systems take an empty one away
+            found = self._path.stat()
+            if self._known == (found.st_size, found.st_mtime_ns):
+                return
+            for _, raw in in_folder(self._path, _MOST):
+                if not seen(handle := f"mbox {sha256_hex(raw)}"):
+                    yield Found(raw, handle)
+            self._known = (found.st_size, found.st_mtime_ns)
+        except (OSError, mailbox.Error) as error:
+            raise NoMail(f"{self._path}: {error}") from error
+
+    def done(self, found: Found) -> None:
+        """Nothing: it stays where it is."""
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+class Provider:
+    """A mailbox that is read by IMAP; letters of the server are moved to its folder `pbem/done`."""
+
+    def __init__(self, mailbox_: Mailbox) -> None:
+        self._mailbox = mailbox_
+        self._handles: dict[str, Handle] = {}
+
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+        """Those in the inbox and in the folder of spam."""
+        try:
+            for raw, handle in self._mailbox.letters():
+                name = f"{handle.folder} {handle.validity} {handle.name}"
+                if not seen(name):
+                    self._handles[name] = handle
+                    yield Found(raw, name)
+        except Unreachable as error:
+            raise NoMail(str(error)) from error
+
+    def done(self, found: Found) -> None:
+        """Move it out of the way."""
+        try:
+            self._mailbox.done(self._handles.pop(found.handle))
+        except Unreachable as error:
+            raise NoMail(str(error)) from error
+
+    def close(self) -> None:
+        """Log out."""
+        self._mailbox.close()
+
+
+class _Delivery(socketserver.StreamRequestHandler):
+    """One LMTP connection (RFC 2033), of one's own mail server on this machine: enough of it to be handed letters."""
+
+    timeout = 60
+
+    def handle(self) -> None:
+        door = self.server
+        assert isinstance(door, Listener)
+        self._say("220 LMTP")
+        recipients = 0
+        while line := self.rfile.readline(4096):
+            words = line.split(b":", 1)[0].strip().upper()
+            if words.startswith(b"LHLO"):
+                self._say("250-localhost", "250-8BITMIME", f"250 SIZE {_MOST}")
+            elif words.startswith(b"RCPT"):
+                recipients += 1
+                self._say("250 2.1.5 ok")
+            elif words == b"DATA" and recipients:
+                self._say("354 go on")
+                raw = self._data()
+                if raw is None:
+                    return
+                # Not yet on the disk: whoever hands it over keeps it until it is taken in.
+                taken = door.hand_over(raw)
+                for _ in range(recipients):
+                    self._say("250 2.0.0 taken in" if taken else "451 4.3.0 not now")
+                recipients = 0
+            elif words == b"QUIT":
+                self._say("221 bye")
+                return
+            elif words in {b"RSET", b"NOOP"} or words.startswith(b"MAIL"):
+                recipients = 0 if words != b"NOOP" else recipients
+                self._say("250 2.0.0 ok")
+            else:
+                self._say("503 5.5.1 not here")
+
+    def _say(self, *lines: str) -> None:
+        self.wfile.write("".join(f"{line}\r\n" for line in lines).encode())
+
+    def _data(self) -> bytes | None:
+        lines, octets = list[bytes](), 0
+        while line := self.rfile.readline(1 << 20):
+            if line in {b".\r\n", b".\n"}:
+                return b"".join(lines)
+            octets += len(line)
+            if octets > _MOST:
+                return None
+            lines.append(line[1:] if line.startswith(b".") else line)
+        return None
+
+
+class Listener(socketserver.ThreadingTCPServer):
+    """A port of this machine on which one's own mail server hands letters over; 250 is said when one is taken in."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+    PATIENCE = 30.0
+
+    def __init__(self, host: str, port: int) -> None:
+        self._came: deque[tuple[bytes, threading.Event]] = deque()
+        try:
+            super().__init__((host, port), _Delivery)
+        except OSError as error:
+            raise NoMail(f"lmtp://{host}:{port}: {error.strerror}") from error
+        self._thread = threading.Thread(target=self.serve_forever, name="lmtp", daemon=True)
+        self._thread.start()
+
+    def hand_over(self, raw: bytes) -> bool:
+        """Let a letter be read; whether it was taken in, after some patience."""
+        taken = threading.Event()
+        self._came.append((raw, taken))
+        return taken.wait(self.PATIENCE)
+
+    def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
+        """What was handed over since; a letter is taken in when the next one is asked for."""
+        del seen
+        while self._came:
+            raw, taken = self._came.popleft()
+            yield Found(raw, f"lmtp {sha256_hex(raw)}")
+            taken.set()
+
+    def done(self, found: Found) -> None:
+        """Nothing: it lies nowhere."""
+
+    def close(self) -> None:
+        """Close the port."""
+        self.shutdown()
+        self.server_close()
+        self._thread.join()
+
+
+def source(account: Account) -> Source:
+    """Where the letters of an account come; raises `NoMail`."""
+    url = urlsplit(account.mail_in)
+    match url.scheme:
+        case "maildir":
+            return Maildir(Path(unquote(url.path)).expanduser())
+        case "mbox":
+            return Mbox(Path(unquote(url.path)).expanduser())
+        case "imap" | "imaps":
+            return _provider(account)
+        case "lmtp" if url.hostname and url.port is not None:
+            if not _is_loopback(url.hostname):
+                raise NoMail(f"{account.mail_in}: letters are taken from this machine alone")
+            return Listener(url.hostname, url.port)
+    raise NoMail(f"{account.mail_in}: no way for letters to come; write maildir:PATH, mbox:PATH or imaps://USER@HOST")
+
+
+def _provider(account: Account) -> Source:
+    url = urlsplit(account.mail_in)
+    if url.password is not None:
+        raise NoMail("A password does not belong into a URL: name a --password-file or a --password-command.")
+    from pbem.mailbox.imap import Imap  # noqa: PLC0415 - whoever needs no IMAP need not wait for it
+
+    tls: Tls = "implicit" if url.scheme == "imaps" else "none" if _is_loopback(url.hostname or "") else "starttls"
+    port = url.port or (993 if tls == "implicit" else 143)
+
+    def secret() -> str:
+        return password(account.password_file, account.password_command)
+
+    user = unquote(url.username or account.address)
+    return Provider(Imap(url.hostname or "localhost", port, tls, user, secret, most=_MOST))
+
+
+def _is_loopback(host: str) -> bool:
+    return host in {"localhost", "127.0.0.1", "::1"} or host.startswith("127.")

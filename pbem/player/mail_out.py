@@ -1,0 +1,110 @@
+"""How a player's letters go: by submission, by `sendmail`, or as a draft for one's own mail program.
+
+The bytes were fixed before, and go as they are. Nothing here decides whether they should. Implements RFC 6409
+(submission) and RFC 8314 (implicit TLS), as a client.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import smtplib
+import ssl
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from pbem.mailbox.password import PasswordError, password
+
+if TYPE_CHECKING:
+    from pbem.player.account import Account
+    from pbem.player.memory import Sent
+
+__all__ = ["NotSent", "send"]
+
+_SECONDS = 60.0
+_SENDMAIL = "/usr/sbin/sendmail"
+
+
+class NotSent(Exception):
+    """The letter did not leave, and lies ready; the text says why, and holds no password."""
+
+
+def send(account: Account, sent: Sent) -> str:
+    """Hand a letter over; says what became of it, for the player. Raises `NotSent`."""
+    url = urlsplit(account.mail_out)
+    try:
+        match url.scheme:
+            case "smtp" | "smtps" | "submission":
+                return _submit(account, sent)
+            case "sendmail":
+                return _sendmail(unquote(url.path) or _SENDMAIL, account, sent)
+            case "drafts":
+                return _draft(Path(unquote(url.path)).expanduser(), sent)
+    except smtplib.SMTPRecipientsRefused as error:
+        said = "; ".join(f"{code} {text.decode('latin-1')}" for code, text in error.recipients.values())
+        raise NotSent(f"{url.hostname} refuses the letter: {said}") from error
+    except smtplib.SMTPResponseException as error:
+        said = error.smtp_error.decode("latin-1") if isinstance(error.smtp_error, bytes) else str(error.smtp_error)
+        raise NotSent(f"{url.hostname}: {error.smtp_code} {said}") from error
+    except (OSError, smtplib.SMTPException, subprocess.SubprocessError) as error:
+        raise NotSent(f"{url.hostname or url.path}: {_why(error)}") from error
+    raise NotSent(
+        f"{account.mail_out}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER"
+    )
+
+
+def _why(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+
+
+def _submit(account: Account, sent: Sent) -> str:
+    url = urlsplit(account.mail_out)
+    if url.password is not None:
+        raise NotSent("A password does not belong into a URL: name a --password-file or a --password-command.")
+    host = url.hostname or "localhost"
+    port = url.port or {"smtps": 465, "submission": 587, "smtp": 25}[url.scheme]
+    context = ssl.create_default_context()
+    if url.scheme == "smtps":
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=context)
+    else:
+        connection = smtplib.SMTP(host, port, timeout=_SECONDS)
+    with connection:
+        if url.scheme == "submission":
+            connection.starttls(context=context)
+        if url.scheme != "smtp" and (secret := _password(account)):
+            connection.login(unquote(url.username or account.address), secret)
+        connection.sendmail(account.address, [sent.to], sent.raw)
+    return f"sent by {host}"
+
+
+def _password(account: Account) -> str:
+    if not (account.password_file or account.password_command):
+        return ""
+    try:
+        return password(account.password_file, account.password_command)
+    except PasswordError as error:
+        raise NotSent(str(error)) from error
+
+
+def _sendmail(command: str, account: Account, sent: Sent) -> str:
+    words = [*shlex.split(command), "-i", "-f", account.address, "--", sent.to]
+    raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
+    done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
+    if done.returncode:
+        raise NotSent(f"{words[0]} ended with status {done.returncode}")
+    return f"sent by {words[0]}"
+
+
+def _draft(folder: Path, sent: Sent) -> str:
+    """A file that mail programs open as a letter to be sent: the same letter is the same file."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
+    draft = path.with_suffix(".new")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(b"X-Unsent: 1\r\n" + sent.raw)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return f"a draft; send it with your mail program: mutt -H {path}"

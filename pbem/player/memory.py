@@ -1,0 +1,269 @@
+"""What a player's side remembers: letters read, how matches stand, what was signed and sent.
+
+One SQLite file of the player's own, that nobody else may read. What is written is on the disk when a transaction
+ends: a form is kept before it leaves, with the very bytes of its letter, so that it leaves once, or again as it was.
+Only storage; what it means is the correspondence's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.json_object import JsonObject
+
+__all__ = ["Alarm", "Memory", "Sent"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS letters (
+    id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, came TEXT NOT NULL, subject TEXT NOT NULL,
+    text TEXT NOT NULL, raw BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS about (letter INTEGER NOT NULL, match TEXT NOT NULL, PRIMARY KEY (letter, match));
+CREATE TABLE IF NOT EXISTS matches (id TEXT PRIMARY KEY, time TEXT NOT NULL, standing TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS papers (
+    match TEXT NOT NULL, game INTEGER NOT NULL, turn INTEGER NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,
+    content TEXT NOT NULL, PRIMARY KEY (match, game, turn, kind));
+CREATE TABLE IF NOT EXISTS heads (
+    match TEXT NOT NULL, seq INTEGER NOT NULL, head TEXT NOT NULL, signature TEXT NOT NULL, letter INTEGER NOT NULL,
+    PRIMARY KEY (match, seq));
+CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, seq INTEGER NOT NULL,
+    content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
+    said TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sent (
+    id INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, match TEXT NOT NULL,
+    place TEXT NOT NULL, rev INTEGER NOT NULL, form TEXT NOT NULL, raw BLOB NOT NULL, to_address TEXT NOT NULL,
+    state TEXT NOT NULL, faults TEXT NOT NULL DEFAULT '[]', UNIQUE (command, match, place, rev));
+"""
+
+
+class Sent(NamedTuple):
+    """A letter of the player's: what it asks, at which place of a match, its bytes, and what became of it.
+
+    `state`: ready (on the disk, perhaps sent), sent, done, refused, asked, or bounced.
+    """
+
+    id: int
+    message_id: str
+    command: str
+    match: str
+    place: str
+    rev: int
+    form: str
+    raw: bytes
+    to: str
+    state: str
+    faults: str = "[]"
+
+
+class Alarm(NamedTuple):
+    """Something that is wrong with what the server said, for ever."""
+
+    time: str
+    match: str
+    said: str
+
+
+_SENT = "id, message_id, command, match, place, rev, form, raw, to_address, state, faults"
+
+
+class Memory:
+    """The memory of one account; `path` None is one that is forgotten, for tests and trials."""
+
+    def __init__(self, path: Path | None) -> None:
+        if path is not None:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self._database = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
+        # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
+        self._database.execute("PRAGMA synchronous = FULL")
+        self._database.executescript(_SCHEMA)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; it is on the disk afterwards."""
+        if self._database.in_transaction:
+            yield
+            return
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    # Facts about the account.
+
+    def fact(self, name: str) -> str | None:
+        """What is known by this name, such as the server's key."""
+        row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else None
+
+    def know(self, name: str, value: str) -> None:
+        """Remember something by a name."""
+        self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def forget(self, name: str) -> None:
+        """Remember it no more."""
+        self._database.execute("DELETE FROM facts WHERE name = ?", (name,))
+
+    # Letters.
+
+    def has_seen(self, handle: str) -> bool:
+        """Whether the letter that lies there was looked at."""
+        return self._database.execute("SELECT 1 FROM seen WHERE handle = ?", (handle,)).fetchone() is not None
+
+    def see(self, handle: str) -> None:
+        """Remember that the letter that lies there was looked at."""
+        self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (handle,))
+
+    def has_read(self, sha256: str) -> bool:
+        """Whether a letter of these bytes was taken in."""
+        return self._database.execute("SELECT 1 FROM letters WHERE sha256 = ?", (sha256,)).fetchone() is not None
+
+    def keep(self, sha256: str, came: str, subject: str, text: str, raw: bytes) -> int:
+        """Keep a letter of the server's; its number."""
+        row = (sha256, came, subject, text, raw)
+        query = "INSERT INTO letters (sha256, came, subject, text, raw) VALUES (?, ?, ?, ?, ?)"
+        return int(self._database.execute(query, row).lastrowid or 0)
+
+    def file(self, letter: int, match: str) -> None:
+        """A letter is about a match."""
+        self._database.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (letter, match))
+
+    def letters(self, match: str) -> list[tuple[str, bytes]]:
+        """The letters about a match, as they came, each with its place here."""
+        query = "SELECT id, raw FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
+        return [(f"letter {number}", raw) for number, raw in self._database.execute(query, (match,))]
+
+    def text(self, match: str) -> tuple[str, str] | None:
+        """Subject and text of the last letter about a match."""
+        query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id DESC LIMIT 1"
+        row = self._database.execute(query, (match,)).fetchone()
+        return (str(row[0]), str(row[1])) if row else None
+
+    def last_text(self) -> str:
+        """The text of the last letter that was taken in."""
+        row = self._database.execute("SELECT text FROM letters ORDER BY id DESC LIMIT 1").fetchone()
+        return str(row[0]) if row else ""
+
+    # Matches.
+
+    def standing(self, match: str) -> tuple[str, JsonObject] | None:
+        """How a match stands, as the newest bulletin says, and the time of that."""
+        row = self._database.execute("SELECT time, standing FROM matches WHERE id = ?", (match,)).fetchone()
+        return (str(row[0]), json.loads(row[1])) if row else None
+
+    def standings(self) -> list[JsonObject]:
+        """How all matches stand, by their numbers."""
+        rows = self._database.execute("SELECT standing FROM matches ORDER BY length(id), id")
+        return [json.loads(standing) for (standing,) in rows]
+
+    def stand(self, match: str, time: str, standing: JsonObject) -> None:
+        """A match stands like this now."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", (match, time, json.dumps(standing, sort_keys=True))
+        )
+
+    def paper(self, match: str, game: int, turn: int, kind: str) -> JsonObject | None:
+        """A JSON file that a letter brought: a setup that is asked for, a position, or the reports of a turn."""
+        query = "SELECT content FROM papers WHERE match = ? AND game = ? AND turn = ? AND kind = ?"
+        row = self._database.execute(query, (match, game, turn, kind)).fetchone()
+        found: JsonObject | None = json.loads(row[0]) if row else None
+        return found
+
+    def latest(self, match: str, kind: str) -> JsonObject | None:
+        """The file of this kind about the latest turn."""
+        query = "SELECT content FROM papers WHERE match = ? AND kind = ? ORDER BY game DESC, turn DESC LIMIT 1"
+        row = self._database.execute(query, (match, kind)).fetchone()
+        found: JsonObject | None = json.loads(row[0]) if row else None
+        return found
+
+    def put(self, place: tuple[str, int, int, str], seq: int, content: JsonObject) -> None:
+        """Keep such a file, unless one from a later letter is kept."""
+        query = (
+            "INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (match, game, turn, kind) DO UPDATE SET"
+            " seq = excluded.seq, content = excluded.content WHERE excluded.seq >= papers.seq"
+        )
+        self._database.execute(query, (*place, seq, json.dumps(content, sort_keys=True)))
+
+    def head(self, match: str, seq: int) -> str | None:
+        """The head after this entry, as a letter showed it first."""
+        row = self._database.execute("SELECT head FROM heads WHERE match = ? AND seq = ?", (match, seq)).fetchone()
+        return str(row[0]) if row else None
+
+    def put_head(self, match: str, seq: int, head: str, signature: str, letter: int) -> None:
+        """Remember a signed head."""
+        row = (match, seq, head, signature, letter)
+        self._database.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?, ?, ?)", row)
+
+    def bundle(self, match: str) -> tuple[str, bytes] | None:
+        """The latest bundle of a match, with its file's name."""
+        row = self._database.execute("SELECT name, content FROM bundles WHERE match = ?", (match,)).fetchone()
+        return (str(row[0]), row[1]) if row else None
+
+    def put_bundle(self, match: str, name: str, seq: int, content: bytes) -> None:
+        """Keep a bundle, unless a later one is kept."""
+        query = (
+            "INSERT INTO bundles VALUES (?, ?, ?, ?) ON CONFLICT (match) DO UPDATE SET name = excluded.name,"
+            " seq = excluded.seq, content = excluded.content WHERE excluded.seq >= bundles.seq"
+        )
+        self._database.execute(query, (match, name, seq, content))
+
+    def alarm(self, time: str, match: str, said: str) -> None:
+        """Remember that something is wrong with what the server said."""
+        self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
+
+    def alarms(self) -> list[Alarm]:
+        """All that was found wrong."""
+        return [Alarm(*row) for row in self._database.execute("SELECT time, match, said FROM alarms ORDER BY id")]
+
+    # Letters of the player's own.
+
+    def prepare(self, sent: Sent) -> Sent:
+        """Keep a letter that is to be sent; its number is given here."""
+        query = (
+            "INSERT INTO sent (message_id, command, match, place, rev, form, raw, to_address, state)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        found = self._database.execute(query, sent[1:10])
+        return sent._replace(id=int(found.lastrowid or 0))
+
+    def settle(self, number: int, state: str, faults: str = "[]") -> None:
+        """Say what became of a letter."""
+        self._database.execute("UPDATE sent SET state = ?, faults = ? WHERE id = ?", (state, faults, number))
+
+    def sent(self, command: str, match: str, place: str) -> list[Sent]:
+        """What was prepared of a command at a place, oldest first."""
+        query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? AND place = ? ORDER BY rev"  # noqa: S608
+        return [Sent(*row) for row in self._database.execute(query, (command, match, place))]
+
+    def by_message_id(self, message_id: str) -> Sent | None:
+        """The letter of this Message-ID."""
+        query = f"SELECT {_SENT} FROM sent WHERE message_id = ?"  # noqa: S608
+        row = self._database.execute(query, (message_id,)).fetchone()
+        return Sent(*row) if row else None
+
+    def in_state(self, *states: str) -> list[Sent]:
+        """The letters in these states, oldest first."""
+        marks = ", ".join("?" * len(states))
+        query = f"SELECT {_SENT} FROM sent WHERE state IN ({marks}) ORDER BY id"  # noqa: S608
+        return [Sent(*row) for row in self._database.execute(query, states)]
+
+    def count(self) -> int:
+        """How many letters were prepared."""
+        return int(self._database.execute("SELECT count(*) FROM sent").fetchone()[0])

@@ -1,0 +1,54 @@
+"""The proof of a match from the letters that were kept: its latest bundle verified, and every letter held against it.
+
+What `pbem verify --against` does, without being asked. Implements docs/bundle.md, "Letters that players kept".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.proof.compare import Against
+from pbem.proof.kept_letters import kept
+from pbem.proof.signed_letters import Letters, setup_revision
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.player.memory import Memory
+    from pbem.proof.compare import Letter
+    from pbem.proof.verify import Check
+
+__all__ = ["Proof", "prove"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What came of a bundle that was verified, with the letters that were kept held against it."""
+
+    checks: Sequence[Check]
+    letters: Sequence[Letter] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bundle holds, and no letter contradicts it."""
+        return self.checks[-1].holds and not self.accusing
+
+    @property
+    def accusing(self) -> list[Letter]:
+        """The letters that say otherwise than the bundle."""
+        return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
+
+
+def prove(memory: Memory, match: str) -> Proof | None:
+    """Verify the latest bundle of a match, by the server's key as it is known; None where none has come."""
+    found = memory.bundle(match)
+    if found is None:
+        return None
+    proved = Proved()
+    checks = list(verify(found[1], Letters, memory.fact("server_key"), proved))
+    if not checks[-1].holds or proved.bundle is None or proved.match is None:
+        return Proof(checks)
+    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
+    return Proof(checks, [bench.judge(kept(source, raw)) for source, raw in memory.letters(match)])

@@ -1,0 +1,122 @@
+"""A player's signature: by a private SSH key in a file, or by `ssh-keygen` where an agent or a device holds the key.
+
+Implements protocol.md, "Identity" (SSH signatures): what `ssh-keygen -Y sign -n pbem@SERVER` does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from pbem.identity import BadKey, ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pbem.identity.ssh import PrivateKey
+
+__all__ = ["CannotSign", "Key", "make", "read"]
+
+_TRIES = 3
+_SECONDS = 120.0  # that a person may take over a device, or a passphrase
+
+
+class CannotSign(Exception):
+    """The key cannot be used; the text says why, and what to do."""
+
+
+@dataclass(slots=True)
+class Key:
+    """An SSH key: its public line, and what signs with it. The private half is opened when something is signed."""
+
+    path: Path
+    public: str
+    _passphrase: Callable[[str], str]
+    _private: PrivateKey | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """As `ssh-keygen -l` names it."""
+        return ssh.parse(self.public).fingerprint
+
+    def sign(self, text: bytes, namespace: str) -> str:
+        """The signature of a text, in armour; raises `CannotSign`."""
+        if self.path.suffix != ".pub":
+            private = self._private = self._private or self._opened()
+            if private is not None:
+                return ssh.sign(private, text, namespace)
+        words = ["ssh-keygen", "-Y", "sign", "-n", namespace, "-f", str(self.path)]
+        try:
+            done = subprocess.run(words, input=text, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - a fixed command
+        except (OSError, subprocess.SubprocessError) as error:
+            raise CannotSign(f"ssh-keygen cannot be run: {type(error).__name__}") from error
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise CannotSign(f"ssh-keygen does not sign with {self.path}: {said[-1] if said else 'no reason'}")
+        return done.stdout.decode("ascii")
+
+    def _opened(self) -> PrivateKey | None:
+        """The private key of the file; None where only ssh-keygen can use it."""
+        try:
+            data = self.path.read_bytes()
+            return ssh.load(data)
+        except OSError as error:
+            raise CannotSign(f"{self.path}: {error.strerror}") from error
+        except TypeError:
+            pass  # it is encrypted
+        except ssh.UnusableKey:
+            return None
+        except ValueError as error:
+            raise CannotSign(f"{self.path}: {error}") from error
+        for _ in range(_TRIES):
+            try:
+                return ssh.load(data, self._passphrase(f"Passphrase of {self.path}"))
+            except ssh.UnusableKey:
+                return None
+            except ValueError:
+                continue
+        raise CannotSign("The key stays locked.")
+
+
+def read(path: Path, passphrase: Callable[[str], str]) -> Key:
+    """The key of a file: a private one, or the public one of a key that an agent holds. Raises `CannotSign`.
+
+    `passphrase` asks for one, with these words.
+    """
+    beside = path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
+    try:
+        there = beside.is_file()
+        line = beside.read_text("ascii").strip() if there else ssh.public(ssh.load(path.read_bytes()))
+        ssh.parse(line)
+    except OSError as error:
+        raise CannotSign(f"{error.filename}: {error.strerror}. --key names another, --new-key makes one.") from error
+    except TypeError as error:
+        raise CannotSign(
+            f"{path} is locked, and {beside} is not there: ssh-keygen -y -f {path} > {beside}"
+        ) from error
+    except (ValueError, BadKey) as error:
+        raise CannotSign(f"{path}: {error}") from error
+    return Key(path, line, passphrase)
+
+
+def make(path: Path, comment: str) -> None:
+    """Make an Ed25519 key and write both halves, as `ssh-keygen -t ed25519` does; raises `CannotSign`."""
+    private = Ed25519PrivateKey.generate()
+    data = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        path.with_name(f"{path.name}.pub").write_text(f"{ssh.public(private)} {comment}\n", "ascii")
+    except FileExistsError as error:
+        raise CannotSign(f"{path} is there already: leave --new-key out to use it.") from error
+    except OSError as error:
+        raise CannotSign(f"{error.filename}: {error.strerror}") from error

@@ -1,0 +1,273 @@
+"""`pbem play` as its user sees it: letters in a Maildir, drafts out, the referee in a box behind both."""
+
+from __future__ import annotations
+
+import mailbox
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from referee import Referee, new
+from table import ANN, BOB, SMALL
+
+from pbem.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from click.testing import Result
+    from referee import Mailbox
+
+
+class Terminal:
+    """Ann at her terminal: a home, a Maildir, a folder of drafts that she sends with her mail program."""
+
+    def __init__(self, folder: Path, referee: Referee) -> None:
+        self.referee = referee
+        self.home = folder / "home"
+        self.drafts = folder / "drafts"
+        self.maildir = mailbox.Maildir(folder / "Maildir")
+        self.ann = referee.person("ann")
+        self.came = 0
+        self.sent: list[bytes] = []
+
+    def __call__(self, *words: str, typed: str = "", status: int = 0) -> str:
+        """What the terminal shows of `pbem play`, after the letters that have come; then the drafts are sent."""
+        for raw in self.ann.letters.came[self.came :]:
+            self.maildir.add(raw.replace(b"\r\n", b"\n"))
+        self.came = len(self.ann.letters.came)
+        environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        result: Result = CliRunner().invoke(main, ["play", "--wait", "0", *words], input=typed, env=environment)
+        assert result.exit_code == status, result.output
+        for draft in sorted(self.drafts.glob("*.eml")) if self.drafts.exists() else ():
+            raw = draft.read_bytes()
+            assert raw.startswith(b"X-Unsent: 1\r\n")
+            assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+            self.sent.append(raw)
+            to = next(line for line in raw.decode().splitlines() if line.startswith("To: ")).removeprefix("To: ")
+            self.referee.deliver(raw, self.ann.address, to)
+            draft.unlink()
+        return result.output
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """How letters come and go."""
+        return "--in", f"maildir:{self.maildir._path}", "--out", f"drafts:{self.drafts}"
+
+    def register(self) -> str:
+        given = ("--address", self.ann.address, "--key", "~/key", "--new-key", *self.ways)
+        first = self("register", "ann@play.example", *given)
+        return first + self() + self()
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    found = Referee(tmp_path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    found = Terminal(tmp_path, referee)
+    monkeypatch.setenv("HOME", str(found.home))  # for `~`
+    monkeypatch.setattr("pbem.cli.play._now", lambda: referee.now)
+    return found
+
+
+def agreed(terminal: Terminal) -> Mailbox:
+    """Ann and Bob have agreed on m1, which Bob proposed; their setups are asked for."""
+    referee = terminal.referee
+    terminal.register()
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    assert "proposed: pbem play accept m1" in terminal()
+    shown = terminal("accept", "m1", typed="y\n")
+    assert "  pace      7 days for each turn and setup\n" in shown
+    assert "Sign and send? [Y/n]" in shown
+    return bob
+
+
+def begun(terminal: Terminal) -> Mailbox:
+    bob = agreed(terminal)
+    terminal.referee.send(bob, bob.filled("setup", BOB))
+    terminal("setup", "m1", ANN, "--yes")
+    return bob
+
+
+def test_a_newcomer_registers(terminal: Terminal) -> None:
+    shown = terminal.register()
+    assert "The server asks your key to prove itself." in shown
+    assert "confirm: a draft" in shown
+    assert "Registered. Your recovery code" in shown
+    assert terminal().splitlines()[0] == "ann@play.example"
+    for place in (".config/pbem/ann@play.example.toml", ".local/state/pbem/ann@play.example.sqlite", "key"):
+        assert stat.S_IMODE((terminal.home / place).stat().st_mode) == 0o600, place
+
+
+def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
+    referee = terminal.referee
+    bob = agreed(terminal)
+    shown = terminal("m1")
+    assert "setup of game 1: your move, until" in shown
+    assert "Your fleet may be any ships whose costs add up to exactly 3." in shown
+    referee.send(bob, bob.filled("setup", BOB))
+    shown = terminal("setup", "m1", "MD Rv1 Rv2", "--yes", status=1)
+    assert "Not legal; nothing was signed or sent:" in shown
+    assert "your setup\n  MD Rv1 Rv2 Rv3\n" in terminal("m1", ANN, "--yes")
+    shown = terminal("m1")
+    assert "Answered: setup m1 game 1: done." in shown
+    assert "bob's space, as you know it" in shown.lower()
+    assert "In turn 1 you may order" in shown
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((bob, ""))
+        shown = terminal("m1", cell, "--final", "--yes")
+        assert f"you order\n  conventional strikes at {cell}\n" in shown
+    shown = terminal()
+    assert "m1: verified: " in shown
+    assert "closed: you won" in shown
+    assert "verified" not in terminal(), "once is enough"
+    assert "checks hold" in terminal("verify", "m1")
+
+
+def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:
+    begun(terminal)
+    sent = len(terminal.sent)
+    shown = terminal("m1", "Rv1", typed="n\n", status=1)
+    assert shown.count("Sign and send?") == 1
+    assert "Unused" not in shown
+    assert "you order\n  nothing\nUnused: 1 conventional strike." in terminal(
+        "m1", "--nothing", typed="n\n", status=1
+    )
+    assert len(terminal.sent) == sent
+    assert "Not legal" in terminal("m1", "Rv9", status=1)
+    assert len(terminal.sent) == sent
+    terminal("m1", "Rv1", typed="\n")
+    assert len(terminal.sent) == sent + 1
+    assert "turn 1: waiting for the others" in terminal()
+    assert "Yours (it stands):" in terminal("m1")
+
+
+def test_a_draft_says_how_it_is_sent(terminal: Terminal) -> None:
+    begun(terminal)
+    shown = terminal("m1", "Rv1", "--yes")
+    assert "orders m1 game 1 turn 1: a draft; send it with your mail program: mutt -H " in shown
+    assert "No answer yet" in shown
+
+
+def test_the_rest_of_the_language(terminal: Terminal) -> None:
+    bob = begun(terminal)
+    terminal("press", "m1", "Good", "luck!", "--yes")
+    assert "Good luck!" in bob.text
+    terminal("draw", "m1", "offer", "--yes")
+    assert "offers a draw" in bob.text
+    terminal.referee.send(bob, "draw m1 decline\n")
+    assert "declines" in terminal("letter", "m1")
+    terminal("ask", "list", "open")
+    assert "Answered: list open: done." in terminal()
+    terminal("new", "dueling-masters", "bob", "pace: 3d", "--yes")
+    assert "proposes a match" in bob.text
+    assert "proposed; others have not agreed yet" in terminal()
+    terminal("withdraw", "m2", "--yes")
+    terminal("resign", "m1", "--whole", "--yes")
+    assert "bob won" in terminal()
+
+
+def test_a_name_that_is_taken_is_told(terminal: Terminal) -> None:
+    """The first letter of a server whose key nobody knows yet: its subject; with the key, the reason."""
+    terminal.referee.registered("bob")
+    key, ways = terminal.referee.signing_key.public_key().public_bytes_raw().hex(), terminal.ways
+    given = ("--address", terminal.ann.address, "--key", "~/key", *ways)
+    terminal("register", "bob@play.example", *given, "--new-key")
+    shown = terminal("register", "bob@play.example", *given)
+    assert "This letter, which nothing proves yet, may say why: “[pbem] Your letter”" in shown
+    shown = terminal("register", "bob@play.example", *given, "--server-key", key)
+    assert "Refused: register:\n  - this name is taken; choose another" in shown
+
+
+def test_what_is_refused_by_the_server_is_told(terminal: Terminal) -> None:
+    terminal.register()
+    terminal("new", "spaceships", "nobody-here", "--yes")
+    shown = terminal()
+    assert "Refused: new" in shown
+    assert "nobody-here" in shown
+
+
+def test_forged_letters_are_told_and_move_no_cursor(terminal: Terminal) -> None:
+    begun(terminal)
+    terminal()
+    before = terminal()
+    terminal.maildir.add(b"From: pbem@play.example\nSubject: turn 9 \x1b[2J\n\nYou have won.\n")
+    terminal.maildir.add(b"From: friend@mail.example\nSubject: lunch?\n\nToday?\n")
+    shown = terminal()
+    assert "NOT BELIEVED" in shown
+    assert "\x1b" not in shown
+    assert "lunch" not in shown
+    assert terminal() == before, "once is enough"
+
+
+def test_a_letter_that_comes_twice_changes_nothing(terminal: Terminal) -> None:
+    begun(terminal)
+    terminal()
+    before = terminal()
+    terminal.maildir.add(terminal.ann.letters.came[-1])
+    terminal.maildir.add(terminal.ann.letters.came[-1].replace(b"\r\n", b"\n"))
+    shown = terminal()
+    assert shown.endswith(before)
+    assert "Came again, and changes nothing" in shown
+
+
+def test_what_could_not_be_sent_lies_ready(terminal: Terminal, tmp_path: Path) -> None:
+    begun(terminal)
+    file = terminal.home / ".config/pbem/ann@play.example.toml"
+    written = file.read_text("utf-8")
+    file.write_text(written.replace(f"drafts:{terminal.drafts}", "smtp://127.0.0.1:1"), "utf-8")
+    shown = terminal("m1", "Rv1", "--yes")
+    assert "Not sent yet: orders m1 game 1 turn 1: 127.0.0.1: " in shown
+    assert "yours is not sent yet" in terminal()
+    file.write_text(written, "utf-8")
+    sent = len(terminal.sent)
+    assert "orders m1 game 1 turn 1: a draft" in terminal()
+    assert len(terminal.sent) == sent + 1
+    del tmp_path
+
+
+def test_an_mbox_will_do(terminal: Terminal, tmp_path: Path) -> None:
+    begun(terminal)
+    terminal()
+    box = mailbox.mbox(tmp_path / "mbox")
+    for message in terminal.maildir:
+        box.add(message)
+    box.close()
+    file = terminal.home / ".config/pbem/ann@play.example.toml"
+    old = file.read_text("utf-8")
+    file.write_text(old.replace(f"maildir:{terminal.maildir._path}", f"mbox:{tmp_path / 'mbox'}"), "utf-8")
+    assert "turn 1: your move" in terminal()
+    assert "Came again" not in terminal(), "each is looked at once"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "You have no account yet"),
+        (("m1",), "You have no account yet"),
+        (("--account", "x@y.example", "m1"), "No such file"),
+        (("register", "anna", "--address", "a@b.example"), "NAME@SERVER"),
+        (("register", "a@b.example", "--address", "nonsense"), "address"),
+        (("register", "a@b.example", "--address", "a@c.example", "--in", "pigeon:"), "maildir:PATH"),
+        (("register", "a@b.example", "--address", "a@c.example", "--key", "/nowhere"), "--new-key"),
+        (("register", "a@b.example", "--address", "a@c.example", "--in", "lmtp://0.0.0.0:24"), "this machine"),
+    ],
+)
+def test_what_is_missing_is_said(terminal: Terminal, words: tuple[str, ...], said: str) -> None:
+    key = ("--key", str(terminal.home / "key"), "--new-key")
+    made = key if words[:1] == ("register",) and "--key" not in words else ()
+    assert said in terminal(*words, *made, status=1)
+
+
+def test_nothing_is_known_of_other_matches(terminal: Terminal) -> None:
+    terminal.register()
+    assert "No letter about m7 has come." in terminal("m7", status=1)
+    assert "No letter about m7 has come." in terminal("accept", "m7", "--yes", status=1)

@@ -1,0 +1,420 @@
+"""A player's correspondence: a match is played from letters alone, and only the server's own letters change it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from bulletins import FIELD, unpacked
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import SERVER, Mailbox, Referee, new
+from table import ANN, BOB, SMALL, TO, Side
+
+from pbem.games import Refused
+from pbem.match.transcript import announcement, canonical, sha256_hex, statement
+from pbem.player.bulletin import LIMITS
+from pbem.player.correspondence import Impossible
+from pbem.player.proving import prove
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def bob_of(referee: Referee) -> Mailbox:
+    return referee.people["bob@mail.example"]
+
+
+def memory_of(side: Side) -> list[object]:
+    """All that a side believes: how matches stand, what is due, whose key it is."""
+    papers = [side.memory.latest("m1", kind) for kind in ("setup", "position", "reports")]
+    return [side.letters.matches, papers, side.memory.fact("server_key"), side.memory.fact("account")]
+
+
+class TestAMatch:
+    def test_is_played_to_its_proof(self, referee: Referee, playing: Side) -> None:
+        bob = bob_of(referee)
+        assert playing.letters.standing("m1")["asked"]
+        for cell in ("Rv1", "Rv3", "Bz5"):
+            referee.turn((bob, ""))
+            events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
+            assert [event.said for event in events if event.kind == "answer"] == ["done"]
+        standing = playing.letters.standing("m1")
+        assert (standing["phase"], standing["outcome"]["winner"]) == ("closed", standing["seat"])
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert proof.holds
+        assert sum(letter.standing == "agrees" for letter in proof.letters) >= 5
+        assert not playing.memory.alarms()
+        assert {event.kind for event in playing.events} <= {"news", "answer", "challenge", "account"}
+
+    def test_orders_are_judged_before_anything_is_signed(self, playing: Side, referee: Referee) -> None:
+        before = playing.memory.count()
+        with pytest.raises(Refused, match="strike"):
+            playing.letters.order("m1", "Gx3 Gx4 Gx5 Gv1 Gv2 Gv3 Gv4 Gv5 Gw1", referee.now)
+        with pytest.raises(Refused):
+            playing.letters.order("m1", "Rv9", referee.now)
+        assert playing.memory.count() == before
+        assert not playing.letters.unsent()
+
+    def test_the_same_again_is_the_same_letter_and_others_are_a_new_one(
+        self, playing: Side, referee: Referee
+    ) -> None:
+        first = playing.letters.order("m1", "Gx3", referee.now)
+        again = playing.letters.order("m1", " Gx3 # the same", referee.now)
+        assert again == first
+        other = playing.letters.order("m1", "Gx4", referee.now)
+        assert (first.rev, other.rev) == (1, 2)
+        playing.flush()
+        assert playing.sent[-2:] == [first.raw, other.raw]
+        playing.receive()
+        assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
+        assert playing.letters.unsent() == []
+
+    def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
+        playing.post(playing.letters.order("m1", "Gx3", referee.now))
+        assert not playing.letters.standing("m1")["asked"]
+        events = playing.post(playing.letters.order("m1", "Gx4", referee.now))
+        assert [event.said for event in events if event.kind == "answer"] == ["done"]
+        assert playing.letters.standing("m1")["rev"] == 3
+
+    def test_nobody_orders_out_of_turn(self, playing: Side, referee: Referee) -> None:
+        with pytest.raises(Impossible, match="m2"):
+            playing.letters.order("m2", "Gx3", referee.now)
+        with pytest.raises(Impossible, match="setup"):
+            playing.letters.set_up("m1", ANN, referee.now)
+        playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
+        assert playing.letters.standing("m1")["phase"] == "closed"
+        with pytest.raises(Impossible, match="closed"):
+            playing.letters.order("m1", "Gx3", referee.now)
+        with pytest.raises(Impossible, match="closed"):
+            playing.letters.say("m1", "draw m1 offer", referee.now)
+
+    def test_offers_and_press(self, playing: Side, referee: Referee) -> None:
+        bob = bob_of(referee)
+        playing.post(playing.letters.tell("press m1", referee.now, match="m1", text="Good luck!"))
+        assert "Good luck!" in bob.text
+        playing.post(playing.letters.say("m1", "draw m1 offer", referee.now))
+        again = playing.letters.say("m1", "draw m1 offer", referee.now)
+        assert again.rev == 2, "the first was obeyed"
+        referee.send(bob, "draw m1 decline\n")
+        playing.receive()
+        assert playing.letters.standing("m1")["offers"] == []
+
+    def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
+        before = playing.memory.count()
+        with pytest.raises(ValueError, match="command"):
+            playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
+        assert playing.memory.count() == before
+
+    def test_a_refusal_is_told_with_its_faults(self, playing: Side, referee: Referee) -> None:
+        sent = playing.letters.tell("new spaceships with nobody-here", referee.now)
+        (answer,) = [event for event in playing.post(sent) if event.kind == "answer"]
+        assert answer.said == "refused"
+        assert "nobody-here" in answer.faults[0]
+        found = playing.memory.by_message_id(sent.message_id)
+        assert found is not None
+        assert found.state == "refused"
+
+    def test_another_game_of_three(self, referee: Referee, ann: Side) -> None:
+        """Setups are judged by how many sit there, which no letter's file says but the bulletin does."""
+        bob, cem = referee.registered("bob"), referee.registered("cem")
+        referee.send(bob, new(bob, "shoot-em-up", "ann", "cem", options="board: 7x7"))
+        ann.receive()
+        ann.post(ann.letters.accept("m1", referee.now))
+        referee.send(cem, f"accept m1 {ann.letters.standing('m1')['hash']}\n")
+        ann.receive()
+        with pytest.raises(Refused):
+            ann.letters.judge_setup("m1", "A c1 N\nB d1 N\nC e1 N")
+        events = ann.post(ann.letters.set_up("m1", "D c7 S\nE d7 S\nF e7 S", referee.now))
+        assert [event.said for event in events if event.kind == "answer"] == ["done"]
+
+
+class TestRegistering:
+    def test_goes_on_where_it_was_left(self, referee: Referee, tmp_path: Path) -> None:
+        side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
+        one = side.letters.register(side.key, side.fingerprint, referee.now)
+        assert side.letters.register(side.key, side.fingerprint, referee.now) == one
+        assert side.letters.confirm(referee.now) is None
+        side.post(one)
+        side.restart()
+        confirm = side.letters.confirm(referee.now)
+        assert confirm is not None
+        assert side.letters.confirm(referee.now) == confirm
+        side.post(confirm)
+        assert side.memory.fact("account") == "ann"
+        assert side.letters.confirm(referee.now) is None
+        side.close()
+
+    def test_memory_and_its_folder_are_the_players_alone(self, ann: Side) -> None:
+        assert ann.path is not None
+        assert stat.S_IMODE(ann.path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(ann.path.parent.stat().st_mode) == 0o700
+
+    def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
+        side = Side(referee, referee.person("ann"), None)
+        side.letters.register(side.key, side.fingerprint, referee.now)
+        item = {"about": "challenge", "fingerprint": "SHA256:somebody else's", "challenge": "0" * 64}
+        events = side.letters.receive(forged(Ed25519PrivateKey.generate(), [item]), referee.now)
+        assert [event.kind for event in events] == ["unpinned"]
+        assert side.memory.fact("server_key") is None
+        side.close()
+
+
+def forged(key: Ed25519PrivateKey, items: list[dict[str, Any]], **other: Any) -> bytes:
+    """A letter as a server with this key would write it."""
+    document = {
+        "pbem": "bulletin 1",
+        "server": SERVER,
+        "to": "ann@mail.example",
+        "time": "2026-03-01T12:00:00Z",
+        "items": items,
+        "files": {},
+        "key": key.public_key().public_bytes_raw().hex(),
+    } | other
+    said = announcement(str(document["server"]), sha256_hex(canonical(document)))
+    return with_bulletin(canonical(document | {"signature": key.sign(said).hex()}))
+
+
+def with_bulletin(content: bytes) -> bytes:
+    letter = EmailMessage(SMTP)
+    letter["From"] = f"pbem <{TO}>"
+    letter["To"] = "ann@mail.example"
+    letter["Subject"] = "[pbem m1] a letter"
+    letter.set_content("Words.\n")
+    packed = base64.b64encode(content).decode()
+    return f"{FIELD}: {packed}\r\n".encode() + letter.as_bytes()
+
+
+def last(side: Side) -> bytes:
+    """The last letter about the match, as it came."""
+    return next(raw for raw in reversed(side.person.letters.came) if b"position.json" in raw)
+
+
+def rewritten(
+    side: Side, change: Callable[[dict[str, Any]], object], *, key: Ed25519PrivateKey | None = None
+) -> bytes:
+    """The last letter with its bulletin changed, and signed anew where a key is given."""
+    raw = last(side)
+    head, _, body = raw.partition(b"\r\n\r\n")
+    lines = head.replace(b"\r\n ", b"").split(b"\r\n")
+    at = next(number for number, line in enumerate(lines) if line.startswith(FIELD.encode()))
+    document = json.loads(unpacked(lines[at].decode().partition(":")[2]))
+    document.pop("signature") if key else None
+    change(document)
+    if key:
+        said = announcement(str(document["server"]), sha256_hex(canonical(document)))
+        document["signature"] = key.sign(said).hex()
+    lines[at] = FIELD.encode() + b": " + base64.b64encode(canonical(document))
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def with_another_position(raw: bytes) -> bytes:
+    """The letter with a file that says another turn: JSON as before, and as long."""
+    start = raw.index(b"\r\n\r\n", raw.index(b'position.json"')) + 4
+    end = raw.index(b"\r\n--=_", start)
+    content = base64.b64decode(raw[start:end])
+    assert b'"turn":1' in content
+    return raw[:start] + base64.encodebytes(content.replace(b'"turn":1', b'"turn":9')) + raw[end:]
+
+
+def test_of_two_files_for_one_place_the_later_is_kept(ann: Side) -> None:
+    for seq, turn in ((5, "new"), (4, "old"), (5, "newest"), (1, "older")):
+        ann.memory.put(("m1", 1, 1, "position"), seq, {"said": turn})
+    assert ann.memory.paper("m1", 1, 1, "position") == {"said": "newest"}
+
+
+class TestBadInput:
+    """Nothing of this changes anything, and each is told."""
+
+    @pytest.mark.parametrize(
+        ("name", "kind"),
+        [
+            ("no bulletin", "forged"),
+            ("another word", "forged"),
+            ("no signature", "forged"),
+            ("another key", "forged"),
+            ("another server", "forged"),
+            ("another server's name with our key", "forged"),
+            ("another player's letter", "forged"),
+            ("two bulletins", "forged"),
+            ("no base64", "forged"),
+            ("no JSON", "forged"),
+            ("deep JSON", "forged"),
+            ("half a character", "forged"),
+            ("a list", "forged"),
+            ("a file taken away", "forged"),
+            ("a file changed", "forged"),
+            ("items of no form", "news"),
+            ("doubled", "doubled"),
+            ("oversized", "foreign"),
+            ("other mail", "foreign"),
+            ("no mail", "foreign"),
+        ],
+    )
+    def test_changes_nothing(self, playing: Side, referee: Referee, name: str, kind: str) -> None:
+        before = memory_of(playing)
+        other = Ed25519PrivateKey.generate()
+        true = last(playing)
+        items: list[dict[str, Any]] = [{"about": "match", "match": "m1", "phase": "closed"}]
+        made: dict[str, Callable[[], bytes]] = {
+            "no bulletin": lambda: b"From: pbem@play.example\r\nSubject: [pbem m1] turn 9\r\n\r\nYou have won.\r\n",
+            "another word": lambda: rewritten(playing, lambda found: found["items"][0].update(turn=7)),
+            "no signature": lambda: rewritten(playing, lambda found: found.pop("signature")),
+            "another key": lambda: rewritten(
+                playing, lambda found: found.update(key=other.public_key().public_bytes_raw().hex()), key=other
+            ),
+            "another server": lambda: forged(other, items, server="other.example"),
+            "another server's name with our key": lambda: forged(referee.signing_key, items, server="other.example"),
+            "another player's letter": lambda: forged(referee.signing_key, items, to="bob@mail.example"),
+            "two bulletins": lambda: f"{FIELD}: e30=\r\n".encode() + true,
+            "no base64": lambda: with_bulletin(b"{}").replace(b"e30=", b"e30=!"),
+            "no JSON": lambda: with_bulletin(b"{"),
+            "deep JSON": lambda: with_bulletin(b"[" * 20_000),
+            "half a character": lambda: with_bulletin(b'{"pbem":"bulletin 1","to":"\\ud800"}'),
+            "a list": lambda: with_bulletin(b"[1]"),
+            "a file taken away": lambda: true.replace(b"position.json", b"positron.json"),
+            "a file changed": lambda: with_another_position(true),
+            "items of no form": lambda: forged(
+                referee.signing_key, [*items, {"about": "match"}, {"about": 3}, {"match": "m1"}, {}]
+            ),
+            "doubled": lambda: true,
+            "oversized": lambda: true + b"x" * LIMITS.message_bytes,
+            "other mail": lambda: b"From: eve@mail.example\r\nSubject: hello\r\n\r\nHello\r\n",
+            "no mail": lambda: b"\xff\x00" * 500,
+        }
+        events = playing.letters.receive(made[name](), referee.now)
+        assert memory_of(playing) == before
+        if name != "items of no form":
+            assert [event.kind for event in events] == [kind]
+            assert kind == "doubled" or events[0].said or kind == "foreign"
+
+    def test_the_truth_comes_through_by_the_same_ways(self, playing: Side, referee: Referee) -> None:
+        """What is rewritten without a change, and signed by the server, counts: the tests above can fail."""
+        again = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
+        assert [event.kind for event in playing.letters.receive(again, referee.now)] == ["news"]
+        assert playing.letters.standing("m1")["rev"] == 5
+
+    def test_letters_out_of_order_come_to_the_same(self, referee: Referee, tmp_path: Path) -> None:
+        """A second reader with all the letters backwards believes what the first does."""
+        ann = Side(referee, referee.person("ann"), None)
+        ann.register()
+        bob = referee.registered("bob")
+        referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+        ann.receive()
+        ann.post(ann.letters.accept("m1", referee.now))
+        referee.send(bob, bob.filled("setup", BOB))
+        ann.post(ann.letters.set_up("m1", ANN, referee.now))
+        for cell in ("Rv1", "Rv3"):
+            referee.turn((bob, ""))
+            ann.post(ann.letters.order("m1", cell, referee.now, final=True))
+        other = Side(referee, ann.person, tmp_path / "other" / "memory.sqlite")
+        key = ann.memory.fact("server_key")
+        assert key is not None
+        other.memory.know("server_key", key)
+        other.memory.know("account", "ann")
+        for raw in reversed(ann.person.letters.came):
+            assert "forged" not in {event.kind for event in other.letters.receive(raw, referee.now)}
+        assert memory_of(other) == memory_of(ann)
+        for side in (ann, other):
+            side.close()
+
+    def test_two_stories_are_an_alarm_for_ever_and_are_not_believed(self, playing: Side, referee: Referee) -> None:
+        before = memory_of(playing)
+
+        def lie(found: dict[str, Any]) -> None:
+            (item,) = (item for item in found["items"] if item["about"] == "match")
+            seq, head = item["head"]["seq"], "f" * 64
+            said = statement(SERVER, "m1", seq, head)
+            item.update(turn=2, head={"seq": seq, "head": head, "signature": referee.signing_key.sign(said).hex()})
+
+        events = playing.letters.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
+        assert [event.kind for event in events] == ["contradiction"]
+        assert memory_of(playing) == before
+        playing.restart()
+        (alarm,) = playing.memory.alarms()
+        assert "two heads" in alarm.said
+
+    def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
+        def lie(found: dict[str, Any]) -> None:
+            found["items"][0]["head"]["signature"] = "0" * 128
+
+        events = playing.letters.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
+        assert [event.kind for event in events] == ["contradiction"]
+
+    def test_a_bundle_that_the_letters_contradict_convicts(self, playing: Side, referee: Referee) -> None:
+        bob = bob_of(referee)
+        playing.post(playing.letters.order("m1", "Rv1", referee.now))
+        referee.send(bob, "resign m1 match\n")
+        playing.receive()
+        assert prove(playing.memory, "m1").holds  # type: ignore[union-attr]
+        playing.memory.know("server_key", "0" * 64)
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert not proof.holds
+
+
+def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side) -> None:
+    """A server could show one pace, and have another one signed."""
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    ann.receive()
+    standing = ann.letters.standing("m1")
+    assert ann.letters.terms("m1").pace
+    lies: tuple[dict[str, Any], ...] = (
+        {"hash": "0" * 64},
+        {"agreement": {**standing["agreement"], "pace": 60}},
+        {"agreement": {}},
+    )
+    for lie in lies:
+        ann.memory.stand("m1", "2026-03-01T12:00:00Z", standing | lie)
+        with pytest.raises(Impossible, match="terms"):
+            ann.letters.accept("m1", referee.now)
+    assert not ann.letters.unsent()
+
+
+class TestBounces:
+    DSN = (
+        "From: MAILER-DAEMON@mail.example\r\nTo: ann@mail.example\r\nSubject: Undelivered\r\nMIME-Version: 1.0\r\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n'
+        "--b\r\n\r\nSorry.\r\n--b\r\n"
+        "Content-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx\r\n\r\nFinal-Recipient: rfc822; x\r\n"
+        "Action: {action}\r\nStatus: 5.1.1\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n"
+        "Message-ID: {message_id}\r\n--b--\r\n"
+    )
+
+    def test_a_letter_that_came_back_is_told_and_sent_again_as_it_was(self, playing: Side, referee: Referee) -> None:
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        playing.letters.has_left(sent)
+        for action, kinds in (("delayed", ["foreign"]), ("failed", ["bounced"]), ("failed", ["foreign"])):
+            raw = self.DSN.format(action=action, message_id=sent.message_id).encode()
+            assert [event.kind for event in playing.letters.receive(raw, referee.now)] == kinds
+        assert playing.letters.unsent() == []
+        again = playing.letters.order("m1", "Gx3", referee.now)
+        assert again.raw == sent.raw
+        assert [ready.raw for ready in playing.letters.unsent()] == [sent.raw]
+
+    def test_nobody_else_can_say_so(self, playing: Side, referee: Referee) -> None:
+        playing.letters.has_left(playing.letters.order("m1", "Gx3", referee.now))
+        raw = self.DSN.format(action="failed", message_id="<guess@mail.example>").encode()
+        assert [event.kind for event in playing.letters.receive(raw, referee.now)] == ["foreign"]
+
+
+def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, referee: Referee) -> None:
+    """The miss is played by default at the deadline; a late letter would only be refused."""
+    sent = playing.letters.order("m1", "Gx3", referee.now)
+    other = playing.letters.order("m1", "Gx4", referee.now)
+    referee.deliver(other.raw, playing.person.address, other.to)
+    bob = bob_of(referee)
+    referee.turn((bob, ""))
+    playing.receive()
+    assert playing.letters.standing("m1")["turn"] == 2
+    assert playing.letters.unsent() == []
+    found = playing.memory.by_message_id(sent.message_id)
+    assert found is not None
+    assert found.state == "refused"

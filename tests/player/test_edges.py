@@ -1,0 +1,312 @@
+"""The edges of a player's side: how letters come and go, what signs them, and the file of an account."""
+
+from __future__ import annotations
+
+import asyncio
+import mailbox
+import os
+import shutil
+import smtplib
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiosmtpd.smtp import SMTP
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+from pbem.identity import ssh
+from pbem.mailbox import Found as Lying
+from pbem.mailbox import Handle
+from pbem.player import mail_in, mail_out, signing
+from pbem.player.account import Account, BadAccount, places, split
+from pbem.player.mail_in import Found, Listener, NoMail, Provider
+from pbem.player.mail_out import NotSent
+from pbem.player.memory import Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RAW = b"From: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: a\r\n\r\n.hidden dot\r\nend\r\n"
+SENT = Sent(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play.example", "ready")
+
+
+def account(mail_in_: str = "maildir:/x", mail_out_: str = "sendmail:", **other: str) -> Account:
+    given = ("ann", "play.example", "pbem@play.example", "ann@mail.example", "~/key", mail_in_, mail_out_)
+    return Account(*given, **other)
+
+
+def nothing_seen(_handle: str) -> bool:
+    return False
+
+
+class TestComing:
+    def test_by_lmtp_a_letter_is_taken_in_before_250_is_said(self) -> None:
+        listener = mail_in.source(account("lmtp://127.0.0.1:0"))
+        assert isinstance(listener, Listener)
+        said: list[object] = []
+
+        def deliver() -> None:
+            with smtplib.LMTP("127.0.0.1", listener.server_address[1]) as connection:
+                said.append(connection.sendmail("a@b.example", ["ann@mail.example"], RAW))
+
+        thread = threading.Thread(target=deliver)
+        thread.start()
+        found: list[Found] = []
+        while not found:
+            for one in listener.letters(nothing_seen):
+                assert not said, "before it is on the disk nothing is promised"
+                found.append(one)
+        thread.join(10)
+        assert [one.raw for one in found] == [RAW]
+        assert said == [{}]
+        listener.close()
+
+    def test_by_lmtp_what_nobody_takes_in_is_kept_by_whoever_brought_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Listener, "PATIENCE", 0.1)
+        listener = Listener("127.0.0.1", 0)
+        with smtplib.LMTP("127.0.0.1", listener.server_address[1]) as connection:
+            with pytest.raises(smtplib.SMTPDataError) as refused:
+                connection.sendmail("a@b.example", ["ann@mail.example"], RAW)
+            assert refused.value.smtp_code == 451
+        listener.close()
+
+    def test_a_maildir_is_left_as_it_is_and_each_letter_is_read_once(self, tmp_path: Path) -> None:
+        box = mailbox.Maildir(tmp_path / "box")
+        key = box.add(RAW)
+        source = mail_in.source(account(f"maildir:{tmp_path / 'box'}"))
+        (found,) = source.letters(nothing_seen)
+        source.done(found)
+        message = box[key]
+        message.set_subdir("cur")
+        message.add_flag("S")
+        box[key] = message
+        (again,) = source.letters(nothing_seen)
+        assert again.handle == found.handle, "a mail program showed it"
+        assert list(source.letters({found.handle}.__contains__)) == []
+
+    def test_what_is_no_mailbox_is_said(self, tmp_path: Path) -> None:
+        for place in (f"maildir:{tmp_path / 'nowhere'}", "pigeon:x", "imaps://ann:secret@mail.example", ""):
+            with pytest.raises(NoMail) as refused:
+                list(mail_in.source(account(place)).letters(nothing_seen))
+            assert "secret" not in str(refused.value)
+        assert list(mail_in.source(account(f"mbox:{tmp_path / 'empty'}")).letters(nothing_seen)) == []
+
+    def test_at_a_provider_the_servers_letters_are_moved_away(self) -> None:
+        class Provided:
+            def __init__(self) -> None:
+                self.left = [Lying(RAW, Handle("INBOX", "1", "7")), Lying(b"x", Handle("J", "2"))]
+
+            def letters(self) -> Iterator[Lying]:
+                yield from list(self.left)
+
+            def done(self, handle: Handle) -> None:
+                self.left = [found for found in self.left if found.handle != handle]
+
+            def wait(self, seconds: float) -> None:
+                del seconds
+
+            def interrupt(self) -> None:
+                pass
+
+            def close(self) -> None:
+                pass
+
+        there = Provided()
+        source = Provider(there)
+        found, _ = source.letters(nothing_seen)
+        source.done(found)
+        assert [one.raw for one in there.left] == [b"x"]
+
+
+class _Office:
+    """A mail server that takes letters, or does not."""
+
+    def __init__(self, answer: str = "250 ok") -> None:
+        self.answer = answer
+        self.came: list[tuple[str, list[str], bytes]] = []
+
+    async def handle_DATA(self, _server: SMTP, _session: object, envelope: Any) -> str:
+        self.came.append((envelope.mail_from, envelope.rcpt_tos, envelope.content))
+        return self.answer
+
+
+@pytest.fixture
+def office() -> Iterator[tuple[_Office, int]]:
+    found, loop = _Office(), asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    listening = loop.create_server(lambda: SMTP(found, loop=loop), "127.0.0.1", 0)
+    server = asyncio.run_coroutine_threadsafe(listening, loop).result(10)
+    yield found, server.sockets[0].getsockname()[1]
+    loop.call_soon_threadsafe(server.close)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+class TestGoing:
+    def test_by_smtp_the_bytes_go_as_they_are(self, office: tuple[_Office, int]) -> None:
+        found, port = office
+        assert mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{port}"), SENT) == "sent by 127.0.0.1"
+        assert found.came == [("ann@mail.example", ["pbem+m1@play.example"], RAW)]
+
+    def test_what_is_not_taken_is_said_and_lies_ready(self, office: tuple[_Office, int]) -> None:
+        found, port = office
+        found.answer = "554 5.7.1 no"
+        with pytest.raises(NotSent, match=r"554 5\.7\.1 no"):
+            mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{port}"), SENT)
+        for way in ("smtp://127.0.0.1:1", "pigeon:", "smtps://ann:secret@127.0.0.1:1", "submission://127.0.0.1:1"):
+            with pytest.raises(NotSent) as refused:
+                mail_out.send(account(mail_out_=way), SENT)
+            assert "secret" not in str(refused.value)
+
+    def test_without_tls_no_password_goes_out(self, office: tuple[_Office, int], tmp_path: Path) -> None:
+        _, port = office
+        file = tmp_path / "password"
+        file.write_text("secret\n")
+        file.chmod(0o600)
+        with pytest.raises(NotSent) as refused:
+            mail_out.send(account(mail_out_=f"submission://127.0.0.1:{port}", password_file=str(file)), SENT)
+        assert "secret" not in str(refused.value)
+
+    def test_by_sendmail(self, tmp_path: Path) -> None:
+        program = tmp_path / "sendmail"
+        program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\ncat > {tmp_path}/letter\n')
+        program.chmod(0o700)
+        mail_out.send(account(mail_out_=f"sendmail:{program} -oi"), SENT)
+        assert (tmp_path / "words").read_text() == "-oi -i -f ann@mail.example -- pbem+m1@play.example\n"
+        assert (tmp_path / "letter").read_bytes() == RAW.replace(b"\r\n", b"\n")
+        program.write_text("#!/bin/sh\nexit 75\n")
+        with pytest.raises(NotSent, match="status 75"):
+            mail_out.send(account(mail_out_=f"sendmail:{program}"), SENT)
+
+    def test_the_same_draft_is_the_same_file(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            mail_out.send(account(mail_out_=f"drafts:{tmp_path / 'drafts'}"), SENT)
+        (draft,) = (tmp_path / "drafts").iterdir()
+        assert draft.read_bytes() == b"X-Unsent: 1\r\n" + RAW
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+
+
+def never(_prompt: str) -> str:
+    raise AssertionError("nobody asked for a passphrase")
+
+
+def holds(armor: str, key: str) -> bool:
+    return ssh.verify(ssh.read(armor), ssh.parse(key), b"orders\n")
+
+
+class TestSigning:
+    def test_a_key_that_was_made_signs(self, tmp_path: Path) -> None:
+        path = tmp_path / "keys" / "id"
+        signing.make(path, "ann@mail.example")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        key = signing.read(path, never)
+        assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
+        with pytest.raises(signing.CannotSign, match="there already"):
+            signing.make(path, "ann@mail.example")
+
+    def test_a_locked_key_asks_three_times_at_most(self, tmp_path: Path) -> None:
+        private = Ed25519PrivateKey.generate()
+        locked = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, BestAvailableEncryption(b"open"))
+        path = tmp_path / "id"
+        path.write_bytes(locked)
+        with pytest.raises(signing.CannotSign, match="locked"):
+            signing.read(path, never)
+        path.with_name("id.pub").write_text(ssh.public(private))
+        given = iter(["wrong", "open"])
+        key = signing.read(path, lambda _: next(given))
+        assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
+        assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public), "asked for once"
+        asked: list[str] = []
+        with pytest.raises(signing.CannotSign, match="stays locked"):
+            signing.read(path, lambda prompt: asked.append(prompt) or "wrong").sign(b"", "x")  # type: ignore[func-returns-value]
+        assert len(asked) == 3
+
+    @pytest.mark.skipif(not shutil.which("ssh-agent"), reason="OpenSSH is not here")
+    def test_an_agent_signs_for_a_public_key(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "id"
+        signing.make(path, "ann")
+        socket = tmp_path / "agent"
+        agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
+        try:
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+            while not socket.exists():
+                assert agent.poll() is None
+            subprocess.run(["ssh-add", "-q", str(path)], check=True, capture_output=True)
+            path.unlink()
+            key = signing.read(path.with_name("id.pub"), never)
+            assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
+        finally:
+            agent.terminate()
+            agent.wait()
+        with pytest.raises(signing.CannotSign, match="ssh-keygen does not sign"):
+            key.sign(b"orders\n", "pbem@play.example")
+
+    def test_what_is_no_key_is_said(self, tmp_path: Path) -> None:
+        (tmp_path / "id.pub").write_text("nonsense")
+        for name in ("id", "id.pub", "nowhere"):
+            with pytest.raises(signing.CannotSign):
+                signing.read(tmp_path / name, never)
+
+
+class TestAccounts:
+    def test_a_file_for_each_for_its_owner_alone(self, tmp_path: Path) -> None:
+        folders = places({"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": str(tmp_path / "state")})
+        with pytest.raises(BadAccount, match="no account yet"):
+            folders.load()
+        path = folders.save(account())
+        assert path == tmp_path / ".config/pbem/ann@play.example.toml"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert folders.load() == folders.load("ann@play.example") == account()
+        assert folders.memory("ann@play.example") == tmp_path / "state/pbem/ann@play.example.sqlite"
+        folders.save(Account("bob", *msgspec_fields(account())[1:]))
+        with pytest.raises(BadAccount, match=r"--account: ann@play\.example, bob@play\.example"):
+            folders.load()
+        path.write_text(path.read_text() + 'nonsense = "x"\n')
+        with pytest.raises(BadAccount, match="nonsense"):
+            folders.load("ann@play.example")
+        with pytest.raises(BadAccount, match="address"):
+            folders.save(Account("cem", "play.example", "pbem@play.example", "nonsense", "", "", ""))
+        assert "cem@play.example" not in folders.accounts
+
+    @pytest.mark.parametrize("text", ["anna", "@x.example", "a b@x.example", "anna@", "anna@x/../y", "anna@-x"])
+    def test_what_names_no_account(self, text: str) -> None:
+        with pytest.raises(BadAccount):
+            split(text)
+        assert split("Anna@Play.example") == ("anna", "play.example")
+
+
+def msgspec_fields(found: Account) -> list[str]:
+    return [getattr(found, name) for name in found.__struct_fields__]
+
+
+def test_no_library_of_the_server_is_loaded() -> None:
+    """A player's installation has none of them."""
+    heavy = (
+        "aiosmtpd",
+        "aiosmtplib",
+        "babel",
+        "flufl",
+        "icalendar",
+        "imap_tools",
+        "PIL",
+        "sqlite_utils",
+        "structlog",
+    )
+    program = (
+        "import sys; import pbem.cli.play, pbem.player.proving, pbem.player.browser;"
+        f" print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "[]\n"
