@@ -537,8 +537,8 @@ class Table:
                 database.rows("SELECT number, phase, resolve_at FROM matches"),
             ]
         letters = [str(letter["Subject"]) for player in self.players.values() for letter in player.letters.values()]
-        log = (self.folder / "server.log").read_text()[-2000:]
-        return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{log}"
+        logs = "\n".join(path.read_text()[-2000:] for path in self.folder.rglob("server.log"))
+        return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{logs}"
 
     def _at_the_brink(self) -> bool:
         """Whether a letter is suspect: after one more death at the desk it would rest for a minute."""
