@@ -66,9 +66,9 @@ def handle_next(desk: Desk, now: datetime) -> int:
 
     Never raises but for a store that fails, or a reader that cannot even be started.
     """
-    while desk.in_hand:
-        desk.inbox.give_back(desk.in_hand[-1])
-        desk.in_hand.pop()
+    if desk.in_doubt:
+        desk.inbox.give_back_all()
+    desk.in_doubt = True
     # Instructions come before letters: a restored match must stand still first.
     operator.obey(desk, now)
     clock.beat(desk, now)
@@ -83,6 +83,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
         desk.before.forget()
     if not handled:
         _set_aside(desk, now)
+    desk.in_doubt = False
     return handled
 
 
@@ -91,7 +92,6 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
     rows = desk.inbox.lease_some(AT_HAND, now, fresh=fresh)
     if not rows:
         return []
-    desk.in_hand += [row.id for row in rows]
     desk.points("letter leased")
     taken = [_Taken(row, probable_keys(desk, row)) for row in rows]
     asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
@@ -111,7 +111,6 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     following = _take_in_hand(desk, now, fresh=True) if more else []
     desk.before.forget()
     outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
-    desk.in_hand = [one.row.id for one in following]
     desk.points("effects committed")
     _tell_of(outcomes)
     return following

@@ -308,6 +308,13 @@ class Inbox:
         """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
         self._give_back(row_id, failed=0)
 
+    def give_back_all(self) -> None:
+        """Give back all that the owner has in hand, known or not: the answer to a commit may have been lost."""
+        self._database.execute(
+            "UPDATE inbox SET state = 'waiting', alone = 0, tried = NULL WHERE state = 'leased' AND owner = ?",
+            (self._owner,),
+        )
+
     def _give_back(self, row_id: int, *, failed: int) -> None:
         self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + ?, alone = 0, tried = NULL"
