@@ -88,7 +88,10 @@ class Database:
         """While a decision is tried and nothing of it is written: what ends the transaction in which it goes on."""
         self._seen: object = None
         self.begun = 0
-        """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
+        """How many transactions were begun, one that a decision goes on in not counted.
+
+        What was read, or put off, in one of them may be kept in mind until the next.
+        """
         self.engine = _connected(place, make=migrate)
         self.place = self.engine.place
         self._reaches = Reaches(self.engine.columns)
@@ -155,7 +158,7 @@ class Database:
                 raise RuntimeError("a transaction is already open")
             if not self._turn.acquire(timeout=BUSY_SECONDS if wait else 0):
                 raise BusyError("another connection writes")
-            self.begun += 1
+            self.begun += self._script is None
             with _held(self._turn), self._translated():
                 self.engine.begin(wait=wait)
                 try:
