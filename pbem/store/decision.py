@@ -109,7 +109,10 @@ class Write:
 
 
 class Pending:
-    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run."""
+    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run.
+
+    In a part that is undone it never is: what is answered there must stand on what was asked.
+    """
 
     description: tuple[Values, ...] = ()
 
