@@ -27,6 +27,7 @@ from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 from pbem.store.errors import OvertakenError, StoreError
+from pbem.store.inbox import queues_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,22 +142,26 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
 
 
 def _one_by_one(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    """Give each letter its effect by itself; where one is overtaken for good, what its sender sent later waits too.
+    """Give each letter its effect by itself; where one is overtaken for good, those behind it in a queue wait too.
 
     Raises `OvertakenError` for such a one after all others: it is in hand still, and is given back.
     """
     outcomes: dict[int, str] = {}
-    overtaken: dict[str, OvertakenError] = {}
+    overtaken: list[OvertakenError] = []
+    passed: set[tuple[str, str]] = set()
     for letter in letters:
-        sender = letter[0].row.envelope.sender.lower()
-        if sender not in overtaken:
+        envelope = letter[0].row.envelope
+        queues = queues_of(envelope.sender, envelope.match)
+        if passed.isdisjoint(queues):
             try:
                 outcomes |= _give_effect(desk, [letter], now)
+                continue
             except OvertakenError as error:
-                overtaken[sender] = error
+                overtaken.append(error)
+        passed |= queues
     if overtaken:
         _tell_of(outcomes)
-        raise next(iter(overtaken.values()))
+        raise overtaken[0]
     return outcomes
 
 

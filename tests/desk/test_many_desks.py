@@ -255,12 +255,13 @@ def test_a_letter_that_is_overtaken_again_and_again_delays_no_other(
         return compose(self, to, *given, **named)
 
     monkeypatch.setattr(Composer, "compose", composed)
-    first, second = (put(referee, bob, bob.filled("orders", ORDERS, rev)) for rev in (1, 2))
-    elsewhere = put(referee, referee.person("eve"), "help")
+    to = "pbem+m1.0123456789abcdef@play.example"
+    first, second = (put(referee, bob, bob.filled("orders", ORDERS, rev), to) for rev in (1, 2))
+    behind, elsewhere = put(referee, referee.person("fay"), "help", to), put(referee, referee.person("eve"), "help")
     with pytest.raises(OvertakenError):
         referee.desk.handle_next(referee.now)
-    outcomes = [referee.inbox.outcome(number)[0] for number in (first, second, elsewhere)]
-    assert outcomes == ["leased", "leased", "done"]
+    outcomes = [referee.inbox.outcome(number)[0] for number in (first, second, behind, elsewhere)]
+    assert outcomes == ["leased", "leased", "leased", "done"]
     monkeypatch.undo()
     referee.work()
     assert referee.inbox.count("done") == referee.inbox.count()
