@@ -1,8 +1,9 @@
 """How a program plays that plays by mail: setups and orders as text, by level, for each registered game.
 
-Each is a function of the level, of chance, and of what letters told the seat, and of nothing else: anybody who has the
-seed and the letters finds the same orders again, on any Python. So here are whole numbers alone, no clock, no files,
-no order of sets; work is bounded by counts. Of `pbem` only `pbem.games` is imported. Implements docs/opponent.md.
+Each is a function of the level, of chance, and of what letters told the seat, and of nothing else: anybody who has
+the seed and the letters finds the same orders again, on any Python. So here are whole numbers alone, no clock, no
+files, no order of sets; work is bounded by counts. Of `pbem` only `pbem.games` is imported. Implements
+docs/opponent.md.
 """
 
 from __future__ import annotations

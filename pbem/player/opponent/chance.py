@@ -28,7 +28,7 @@ class Chance:
         self._words: list[int] = []
 
     def of(self, label: str) -> Chance:
-        """The chance of one occasion, such as `game 1 turn 5`: independent of all others', whatever they have drawn."""
+        """The chance of one occasion, such as `game 1 turn 5`: whatever was drawn on others."""
         return Chance(hmac.digest(self._seed, label.encode(), "sha256"))
 
     def below(self, bound: int) -> int:

@@ -9,8 +9,7 @@ them, and weighs by these.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from pbem.games.dueling_masters.board import (
     ASTEROIDS,
@@ -37,36 +36,36 @@ if TYPE_CHECKING:
 
 __all__ = ["orders", "setup", "wish"]
 
-WORLDS: Final = 400
-"""Setups drawn in a turn of level 3, of which those count that fit."""
-FITTING: Final = 12
-"""With fewer than so many that fit, what is known is weighed as at level 2."""
-
+WORLDS: Final = 200
+"""Setups drawn in a turn of level 3, each of which fits what is known."""
 _ONE: Final = 1 << 16
 """Certainty: whole numbers stand for chances."""
 _NEXT, _AFTER = 80, 50
 """Per cent that a flight counts which is yet to be shown, and the one behind it."""
 _KILL: Final = 4
 """How many squares that may hold a home planet it is worth to be rid of a fighter that looks for ours."""
-_NEVER: Final = -1
+HIDDEN: Final = {2: (0, 1), 3: (1, 2, 3)}
+"""By level the rows of its half, from the edge of the board, in which a home planet is: level 3 knows that those
+who think of hiding hide at the back."""
+FRONT: Final = (3, 4)
 
 
 # Setups
 
 
-def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
-    """Anywhere at level 1; above, an asteroid or a strong fighter in every column, and the home planets behind."""
-    homes = cast("Options", options).homes
-    return _written(_anywhere(chance, homes, seat) if level == 1 else _spread(chance, homes, seat, *(HOMES3 if level == 3 else (HOME_ROWS, HOME_COLUMNS))))
-
-
-class _Setup:
+class _Setup(NamedTuple):
     """A setup: the mask of the asteroids, the squares of home planets, and of fighters by their slot."""
 
-    def __init__(self, asteroids: int, homes: Sequence[int], fighters: Sequence[int]) -> None:
-        self.asteroids = asteroids
-        self.homes = homes
-        self.fighters = fighters
+    asteroids: int
+    homes: Sequence[int]
+    fighters: Sequence[int]
+
+
+def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
+    """Anywhere at level 1; above, an asteroid or a strong fighter in every column."""
+    homes = cast("Options", options).homes
+    made = _anywhere(chance, homes, seat) if level == 1 else _spread(chance, homes, seat, HIDDEN[level])
+    return _written(made)
 
 
 def _anywhere(chance: Chance, homes: int, seat: int) -> _Setup:
@@ -76,33 +75,26 @@ def _anywhere(chance: Chance, homes: int, seat: int) -> _Setup:
     return _Setup(_mask(half[:ASTEROIDS]), half[ASTEROIDS:alone], fighters)
 
 
-def _spread(chance: Chance, homes: int, seat: int, rows: tuple[int, ...], hidden: tuple[int, ...]) -> _Setup:
-    """Each of the ten columns is lethal to scouts: seven hold an asteroid, three W, B and X1."""
+def _spread(chance: Chance, homes: int, seat: int, hidden: Sequence[int]) -> _Setup:
+    """Each of the ten columns is lethal to scouts: in seven is an asteroid, in three W, B and X1."""
     columns = chance.shuffled(range(10))
-
-    def square(depth: int, column: int) -> int:
-        """By rows from the edge of the board, 0 to 4."""
-        return (depth if seat == 1 else 9 - depth) * 10 + column
-
-    def free(places: Sequence[int]) -> int:
-        return chance.choice([place for place in places if place not in taken])
-
+    places = [
+        *[_deep(hidden, range(10))] * homes,
+        *[_deep(range(5), [column]) for column in columns],
+        *[_deep(FRONT, range(10))] * (len(FIGHTERS) - len(columns) + ASTEROIDS),
+    ]
     taken: list[int] = []
-    for _ in range(homes):
-        taken.append(free([square(depth, column) for depth in rows for column in hidden]))
-    for column in columns:
-        taken.append(free([square(depth, column) for depth in range(5)]))
-    front = [square(depth, column) for depth in FRONT for column in range(10)]
-    for _ in range(len(FIGHTERS) - len(columns[ASTEROIDS:])):
-        taken.append(free(front))
+    for able in places:
+        square = chance.choice([square for square in able if square not in taken])
+        taken.append(square)
+    found = [square if seat == 1 else 90 - square // 10 * 10 + square % 10 for square in taken]
     first = homes + ASTEROIDS
-    return _Setup(_mask(taken[homes:first]), taken[:homes], taken[first:])
+    return _Setup(_mask(found[homes:first]), found[:homes], found[first:])
 
 
-FRONT: tuple[int, ...] = (3, 4)
-HOME_ROWS: tuple[int, ...] = (0, 1)
-HOMES3: tuple[tuple[int, ...], tuple[int, ...]] = ((0, 1), tuple(range(10)))
-HOME_COLUMNS: tuple[int, ...] = tuple(range(10))
+def _deep(rows: Sequence[int], columns: Sequence[int]) -> list[int]:
+    """Squares of seat 1's half."""
+    return [row * 10 + column for row in rows for column in columns]
 
 
 def _mask(places: Sequence[int]) -> int:
@@ -145,7 +137,6 @@ class _Known:
         self.possible = half & ~self.free
         for piece in homes:
             if piece["state"] == "in transit":
-                self.possible |= _mask(RAYS[HOME][SQUARES[piece["square"]]][0:0])
                 self.possible |= _mask([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
         self.unseen = [name for name in FIGHTERS if name not in self.pieces]
         """Fighters of which nothing was ever heard: they are where they were set up."""
@@ -211,36 +202,44 @@ def _ways(position: Position) -> int:
 
 
 def _drawn(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
-    """By square, in how many of the setups drawn that fit a home planet and an asteroid are there."""
-    homes, asteroids = [0] * 100, [0] * 100
-    share = _ONE // WORLDS
-    left = known.homes_left - known.certain.bit_count()
-    hidden = known.possible & _HIDDEN[known.other - 1]
-    possible = list(squares(known.possible)), list(squares(hidden))
-    # What is left of each way to set up speaks for it.
-    likely = (known.possible.bit_count() * ANYWHERE, hidden.bit_count() * BEHIND)
-    ground = list(squares(HALVES[known.other - 1] & ~known.free))
+    """By square, in how many of the setups drawn a home planet and an asteroid are there."""
+    counts = [0] * 100, [0] * 100
+    for _ in range(WORLDS):
+        for found, drawn in zip(counts, _world(chance, known), strict=True):
+            for square in drawn:
+                found[square] += _ONE // WORLDS
+    homes, asteroids = counts
     for square in squares(known.certain):
         homes[square] = _ONE
-    for _ in range(WORLDS):
-        here = possible[chance.weighted(likely)] if any(likely) else []
-        found: list[int] = []
-        while len(found) < min(left, len(here)):
-            square = chance.choice(here)
-            if square not in found:
-                found.append(square)
-                homes[square] += share
-        open_ = [square for square in ground if square not in found]
-        for _ in range(min(known.asteroids_left, len(open_))):
-            place = chance.below(len(open_))
-            asteroids[open_[place]] += share
-            open_[place] = open_[-1]
-            open_.pop()
     return homes, asteroids
 
 
-ANYWHERE, BEHIND = 2, 5
-_HIDDEN: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
+def _world(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
+    """Home planets and asteroids as they may be: put anywhere, or the planets behind and the asteroids in columns."""
+    behind = known.possible & _BACK[known.other - 1]
+    # What is left of each way to set up speaks for it.
+    likely = known.possible.bit_count() * _ANYWHERE, behind.bit_count() * _BEHIND
+    planned = any(likely) and chance.weighted(likely) == 1
+    able = list(squares(behind if planned else known.possible))
+    homes: list[int] = []
+    for _ in range(min(known.homes_left - known.certain.bit_count(), len(able))):
+        homes.append(able.pop(chance.below(len(able))))
+    ground = [square for square in squares(HALVES[known.other - 1] & ~known.free) if square not in homes]
+    if not planned:
+        return homes, chance.shuffled(ground)[: known.asteroids_left]
+    columns: dict[int, list[int]] = {}
+    for square in ground:
+        columns.setdefault(square % 10, []).append(square)
+    for square in squares(known.burst):
+        columns.pop(square % 10, None)
+    chosen = chance.shuffled(columns)[: known.asteroids_left]
+    return homes, [chance.choice(columns[column]) for column in chosen]
+
+
+_ANYWHERE, _BEHIND = 2, 5
+"""How likely a square is beforehand with those who put a home planet anywhere, and with those who put it behind."""
+_BACK: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
+"""The two rows at the edge, by seat."""
 
 
 # Orders

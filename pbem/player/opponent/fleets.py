@@ -15,20 +15,34 @@ from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, cells, mask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games.spaceships import Options
     from pbem.player.opponent import Position
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["CERTAIN", "Seen", "Slot", "counted", "drawn_fleet", "placed", "sampled", "seen", "slots"]
+__all__ = [
+    "CERTAIN",
+    "SPACE",
+    "Placements",
+    "Seen",
+    "Slot",
+    "counted",
+    "drawn_fleet",
+    "indexed",
+    "placed",
+    "placements_of",
+    "sampled",
+    "seen",
+    "slots",
+]
 
 CERTAIN: Final = 1 << 20
 """The worth of a cell in which a ship is known to be: whole numbers stand for chances."""
-MOST_CELLS: Final = len(NAMES)
-_MOST_COST: Final = 3 * MOST_CELLS
+SPACE: Final = len(NAMES)
+"""How many cells there are."""
+_MOST_COST: Final = 3 * SPACE
 """No fleet costs more: a light scout is a cell for three."""
-_TRIES: Final = 60
 _EXPLAINED: Final = 30
 """How much likelier a placement is for each struck cell that it explains."""
 _BURN_IN: Final = 8
@@ -36,42 +50,43 @@ _BURN_IN: Final = 8
 
 
 class Placements(NamedTuple):
-    """All placements of a type, each a bit of a number."""
+    """All placements of a type of ship, each a bit of a number."""
 
+    code: str
     masks: tuple[int, ...]
     """The cells of each."""
     every: int
     covering: tuple[int, ...]
     """By cell, the placements that cover it."""
 
+    def touching(self, mask: int) -> int:
+        """The placements that have one of these cells."""
+        found = 0
+        for cell in cells(mask):
+            found |= self.covering[cell]
+        return found
 
-@cache
-def placements_of(code: str) -> Placements:
-    """The placements of a type, indexed by cell."""
-    masks = placements(code)
-    covering = [0] * MOST_CELLS
+    def containing(self, mask: int) -> int:
+        """The placements that have all of these cells."""
+        found = self.every
+        for cell in cells(mask):
+            found &= self.covering[cell]
+        return found
+
+
+def indexed(code: str, masks: tuple[int, ...], space: int) -> Placements:
+    """Placements in a space of so many cells."""
+    covering = [0] * space
     for number, mask in enumerate(masks):
         for cell in cells(mask):
             covering[cell] |= 1 << number
-    return Placements(masks, (1 << len(masks)) - 1, tuple(covering))
+    return Placements(code, masks, (1 << len(masks)) - 1, tuple(covering))
 
 
-def _touching(code: str, mask: int) -> int:
-    """The placements that have one of these cells."""
-    covering = placements_of(code).covering
-    found = 0
-    for cell in cells(mask):
-        found |= covering[cell]
-    return found
-
-
-def _containing(code: str, mask: int) -> int:
-    """The placements that have all of these cells."""
-    index = placements_of(code)
-    found = index.every
-    for cell in cells(mask):
-        found &= index.covering[cell]
-    return found
+@cache
+def placements_of(code: str) -> Placements:
+    """The placements of a type of Spaceships."""
+    return indexed(code, placements(code), SPACE)
 
 
 def _nth(mask: int, number: int) -> int:
@@ -113,7 +128,7 @@ def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None
     """Ships of exactly this cost; None where there are none."""
     if cost > _MOST_COST:
         return None
-    most = {code: min(MOST_CELLS, cost // TYPES[code].cost) for code in TYPES}
+    most = {code: min(SPACE, cost // TYPES[code].cost) for code in TYPES}
     if allowed is not None:
         most = {code: min(number, most[code]) for code, number in allowed}
     left = chance.shuffled(most)
@@ -127,9 +142,7 @@ def _filled(chance: Chance, cost: int, allowed: Sequence[tuple[str, int]] | None
     for code in left:
         price, behind = TYPES[code].cost, able.pop()
         fitting = [
-            number
-            for number in range(min(most[code], cost // price) + 1)
-            if behind >> cost - price * number & 1
+            number for number in range(min(most[code], cost // price) + 1) if behind >> cost - price * number & 1
         ]
         fleet[code] = chance.choice(fitting)
         cost -= price * fleet[code]
@@ -149,7 +162,7 @@ def placed(chance: Chance, codes: Sequence[str]) -> list[tuple[str, int]] | None
     found = []
     for code in sorted(codes, key=lambda code: -TYPES[code].size):
         index = placements_of(code)
-        free = index.every & ~_touching(code, taken)
+        free = index.every & ~index.touching(taken)
         if not free:
             return None
         mask = index.masks[_nth(free, chance.below(free.bit_count()))]
@@ -187,7 +200,7 @@ class Seen(NamedTuple):
     @property
     def dark(self) -> int:
         """Cells of which nothing is known."""
-        return (1 << MOST_CELLS) - 1 & ~(self.empty | self.ships | self.gone)
+        return (1 << SPACE) - 1 & ~(self.empty | self.ships | self.gone)
 
 
 def seen(position: Position) -> Seen:
@@ -215,10 +228,36 @@ def seen(position: Position) -> Seen:
 
 
 class Slot(NamedTuple):
-    """A ship that may still be afloat: the types that it may be of, and by type the placements that fit."""
+    """A ship that may still be afloat: the types that it may be of, and of each the placements that fit."""
 
-    codes: tuple[str, ...]
+    kinds: tuple[Placements, ...]
     fitting: tuple[int, ...]
+
+    def weighed(self, explained: int, free_of: int = 0) -> Iterator[tuple[Placements, int, int]]:
+        """Placements that touch nothing of some cells, by type and by how much they explain, with their weights."""
+        lengths = [len(kind.masks) for kind in self.kinds]
+        for kind, fitting, length in zip(self.kinds, self.fitting, lengths, strict=True):
+            # Types are equally likely, not placements.
+            share = 1 if len(lengths) == 1 else (sum(lengths) << 6) // length
+            free = fitting & ~kind.touching(free_of)
+            for number, part in enumerate(_parted(kind, free, explained)):
+                if part:
+                    yield kind, part, _EXPLAINED**number * share
+
+
+def _parted(kind: Placements, fitting: int, explained: int) -> list[int]:
+    """Placements in parts by how many of some cells they have, from none."""
+    parts = [fitting]
+    for cell in cells(explained):
+        covers = kind.covering[cell]
+        if covers & fitting:
+            more = [part & covers for part in parts]
+            parts = [part & ~covers for part in parts] + [0]
+            for number, part in enumerate(more, start=1):
+                parts[number] |= part
+            while not parts[-1] and len(parts) > 1:
+                parts.pop()
+    return parts
 
 
 def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot]:
@@ -232,14 +271,16 @@ def slots(chance: Chance, options: Options, seat: int, known: Seen) -> list[Slot
     groups = _groups(known)
     claimed = _any_of(mask for _, mask in groups)
     for code, mask in groups:
-        codes = _take(kinds, code) or (code,)
-        fitting = _containing(code, mask) & ~_touching(code, blocked | claimed & ~mask)
+        _take(kinds, code)
+        kind = placements_of(code)
+        fitting = kind.containing(mask) & ~kind.touching(blocked | claimed & ~mask)
         if fitting:
-            found.append(Slot(codes[:0] + (code,), (fitting,)))
+            found.append(Slot((kind,), (fitting,)))
     for codes in kinds:
-        fits = tuple(placements_of(code).every & ~_touching(code, blocked | claimed) for code in codes)
+        able = tuple(placements_of(code) for code in codes)
+        fits = tuple(kind.every & ~kind.touching(blocked | claimed) for kind in able)
         if any(fits):
-            found.append(Slot(codes, fits))
+            found.append(Slot(able, fits))
     return found
 
 
@@ -293,85 +334,53 @@ def _drawn(
 # Counting
 
 
-def counted(slots: Sequence[Slot], known: Seen) -> list[int]:
-    """By cell, how many ships are to be expected there, in parts of `CERTAIN`, each ship taken by itself.
+def counted(slots: Sequence[Slot], struck: int, asked: int, space: int = SPACE) -> list[int]:
+    """By cell of those asked for, how many ships are to be expected there, in parts of `CERTAIN`.
 
-    Placements are counted, those the more that explain what was struck.
+    Placements are counted, each ship's by itself, those the more that explain what was struck.
     """
-    worth = [0] * MOST_CELLS
-    able = known.dark | known.alive
+    worth = [0] * space
     for slot in slots:
         total = 0
-        shares = [0] * MOST_CELLS
-        for code, fitting, share in zip(slot.codes, slot.fitting, _shares(slot.codes), strict=True):
-            covering = placements_of(code).covering
-            for part, weight in _parted(covering, fitting, known.ships):
-                total += part.bit_count() * weight * share
-                for cell in cells(able):
-                    shares[cell] += (part & covering[cell]).bit_count() * weight * share
-        if total:
-            for cell in cells(able):
-                worth[cell] += shares[cell] * CERTAIN // total
+        shares = [0] * space
+        for kind, part, weight in slot.weighed(struck):
+            total += part.bit_count() * weight
+            for cell in cells(asked):
+                shares[cell] += (part & kind.covering[cell]).bit_count() * weight
+        for cell in cells(asked if total else 0):
+            worth[cell] += shares[cell] * CERTAIN // total
     return worth
-
-
-def _shares(codes: tuple[str, ...]) -> list[int]:
-    """What a placement of each type weighs when the types are equally likely."""
-    if len(codes) == 1:
-        return [1]
-    lengths = [len(placements_of(code).masks) for code in codes]
-    return [sum(lengths) * 64 // length for length in lengths]
-
-
-def _parted(covering: Sequence[int], fitting: int, explained: int) -> list[tuple[int, int]]:
-    """Placements in parts by how many of some cells they have, each part with its weight."""
-    parts = [fitting]
-    for cell in cells(explained):
-        covers = covering[cell]
-        if not covers & fitting:
-            continue
-        new = [part & ~covers for part in parts] + [0]
-        for number, part in enumerate(parts):
-            new[number + 1] |= part & covers
-        while not new[-1]:
-            new.pop()
-        parts = new
-    return [(part, _EXPLAINED**number) for number, part in enumerate(parts) if part]
 
 
 # Sampling
 
+Fleet = tuple[tuple[str, int], ...]
+"""Ships by type, each with its cells."""
 
-def sampled(chance: Chance, slots: Sequence[Slot], known: Seen, sweeps: int) -> list[tuple[tuple[str, int], ...]]:
-    """Fleets that explain all that was struck, each ship with its cells: one chain of so many sweeps.
 
-    Each ship in turn is put anew, with the others where they are (Gibbs' way), where it meets none of them, the
+def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> list[Fleet]:
+    """Fleets that explain all that was struck: one chain of so many sweeps.
+
+    Each ship in turn is put anew with the others where they are (Gibbs sampling), where it meets none of them, the
     likelier the more it explains. Fleets in which something is left unexplained do not count.
     """
-    if not slots:
-        return []
-    explained = known.ships
     lying: list[tuple[str, int]] = [("", 0)] * len(slots)
-    found = []
     order = sorted(range(len(slots)), key=lambda place: sum(part.bit_count() for part in slots[place].fitting))
-    for sweep in range(-_BURN_IN, sweeps):
+    found = []
+    for sweep in range(-_BURN_IN, sweeps if slots else -_BURN_IN):
         for place in order:
             others = _any_of(mask for other, (_, mask) in enumerate(lying) if other != place)
-            lying[place] = _put(chance, slots[place], others, explained & ~others) or lying[place]
+            lying[place] = _put(chance, slots[place], struck & ~others, others) or lying[place]
         taken = _any_of(mask for _, mask in lying)
-        if sweep >= 0 and not explained & ~taken and taken.bit_count() == sum(mask.bit_count() for _, mask in lying):
+        meet_nowhere = taken.bit_count() == sum(mask.bit_count() for _, mask in lying)
+        if sweep >= 0 and meet_nowhere and not struck & ~taken:
             found.append(tuple(lying))
     return found
 
 
-def _put(chance: Chance, slot: Slot, others: int, explained: int) -> tuple[str, int] | None:
-    parts = []
-    for code, fitting, share in zip(slot.codes, slot.fitting, _shares(slot.codes), strict=True):
-        free = fitting & ~_touching(code, others)
-        if free:
-            covering = placements_of(code).covering
-            parts += [(code, part, weight * share) for part, weight in _parted(covering, free, explained)]
+def _put(chance: Chance, slot: Slot, struck: int, others: int) -> tuple[str, int] | None:
+    parts = [(kind, part, weight) for kind, part, weight in slot.weighed(struck, others) if part]
     if not parts:
         return None
-    code, part, _ = parts[chance.weighted([part.bit_count() * weight for _, part, weight in parts])]
-    return code, placements_of(code).masks[_nth(part, chance.below(part.bit_count()))]
+    kind, part, _ = parts[chance.weighted([part.bit_count() * weight for _, part, weight in parts])]
+    return kind.code, kind.masks[_nth(part, chance.below(part.bit_count()))]

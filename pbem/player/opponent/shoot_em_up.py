@@ -185,7 +185,7 @@ def _heaviest(orders: Sequence[Orders], weights: Sequence[int]) -> list[tuple[Or
 
 
 def _valued(state: State, seat: int) -> int:
-    """Ships above all; then to be near, with another's ship in front of one's guns and none of one's own in theirs."""
+    """Ships above all; then to be near, with others in front of one's guns, and not in front of theirs."""
     scores = state.scores
     own = scores[seat - 1]
     worth = _SHIP * own - _SHIP * (sum(scores) - own) // (len(scores) - 1)
@@ -199,9 +199,7 @@ def _valued(state: State, seat: int) -> int:
     ours = {ship.square for ship in mine}
     for ship in mine:
         column, row = divmod(ship.square, rows)
-        worth -= _NEAR * min(
-            abs(column - other.square // rows) + abs(row - other.square % rows) for other in others
-        )
+        worth -= _NEAR * min(abs(column - other.square // rows) + abs(row - other.square % rows) for other in others)
         if board.ahead[ship.facing][ship.square] in theirs:
             worth += _AIMED
     return worth - _AIMED * sum(board.ahead[ship.facing][ship.square] in ours for ship in others)

@@ -11,9 +11,19 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from pbem.games.spaceships.ships import TYPES, lines_of_fire
+from pbem.games.spaceships.ships import lines_of_fire
 from pbem.games.spaceships.space import ADJACENT, LINES, NAMES, cells, mask_of, names
-from pbem.player.opponent.fleets import CERTAIN, MOST_CELLS, counted, drawn_fleet, placed, sampled, seen, slots
+from pbem.player.opponent.fleets import (
+    CERTAIN,
+    SPACE,
+    counted,
+    drawn_fleet,
+    placed,
+    placements_of,
+    sampled,
+    seen,
+    slots,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,7 +68,7 @@ def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
     return _written(min(found, key=_exposed))
 
 
-def _exposed(fleet: list[tuple[str, int]]) -> int:
+def _exposed(fleet: Sequence[tuple[str, int]]) -> int:
     """How likely a fleet's cells are those of a fleet put anywhere."""
     prior = _prior()
     return sum(prior[cell] for _, mask in fleet for cell in cells(mask))
@@ -67,12 +77,10 @@ def _exposed(fleet: list[tuple[str, int]]) -> int:
 @cache
 def _prior() -> list[int]:
     """By cell, in how many placements of the standard ships it lies, each type's brought to one number."""
-    from pbem.player.opponent.fleets import placements_of  # noqa: PLC0415
-
-    worth = [0] * MOST_CELLS
+    worth = [0] * SPACE
     for code in ("DS", "KC", "FS", "PC", "MD"):
         index = placements_of(code)
-        for cell in range(MOST_CELLS):
+        for cell in range(SPACE):
             worth[cell] += index.covering[cell].bit_count() * CERTAIN // len(index.masks)
     return worth
 
@@ -107,7 +115,7 @@ def _hunted(chance: Chance, position: Position, known: Seen) -> list[int]:
     beside = 0
     for cell in cells(known.wounds):
         beside |= ADJACENT[cell]
-    worth = [0] * MOST_CELLS
+    worth = [0] * SPACE
     for mask, value in ((known.dark, CERTAIN // 8), (known.dark & beside, CERTAIN // 2), (known.alive, CERTAIN)):
         for cell in cells(mask):
             worth[cell] = value
@@ -117,9 +125,9 @@ def _hunted(chance: Chance, position: Position, known: Seen) -> list[int]:
 def _counted(chance: Chance, position: Position, known: Seen) -> list[int]:
     agreed = cast("Options", position.options)
     fleets = 1 if agreed.cost is None and not any(agreed.additional) else FLEETS
-    worth = [0] * MOST_CELLS
+    worth = [0] * SPACE
     for _ in range(fleets):
-        found = counted(slots(chance, agreed, position.seat, known), known)
+        found = counted(slots(chance, agreed, position.seat, known), known.ships, known.dark | known.alive)
         worth = [one + other for one, other in zip(worth, found, strict=True)]
     dark = [min(value // fleets, _NEARLY_CERTAIN) for value in worth]
     return [CERTAIN if known.alive >> cell & 1 else value for cell, value in enumerate(dark)]
@@ -129,11 +137,11 @@ def _sampled(chance: Chance, position: Position, known: Seen) -> list[int]:
     agreed = cast("Options", position.options)
     found = []
     for _ in range(CHAINS):
-        found += sampled(chance, slots(chance, agreed, position.seat, known), known, SWEEPS)
+        found += sampled(chance, slots(chance, agreed, position.seat, known), known.ships, SWEEPS)
     if len(found) < CHAINS:
         return _counted(chance, position, known)
     able = known.dark | known.alive
-    worth = [0] * MOST_CELLS
+    worth = [0] * SPACE
     for fleet in found:
         for code, mask in fleet:
             value = _VALUE[code]
@@ -180,7 +188,7 @@ class _Salvo:
         return sum(len(ship["cells"]) for ship in self.view["own"]["ships"])
 
     def _best(self) -> int:
-        return max(range(MOST_CELLS), key=self.worth.__getitem__)
+        return max(range(SPACE), key=self.worth.__getitem__)
 
     def _take(self) -> str:
         return NAMES[self._strike(self._best())]
@@ -213,6 +221,6 @@ class _Salvo:
 
     def _scan(self) -> str:
         """The cell of which it is least certain whether a ship is there."""
-        cell = min(range(MOST_CELLS), key=lambda cell: abs((self.worth[cell] >> 10) - CERTAIN // 2))
+        cell = min(range(SPACE), key=lambda cell: abs((self.worth[cell] >> 10) - CERTAIN // 2))
         self.worth[cell] = 0
         return f"s{NAMES[cell]}"
