@@ -220,10 +220,8 @@ def _world(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
     # What is left of each way to set up speaks for it.
     likely = known.possible.bit_count() * _ANYWHERE, behind.bit_count() * _BEHIND
     planned = any(likely) and chance.weighted(likely) == 1
-    able = list(squares(behind if planned else known.possible))
-    homes: list[int] = []
-    for _ in range(min(known.homes_left - known.certain.bit_count(), len(able))):
-        homes.append(able.pop(chance.below(len(able))))
+    able = chance.shuffled(squares(behind if planned else known.possible))
+    homes = able[: known.homes_left - known.certain.bit_count()]
     ground = [square for square in squares(HALVES[known.other - 1] & ~known.free) if square not in homes]
     if not planned:
         return homes, chance.shuffled(ground)[: known.asteroids_left]
