@@ -28,7 +28,7 @@ LADDER: Final = (
     ("dueling-masters", 2, 0, 0.90, 60),
     ("dueling-masters", 3, 2, 0.60, 60),
 )
-"""The game, a level and whom it meets (0: random play), the share of points that it is to reach, and games a round."""
+"""The game, a level and whom it meets (0: random play), the share of points that is its goal, and games a round."""
 CLASSIC_GAMES: Final = 100
 SHOTS: Final = 43.5
 MOVE_MS: Final = {1: 50, 2: 50, 3: 1000}

@@ -5,6 +5,7 @@ How well they play is measured by `bench/opponent.py`.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import hmac
 import itertools
@@ -63,7 +64,6 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same programs with a small part of their work, where what they find does not matter."""
     monkeypatch.setattr(spaceships, "STEPS", 100)
     monkeypatch.setattr(spaceships, "CHAINS", 1)
-    monkeypatch.setattr(dueling_masters, "WORLDS", 10)
     monkeypatch.setattr(shoot_em_up, "SOLVED", 10)
     budgets = [shoot_em_up.Budget(2, 0, 0, 0), shoot_em_up.Budget(3, 0, 0, 0), shoot_em_up.Budget(3, 2, 4, 1)]
     monkeypatch.setattr(shoot_em_up, "BUDGETS", budgets)
@@ -153,15 +153,19 @@ def test_another_seed_is_another_game() -> None:
         assert play(game, "one", (1, 1), most=4).digest != play(game, "other", (1, 1), most=4).digest
 
 
-def test_nothing_but_the_rules_is_asked() -> None:
-    """Neither a clock nor the system's chance; what of `pbem` is imported is held by the arrows below."""
+def test_no_clock_and_no_other_chance_is_asked() -> None:
+    """What of `pbem` is imported is held by `tests/test_arrows.py`."""
+    imported: set[str] = set()
     for path in Path(fleets.__file__).parent.glob("*.py"):
-        text = path.read_text()
-        assert not {"import random", "import time", "import os", "secrets", "float"} & set(text.split("\n")), path
-        for line in text.splitlines():
-            assert not line.strip().startswith(("from random", "import random", "import time", "import secrets")), (
-                path
-            )
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module))
+            assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), path
+            assert not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)), path
+    others = {name for name in imported if name.split(".")[0] != "pbem"}
+    assert others == {"__future__", "collections", "collections.abc", "functools", "hmac", "importlib", "typing"}
 
 
 # Work
@@ -197,13 +201,20 @@ def test_so_many_turns_are_played_and_no_more(monkeypatch: pytest.MonkeyPatch) -
         assert 0 < counts["_valued"] <= side * side + 2 * budget.rounds * budget.tried * shoot_em_up.AGAINST
 
 
-def test_so_many_setups_are_drawn_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = counting(monkeypatch, dueling_masters, "_world")
-    play("dueling-masters", "work", (3, 1), most=2)
-    assert counts["_world"] == dueling_masters.WORLDS
-
-
 # What they know
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.usefixtures("hasty")
+def test_where_no_fleet_fits_the_dark_is_struck(level: int) -> None:
+    """Whatever was thought of the other's ships: a cell that was looked at in vain is not looked at again."""
+    judge = rules("spaceships")
+    options = judge.options({}, 2)
+    setup = judge.setup(options, 1, "DS Rv1-Ow2\nKC Bx1-By3\nFS Gv4-Gw5\nMD Yx1 Yx2 Yx3\nLS Ov5")
+    position = told(options, judge.begin(options, [setup, setup]), 1, [])
+    left = {"Rv1", "Yx3", "Bz5"}
+    position.view["known"]["2"]["empty"] = [name for name in NAMES if name not in left]
+    assert left <= set(strategy("spaceships").orders(level, Chance(b"dark"), position).split())
 
 
 def test_sampled_fleets_explain_what_was_struck() -> None:

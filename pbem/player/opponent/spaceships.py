@@ -101,6 +101,8 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     """All that the seat is entitled to, at the cells that are worth most; nothing but scans to end a game it wins."""
     known = seen(position)
     worth = (_hunted, _counted, _sampled)[level - 1](chance, position, known)
+    for cell in cells(known.dark):  # however unlikely: the fleet may be none of those that were thought of
+        worth[cell] = max(worth[cell], 1)
     return " ".join(_Salvo(chance, position, worth, thin=level > 1).orders())
 
 
@@ -170,9 +172,9 @@ class _Salvo:
         yield from (self._beam(beam["ship"]) for beam in entitled["beams"])
         yield from (f"m{self._launched(ship)} {self._take()}" for ship in entitled["missiles"])
         yield from (self._take() for given in strikes for _ in range(given))
-        if not (strikes or entitled["missiles"]) and self._ahead():
-            return  # what is not struck at ends the game
         must = not strikes and not entitled["missiles"]
+        if must and self._ahead():
+            return  # who strikes at nothing now ends the game
         for ship in entitled["kamikazes"]:
             if must or max(self.worth) >> 10 >= _NEARLY_CERTAIN:
                 yield f"k{self.chance.choice(ship['cells'])} {self._take()}"
