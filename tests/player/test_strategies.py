@@ -211,10 +211,17 @@ def test_where_no_fleet_fits_the_dark_is_struck(level: int) -> None:
     judge = rules("spaceships")
     options = judge.options({}, 2)
     setup = judge.setup(options, 1, "DS Rv1-Ow2\nKC Bx1-By3\nFS Gv4-Gw5\nMD Yx1 Yx2 Yx3\nLS Ov5")
-    position = told(options, judge.begin(options, [setup, setup]), 1, [])
+    state: Any = judge.begin(options, [setup, setup])
+    position = told(options, state, 1, [])
     left = {"Rv1", "Yx3", "Bz5"}
-    position.view["known"]["2"]["empty"] = [name for name in NAMES if name not in left]
-    assert left <= set(strategy("spaceships").orders(level, Chance(b"dark"), position).split())
+    position.view["known"]["2"] |= {
+        "empty": [name for name in NAMES if name not in {*left, "Gx3"}],
+        "destroyed": ["Gx3"],
+        "ships": [{"ship": "LS", "cells": ["Gx3"]}],
+    }
+    orders: Any = judge.order(state, 1, strategy("spaceships").orders(level, Chance(b"dark"), position))
+    struck = {*orders.strikes, *(cell for line, _ in orders.beams for cell in line)}
+    assert left <= {NAMES[cell] for cell in struck}
 
 
 def test_sampled_fleets_explain_what_was_struck() -> None:

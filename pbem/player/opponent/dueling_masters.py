@@ -41,7 +41,7 @@ _NEXT, _AFTER = 80, 50
 """Per cent that a flight counts which is yet to be shown, and the one behind it."""
 _KILL: Final = 4
 """How many squares that may hold a home planet it is worth to be rid of a fighter that looks for ours."""
-HIDDEN: Final = {2: (0, 1), 3: (1, 2, 3)}
+HIDDEN: Final = {2: (0,), 3: (1, 2, 3)}
 """By level the rows of its half, from the edge of the board, in which a home planet is: level 3 knows that those
 who think of hiding hide at the back."""
 FRONT: Final = (3, 4)
