@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from pbem.config import HousePlayer
 from pbem.server import house_program
+from pbem.server.doctor import surroundings
 from pbem.server.house_program import HouseProgram, command
 
 if TYPE_CHECKING:
@@ -192,3 +193,11 @@ def test_what_is_started_is_the_command_of_the_same_code() -> None:
         assert process.stdout is not None
         assert process.stdout.read().startswith("pbem, version ")
         assert process.wait(20) == 0
+
+
+def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "opponent.toml"
+    config = configured(tmp_path, house=HousePlayer(config=str(file)))
+    assert [one.found for one in surroundings(config) if one.what == "house"] == [f"{file} cannot be read"]
+    file.touch()
+    assert [one for one in surroundings(config) if one.what == "house"] == []
