@@ -33,6 +33,7 @@ __all__ = [
     "Delivery",
     "Dkim",
     "Duration",
+    "HousePlayer",
     "Identity",
     "Limits",
     "Listen",
@@ -53,6 +54,7 @@ DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -227,6 +229,13 @@ class Identity(_Table, frozen=True):
     authserv_id: str = ""
 
 
+class HousePlayer(_Table, frozen=True):
+    """The program that plays with whoever asks it: the file that starts it, and its name as a player."""
+
+    config: str = ""
+    name: str = ""
+
+
 class Metrics(_Table, frozen=True):
     """Where figures for Prometheus are given out."""
 
@@ -268,6 +277,7 @@ class Config(_Table, frozen=True):
     dkim: Dkim = Dkim()
     clock: Clock = Clock()
     identity: Identity = Identity()
+    house: HousePlayer = HousePlayer()
     metrics: Metrics = Metrics()
     recovery: Recovery = Recovery()
     log: Log = Log()
@@ -293,6 +303,8 @@ class Config(_Table, frozen=True):
             yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
         if self.language not in LANGUAGES:
             yield f'language = "{self.language}": one of {", ".join(LANGUAGES)} is possible'
+        if self.house.name and not PLAYER.fullmatch(self.house.name):
+            yield f'house: name = "{self.house.name}" is no name of a player in lower case'
         if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
             yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 
@@ -344,6 +356,11 @@ class Config(_Table, frozen=True):
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
         return self.address or f"pbem@{self.server}"
+
+    @property
+    def house_name(self) -> str:
+        """The player who is the house; empty where there is none."""
+        return self.house.name or ("house" if self.house.config else "")
 
     @property
     def return_paths(self) -> bool:
@@ -484,6 +501,7 @@ def _anchored(config: Config, folder: Path) -> Config:
             password_file=_anchored_name(config.smarthost.password_file, folder),
             maildirs=_anchored_name(config.smarthost.maildirs, folder),
         ),
+        house=msgspec.structs.replace(config.house, config=_anchored_name(config.house.config, folder)),
         dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )
 

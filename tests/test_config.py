@@ -105,6 +105,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[smarthost]\npassword_file = "p"\npassword_command = "c"', "give one of them"),
         ('server = "a"\naddress = "x"', "no simple address"),
         ('server = "a"\noperator = "x"', "no address"),
+        ('server = "a"\n[house]\nname = "The House"', "no name of a player"),
         ("server = ", "Invalid value"),
     ],
 )
@@ -132,6 +133,15 @@ def test_loops_are_found(tmp_path: Path, text: str, message: str) -> None:
     assert load(path)
     assert message in "".join(faults(path)[0])
     assert bool(faults(path)[0]) == bool(message)
+
+
+def test_the_house_has_a_name_where_there_is_one(tmp_path: Path) -> None:
+    assert load(write(tmp_path, 'server = "a"')).house_name == ""
+    run_here = load(write(tmp_path, 'server = "a"\n[house]\nconfig = "opponent.toml"'))
+    assert (run_here.house_name, run_here.house.config) == ("house", str(tmp_path / "opponent.toml"))
+    assert load(write(tmp_path, 'server = "a"\n[house]\nconfig = "o.toml"\nname = "robo"')).house_name == "robo"
+    run_apart = load(write(tmp_path, 'server = "a"\n[house]\nname = "robo"'))
+    assert (run_apart.house_name, run_apart.house.config) == ("robo", "")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

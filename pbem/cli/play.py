@@ -535,6 +535,7 @@ def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, st
         "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
+        "programs": [],
         "phase": standing["phase"],
         "rules_hash": standing["hash"],
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},

@@ -202,7 +202,8 @@ class MatchRepository:
         if reason == "annulled":
             return
         abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
-        standings = [self._people.standing(match.terms.game, name) for name in match.names]
+        pool = self._people.pool(match.names)
+        standings = [self._people.standing(match.terms.game, name, pool) for name in match.names]
         after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 

@@ -384,6 +384,7 @@ class LetterWriter:
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
+            "programs": [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)],
             "me": None,
             "in_words": False,
             "next": {},
@@ -619,7 +620,8 @@ class LetterWriter:
         """What a letter says of a seat that changes hands: to the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
-            return {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
+            told = {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
+            return told | {"program": self._people.is_program(facts["name"])}
         if notice.kind == "substituted":
             return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
         if match.phase != "playing":
@@ -800,6 +802,11 @@ def _asked_for(match: Match) -> Phrase:
 def named(name: str) -> str:
     """A player's name; of a seat that is still free, that it is."""
     return Phrase("(free)") if name.startswith("?") else name
+
+
+def called(name: str, *, program: bool) -> str:
+    """A player's name as a choice for others, who are to know of a program that it is one."""
+    return Phrase("{name}, a program", name=name) if program else named(name)
 
 
 def _standing(submission: Submission | None) -> dict[str, Any] | None:

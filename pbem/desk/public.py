@@ -23,14 +23,14 @@ from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
-from pbem.store.people import People
+from pbem.store.people import POOLS, People
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.match.state import Match
     from pbem.store.database import Database
-    from pbem.store.people import Standing
+    from pbem.store.people import Pool, Standing
     from pbem.store.vault import Vault
 
 __all__ = ["Public", "key_formats", "signed_form"]
@@ -62,10 +62,14 @@ class Public:
             "running": list(self.running()),
         }
 
-    def standings(self) -> dict[str, list[Standing]]:
-        """The best rated players of each game that was played, by its title."""
-        found = {rules(game).title: self._people.standings(game, _RANKED) for game in GAMES}
-        return {title: rows for title, rows in found.items() if rows}
+    def standings(self) -> list[tuple[str, Pool, list[Standing]]]:
+        """The best rated players of each game that was played, by its title and the pool."""
+        return [
+            (rules(game).title, pool, rows)
+            for game in GAMES
+            for pool in POOLS
+            if (rows := self._people.standings(game, pool, _RANKED))
+        ]
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
@@ -73,13 +77,13 @@ class Public:
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 by = self._people.standing(match.terms.game, match.name(1))
-                yield _summary(match) | {"by": match.name(1), "played": by.played, "free": len(free)}
+                yield self._summary(match) | {"by": by, "free": len(free)}
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: no more than where each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
-                yield _summary(match)
+                yield self._summary(match)
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -92,7 +96,7 @@ class Public:
             papers = self._matches.papers(number, len(match.games), 0, None)
             open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
             outcome = match.outcome or {}
-            summary = _summary(match) | {
+            summary = self._summary(match) | {
                 "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
                 "reason": str(outcome.get("reason", "")),
                 "ended": entries[-1].time[:10],
@@ -113,6 +117,20 @@ class Public:
             return None
         return loaded[0]
 
+    def _summary(self, match: Match) -> dict[str, object]:
+        """What everybody may know of a match, wherever it stands."""
+        return {
+            "id": match.id,
+            "title": match.rules.title,
+            "kind": match.terms.kind,
+            "options": {name: str(value) for name, value in match.terms.options.items()},
+            "names": ["(free)" if name.startswith("?") else name for name in match.names],
+            "programs": [name for name in match.names if self._people.is_program(name)],
+            "game": match.game,
+            "turn": match.turn,
+            "totals": list(match.totals),
+        }
+
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
@@ -127,20 +145,6 @@ def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _nothing_is_signed(_statement: bytes) -> bytes:
     raise AssertionError("nothing is written here")
-
-
-def _summary(match: Match) -> dict[str, object]:
-    """What everybody may know of a match, wherever it stands."""
-    return {
-        "id": match.id,
-        "title": match.rules.title,
-        "kind": match.terms.kind,
-        "options": {name: str(value) for name, value in match.terms.options.items()},
-        "names": ["(free)" if name.startswith("?") else name for name in match.names],
-        "game": match.game,
-        "turn": match.turn,
-        "totals": list(match.totals),
-    }
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:

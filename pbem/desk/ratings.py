@@ -1,6 +1,7 @@
 """Ratings and reliability: what a match makes of its players' standings.
 
-The arithmetic is openskill's (Plackett-Luce), for two players and for more. Nothing here is stored or told.
+The arithmetic is openskill's (Plackett-Luce), for two players and for more. Matches with a program in a seat are
+rated in a pool of their own, which `pbem.store.people` knows. Nothing here is stored or told.
 Implements protocol.md, "Commands" (`standings`).
 """
 

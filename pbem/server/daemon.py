@@ -33,6 +33,7 @@ from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_
 from pbem.server.desks import Desks, usual
 from pbem.server.fetching import Fetcher, envelope, open_mailbox
 from pbem.server.filing import Filing
+from pbem.server.house_program import HouseProgram, command
 from pbem.server.metrics import Figures, Metrics
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
@@ -106,6 +107,7 @@ class Daemon:
         reader: Callable[[Limits], Reader] = Worker,
         transport: Transport | None = None,
         resolve: Resolve | None = None,
+        house: Callable[[str], Sequence[str]] = command,
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
         environment: Mapping[str, str] = os.environ,
         points: Failpoints = passing,
@@ -122,6 +124,7 @@ class Daemon:
         self._open_reader = reader
         self._transport = transport
         self._resolve = resolve or txt()
+        self._house_command = house
         self._ready = ready
         self._environment = environment
         self._points = points
@@ -263,6 +266,7 @@ class Daemon:
 
         self._others += [deliverer.wake, asker.wake]
         fetcher = self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None
+        house = self._house()
 
         def look() -> None:
             self.wake()
@@ -281,6 +285,8 @@ class Daemon:
                 tasks.append(asyncio.create_task(asker.work(), name="dns"))
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
+            if house is not None:
+                tasks.append(asyncio.create_task(house.work(), name="house"))
             self._ready(places)
             systemd.notify(self._environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
@@ -291,6 +297,8 @@ class Daemon:
             systemd.notify(self._environment, "STOPPING=1")
         finally:
             self.stop()
+            if house is not None:
+                house.stop()
             if fetcher is not None:
                 fetcher.stop()
             await intake.close()
@@ -401,6 +409,11 @@ class Daemon:
             await self._keep([(envelope(raw, intake.knows, config.mail_address), raw)])
 
         return Fetcher(open_mailbox(config), keep, config.mailbox.poll.total_seconds(), points=self._points)
+
+    def _house(self) -> HouseProgram | None:
+        """The program that plays here, where this server starts it."""
+        file = self._config.house.config
+        return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; which of them, as some may be too many from their network today."""

@@ -108,6 +108,8 @@ def surroundings(config: Config) -> Iterator[Finding]:
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
             if file and not os.access(file, os.R_OK):
                 yield Finding(False, name, f"{file} cannot be read")
+    if (file := config.house.config) and not os.access(file, os.R_OK):
+        yield Finding(False, "house", f"{file} cannot be read")
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:

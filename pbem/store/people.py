@@ -7,14 +7,19 @@ Implements protocol.md, "Commands" (`join`, `observe`, `standings`, `stop`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pbem.store.database import Database
 
-__all__ = ["People", "Standing", "Turns"]
+__all__ = ["POOLS", "People", "Pool", "Standing", "Turns"]
+
+Pool = Literal["people", "programs"]
+"""A table of ratings: that of matches among people, or that of matches with a program in a seat."""
+
+POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a player has done in one game: matches, and the rating's mean and deviation."""
+    """What a player has done in one game and pool: matches, and the rating's mean and deviation."""
 
     player: str
     played: int = 0
@@ -38,6 +43,9 @@ class Standing:
     mean: float | None = None
     deviation: float | None = None
     turns: Turns = Turns()
+    pool: Pool = "people"
+    program: bool = False
+    """Whether the player is a program."""
 
 
 class People:
@@ -120,14 +128,29 @@ class People:
 
     # Standings.
 
-    def standing(self, game: str, player: str) -> Standing:
-        """The player's standing in a game; an empty one before the first match."""
+    def is_program(self, player: str) -> bool:
+        """Whether the player has said to be a program."""
+        query = "SELECT value FROM settings WHERE player = ? AND name = 'program'"
+        return bool(self._database.scalar(query, (player,)) == "yes")
+
+    def pool(self, players: Iterable[str]) -> Pool:
+        """Where a match of these players is rated."""
+        return "programs" if any(map(self.is_program, players)) else "people"
+
+    def standing(self, game: str, player: str, pool: Pool | None = None) -> Standing:
+        """The player's standing in a game, an empty one before the first match.
+
+        Without a pool it is that of programs for a program, and that of people for anybody else.
+        """
+        program = self.is_program(player)
+        pool = pool or ("programs" if program else "people")
         query = (
             "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings"
-            " WHERE game = ? AND player = ?"
+            " WHERE game = ? AND pool = ? AND player = ?"
         )
-        row = self._database.execute(query, (game, player)).fetchone()
-        return replace(Standing(*row) if row else Standing(player), turns=self.turns(player))
+        row = self._database.execute(query, (game, pool, player)).fetchone()
+        found = Standing(*row) if row else Standing(player)
+        return replace(found, turns=self.turns(player), pool=pool, program=program)
 
     def turns(self, player: str) -> Turns:
         """How many turns were asked of the player, and how many came in time."""
@@ -142,26 +165,29 @@ class People:
             (player, int(in_time)),
         )
 
-    def standings(self, game: str, most: int) -> list[Standing]:
+    def standings(self, game: str, pool: Pool, most: int) -> list[Standing]:
         """The players of a game, the best rated first, by the rating that is certain (mean less three deviations)."""
         query = (
-            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ?"
+            "SELECT player, played, won, drawn, abandoned, mean, deviation FROM standings WHERE game = ? AND pool = ?"
             " ORDER BY sure DESC NULLS LAST, player LIMIT ?"
         )
-        return [Standing(*row) for row in self._database.execute(query, (game, most))]
+        rows = [Standing(*row) for row in self._database.execute(query, (game, pool, most)).fetchall()]
+        return [replace(found, pool=pool, program=self.is_program(found.player)) for found in rows]
 
     def record(self, game: str, standings: Iterable[Standing]) -> None:
-        """Keep these standings in place of the earlier ones."""
+        """Keep these standings, each in its pool, in place of the earlier ones."""
         for found in standings:
             rated = found.mean is not None and found.deviation is not None
             sure = found.mean - 3 * found.deviation if rated else None  # type: ignore[operator]  # rated: both are there
             self._database.execute(
-                "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (game, player) DO UPDATE SET"
+                "INSERT INTO standings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (game, pool, player) DO UPDATE SET"
                 " played = excluded.played, won = excluded.won, drawn = excluded.drawn,"
                 " abandoned = excluded.abandoned, mean = excluded.mean, deviation = excluded.deviation,"
                 " sure = excluded.sure",
                 (
                     game,
+                    found.pool,
                     found.player,
                     found.played,
                     found.won,

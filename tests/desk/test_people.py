@@ -225,7 +225,7 @@ def test_standings_follow_closed_matches(referee: Referee) -> None:
     assert "No match has been finished yet" in ann.text
     referee.send(ann, "resign m1 match\n")
     people = People(referee.database)
-    best, other = people.standings("spaceships", 10)
+    best, other = people.standings("spaceships", "people", 10)
     assert (best.player, best.played, best.won) == ("bob", 1, 1)
     assert (other.player, other.played, other.won) == ("ann", 1, 0)
     assert best.mean is not None

@@ -14,7 +14,7 @@ import pytest
 from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
-from pbem.config import Identity
+from pbem.config import HousePlayer, Identity
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.documents import Evidence, Opening
@@ -150,6 +150,20 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     assert post.referee.desk.players.by_name("bob") is None
     post.reply(bob, "register bob", to=asked)
     assert "You are registered as bob" in bob.text
+
+
+def test_who_has_no_key_is_told_of_the_house_and_is_no_program(post: Post) -> None:
+    post.referee.config = msgspec.structs.replace(post.referee.config, house=HousePlayer(name="robo"))
+    post.referee.open_desk()
+    robo = post.referee.registered("robo")
+    post.referee.send(robo, "set program yes\n")
+    bob = post.registered("bob")
+    assert "Nobody there yet? Write `new spaceships with robo end`:\nrobo is a program" in bob.text
+    post.reply(bob, "set program yes")
+    assert "only a signature with your key says this" in bob.text
+    assert not post.referee.desk.people.is_program("bob")
+    post.reply(bob, "new spaceships with robo end")
+    assert "It has been sent to robo" in bob.text
 
 
 def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:

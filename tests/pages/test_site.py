@@ -259,6 +259,22 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     assert "m1<" not in files(referee)["index.html"]
 
 
+def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(bob, "set program yes\n")
+    play(referee, ann, bob)
+    referee.send(bob, "new spaceships\nend\n")
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    index = files(referee)["index.html"]
+    assert "<td>bob (a program, 1 played)</td>" in index
+    assert index.count("<td>ann, bob (a program)</td>") == 2, "one that is played, and one that is finished"
+    assert "<caption>Spaceships, matches with programs</caption>" in index
+    assert '<th scope="row">bob (a program)</th>' in index
+    assert "<caption>Spaceships</caption>" not in index
+    assert "programs have tables of their own" in " ".join(index.split())
+
+
 # The folder.
 
 

@@ -165,7 +165,8 @@ class ManyServers(Table):
             self._play()
             self._settle()
             for server in self.servers:
-                server.stop()
+                if server.alive:  # not so who began while the database recovered, and was not needed again
+                    server.stop()
             self.check()
         self.figures.matches += 1
 

@@ -7,14 +7,11 @@ import smtplib
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pbem.server import systemd
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SERVE = "from pbem.cli.serve import serve; serve()"
 
@@ -85,3 +82,28 @@ def test_the_bell_may_be_a_path_or_abstract(tmp_path: Path, name: str) -> None:
         bell.bind("\0" + place[1:] if name.startswith("@") else place)
         systemd.notify({"NOTIFY_SOCKET": place}, "READY=1")
         assert bell.recv(100) == b"READY=1"
+
+
+def unit(name: str) -> dict[str, list[str]]:
+    """The settings of a unit that we deliver, by name."""
+    found: dict[str, list[str]] = {}
+    for line in (Path(__file__).parents[2] / "config" / "systemd" / name).read_text("utf-8").splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def test_the_house_is_confined_like_the_server_and_sees_nothing_of_it() -> None:
+    server, house = unit("pbem.service"), unit("pbem-opponent.service")
+    own = {"Requires", "Type", "Description", "After", "ExecStart", "User", "Group", "StateDirectory", "Restart"}
+    limits = {"SystemCallFilter", "MemoryMax"}
+    for key in server.keys() - own - limits:
+        assert house[key] == server[key], key
+    assert house["SystemCallFilter"] == server["SystemCallFilter"][:2], "it limits no memory of its own processes"
+    assert house["User"] != server["User"]
+    assert house["Group"] != server["Group"]
+    (hidden,) = house["InaccessiblePaths"]
+    config = server["ExecStart"][0].rpartition(" ")[2]
+    assert set(hidden.split()) == {f"-/var/lib/{server['StateDirectory'][0]}", f"-{Path(config).parent}"}
+    assert house["ExecStart"][0].startswith(server["ExecStart"][0].partition(" ")[0])

@@ -13,7 +13,8 @@ from stores import POSTGRESQL, of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
-from pbem.store.schema import MIGRATIONS, PURPOSES, SEATS
+from pbem.store.people import People
+from pbem.store.schema import MIGRATIONS, POOLS, PURPOSES, SEATS
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
@@ -132,6 +133,20 @@ def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
         assert (token["purpose"], token["used"], token["letter"]) == ("reply", "u", "l")
         (waiting,) = database.rows("SELECT * FROM challenges")
         assert (waiting["name"], waiting["challenge"], waiting["created"]) == ("ann", "c0", "2026")
+
+
+def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
+    """They are those of matches among people."""
+    before = MIGRATIONS[: MIGRATIONS.index(POOLS)]
+    with Database(place(tmp_path / "a.db"), before) as database:
+        database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
+        database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
+    with Database(place(tmp_path / "a.db")) as database:
+        people = People(database)
+        (ann,) = people.standings("spaceships", "people", 10)
+        assert (ann.played, ann.won, ann.drawn, ann.abandoned, ann.mean, ann.deviation) == (3, 2, 1, 0, 27.5, 2.5)
+        assert people.standings("spaceships", "programs", 10) == []
+        assert not database.damage()
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:

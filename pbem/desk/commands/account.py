@@ -17,6 +17,7 @@ from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.clock import written, zone_named
+from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.players import Challenge, KeyRow
@@ -94,7 +95,7 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
     _keep_language(desk, caller, name)
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
-    return Reply("registered_mailbox", {"name": name, "games": titles()})
+    return Reply("registered_mailbox", {"name": name, "games": titles(), "house": _house(desk)})
 
 
 def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -132,7 +133,13 @@ def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
     code = keys.new_code(desk, name, caller.now)
-    return Reply("confirm", {"name": name, "games": titles(), "code": code})
+    return Reply("confirm", {"name": name, "games": titles(), "code": code, "house": _house(desk)})
+
+
+def _house(desk: Desk) -> str:
+    """The program that plays with whoever asks it; empty while there is none here."""
+    name = desk.config.house_name
+    return name if name and desk.people.is_program(name) else ""
 
 
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
@@ -154,9 +161,11 @@ def _account(desk: Desk, player: PlayerRow) -> Reply:
 
 
 def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
-    """`set`: time zone, language, how letters come and what they hold."""
+    """`set`: time zone, language, how letters come and what they hold; and that the player is a program."""
     assert caller.player is not None
     name, value = command.arguments["setting"]
+    if name == "program":
+        _judge_program(desk, caller, caller.player, value)
     if name == TIMEZONE:
         zone = zone_named(value)
         if zone is None:
@@ -167,6 +176,27 @@ def choose(desk: Desk, caller: Caller, command: Command) -> Reply:
         desk.letters.hurry(caller.player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
     return Reply("set", {"name": name, "value": value, "now": now})
+
+
+def _judge_program(desk: Desk, caller: Caller, player: PlayerRow, value: str) -> None:
+    """Refuse what would make a person of a program, or a program of whoever others agreed to play with."""
+    if desk.people.is_program(player.name):
+        if value == "no":
+            raise Refused(Fault("set", "program no", Phrase("{name} is a program for ever", name=player.name)))
+        return
+    if value == "no":
+        return
+    faults = []
+    if caller.verdict.kind != "valid":
+        faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
+    if begun := desk.archive.matches.of_player(player.name, ("open", "proposed", *RUNNING)):
+        others = Phrase(
+            "the others there agreed to play with a person: first end {matches}",
+            matches=", ".join(f"m{number}" for number in begun),
+        )
+        faults.append(Fault("set", "program yes", others))
+    if faults:
+        raise Refused(*faults)
 
 
 _KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")

@@ -11,7 +11,7 @@ from pbem.desk import keys
 from pbem.desk.reply import Reply
 from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.terms import OPTIONS
 from pbem.phrase import Phrase
 
@@ -29,7 +29,7 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     topic = command.arguments.get("topic")
     spec = COMMANDS.get(topic or "")
     if spec is not None and spec.topic is None:
-        return Reply("help_command", {"form": spec, "options": OPTIONS, "games": titles()})
+        return Reply("help_command", {"form": spec, "options": OPTIONS, "settings": SETTINGS, "games": titles()})
     if topic == "signing":
         return Reply("help_signing")
     if topic == "mailbox":

@@ -13,6 +13,7 @@ from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
+from pbem.store.people import POOLS
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
@@ -55,9 +56,14 @@ def unobserve(desk: Desk, caller: Caller, command: Command) -> Reply:
 
 
 def standings(desk: Desk, _caller: Caller, _command: Command) -> Reply:
-    """`standings`: the best rated players of each game that was played."""
-    tables = {rules(game).title: desk.people.standings(game, _RANKED) for game in GAMES}
-    return Reply("standings", {"tables": {title: rows for title, rows in tables.items() if rows}, "few": PROVISIONAL})
+    """`standings`: the best rated players of each game that was played, among people and with programs."""
+    tables = [
+        {"title": rules(game).title, "pool": pool, "rows": rows}
+        for game in GAMES
+        for pool in POOLS
+        if (rows := desk.people.standings(game, pool, _RANKED))
+    ]
+    return Reply("standings", {"tables": tables, "few": PROVISIONAL})
 
 
 HANDLERS: Handlers = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from email_validator import EmailNotValidError, validate_email
 
-from pbem.desk.outgoing import named
+from pbem.desk.outgoing import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
@@ -180,7 +180,7 @@ def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     if command.arguments.get("which") == "open" or caller.player is None:
         return Reply("list_open", {"matches": _open_matches(desk)})
     loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
-    rows = [_summary(match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
+    rows = [_summary(desk, match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
     return Reply("list", {"matches": rows})
 
 
@@ -192,7 +192,7 @@ def _open_matches(desk: Desk) -> list[dict[str, object]]:
         match, _ = loaded
         free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
         proposer = desk.people.standing(match.terms.game, match.name(1))
-        found.append(_summary(match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
+        found.append(_summary(desk, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
     return found
 
 
@@ -333,11 +333,11 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
-def _summary(match: Match, seat: int) -> dict[str, object]:
+def _summary(desk: Desk, match: Match, seat: int) -> dict[str, object]:
     return {
         "id": match.id,
         "title": match.rules.title,
-        "names": [named(name) for name in match.names],
+        "names": [called(name, program=desk.people.is_program(name)) for name in match.names],
         "phase": match.phase,
         "game": match.game,
         "turn": match.turn,

@@ -160,7 +160,7 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command)
     _seat_taken(desk, seated, step, name)
     desk.people.opt_in(caller.address)
     if not willing:
-        found = desk.people.standing(match.terms.game, left)
+        found = desk.people.standing(match.terms.game, left, desk.people.pool(match.names))
         desk.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
     if gone := desk.players.by_name(left):
         text = desk.letters.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))

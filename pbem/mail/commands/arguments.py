@@ -68,6 +68,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "reminders": ("on", "off"),
     "timezone": ("UTC",),
     "composer": ("off", "on"),
+    "program": ("no", "yes"),
 }
 """What `set` sets: each setting with its values, the default first."""
 

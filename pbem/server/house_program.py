@@ -1,0 +1,117 @@
+"""The house: a program that plays with whoever asks it, as a process of its own beside the server's.
+
+Here it is started, watched, started again and stopped. It is a player like any other, by letters alone: from the
+server it gets neither environment nor descriptors, only a standard input that ends when the server does, however that
+ends. How it plays is not known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["HouseProgram", "command", "end_with_the_server"]
+
+FIRST, LONGEST = 1.0, 300.0  # seconds until it is started again: at first, and after many deaths
+WELL = 60.0  # seconds of life after which a death is a first one
+LAST_MOMENTS = 5.0  # seconds that it has to end when it is asked to
+KEPT = ("HOME", "PATH")
+"""What it is told of the server's environment, where secrets may be."""
+
+_RUN = (
+    "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
+    " from pbem.cli import main; main(prog_name='pbem')"
+)
+
+log = structlog.get_logger()
+
+
+def command(config_file: str) -> Sequence[str]:
+    """What starts `pbem opponent` with the interpreter and the code of this process."""
+    return (sys.executable, "-P", "-c", _RUN, "opponent", "--config", config_file)
+
+
+def end_with_the_server() -> None:
+    """See that this process ends like one that was asked to, when its standard input does."""
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 1024):
+                pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="server", daemon=True).start()
+
+
+class HouseProgram:
+    """A process that is started again when it dies, after a pause that grows while it keeps dying."""
+
+    def __init__(
+        self, words: Sequence[str], folder: Path, environment: Mapping[str, str], first: float = FIRST
+    ) -> None:
+        self.deaths = 0
+        self._words = words
+        self._folder = folder
+        self._environment = {name: environment[name] for name in KEPT if name in environment} | {"LC_ALL": "C.UTF-8"}
+        self._first = first
+        self._stopping = asyncio.Event()
+
+    async def work(self) -> None:
+        """Keep it running until `stop`."""
+        pause = self._first
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            status = await self._live()
+            if self._stopping.is_set():
+                return
+            lived = time.monotonic() - began
+            if lived >= WELL:
+                pause = self._first
+            self.deaths += 1
+            log.warning("house died", status=status, lived=round(lived), again_in=pause)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+            pause = min(2 * pause, LONGEST)
+
+    def stop(self) -> None:
+        """Begin to stop; safe to call again."""
+        self._stopping.set()
+
+    async def _live(self) -> int | str | None:
+        """Let it run until it ends or is to be stopped; its status, or why it could not begin."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                env=self._environment,
+                cwd=self._folder,
+                start_new_session=True,  # Ctrl-C is for the server, which then ends it
+            )
+        except OSError as error:
+            return error.strerror
+        log.info("house started", process=process.pid)
+        ended, stopping = asyncio.create_task(process.wait()), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([ended, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                process.terminate()
+                await asyncio.wait([ended], timeout=LAST_MOMENTS)
+        finally:
+            stopping.cancel()
+            if process.returncode is None:
+                process.kill()
+            await ended
+        return process.returncode

@@ -1,0 +1,203 @@
+"""The house beside a server: what it is given, how it is started, started again and stopped. A script plays it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from house import House, configured, run
+from structlog.testing import capture_logs
+
+from pbem.config import HousePlayer
+from pbem.server import house_program
+from pbem.server.doctor import surroundings
+from pbem.server.house_program import HouseProgram, command
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+TELLS = """
+import json, os, sys, time
+descriptors = [int(name) for name in os.listdir("/proc/self/fd")]
+told = {"pid": os.getpid(), "words": sys.argv[1:], "folder": os.getcwd(), "environment": dict(os.environ)}
+told["open"] = [one for one in descriptors if os.path.exists(f"/proc/self/fd/{one}")]
+with open("told.part", "w") as file:
+    json.dump(told, file)
+os.rename("told.part", "told.json")
+time.sleep(600)
+"""
+"""Says what it was given, and stays."""
+
+
+def script(text: str, *words: str) -> Sequence[str]:
+    return (sys.executable, "-c", text, *words)
+
+
+def lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is a file's, not an event of ours
+            await asyncio.sleep(0.01)
+
+
+def watch(program: HouseProgram, scene: Callable[[], Awaitable[None]]) -> None:
+    """Let it work while the scene is played, then stop it."""
+
+    async def main() -> None:
+        working = asyncio.create_task(program.work())
+        try:
+            await scene()
+        finally:
+            program.stop()
+            await asyncio.wait_for(working, 20)
+
+    asyncio.run(main())
+
+
+def test_it_gets_nothing_of_the_servers(tmp_path: Path) -> None:
+    secret = os.open(tmp_path, os.O_RDONLY)
+    os.set_inheritable(secret, True)
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "PGPASSWORD": "secret", "NOTIFY_SOCKET": "@x"}
+    told = tmp_path / "told.json"
+    program = HouseProgram(script(TELLS), tmp_path, environment)
+
+    async def scene() -> None:
+        await until(told.exists)
+
+    try:
+        watch(program, scene)
+    finally:
+        os.close(secret)
+    found = json.loads(told.read_text())
+    assert found["environment"] == {"PATH": os.environ["PATH"], "HOME": "/nowhere", "LC_ALL": "C.UTF-8"}
+    assert found["open"] == [0, 1, 2]
+    assert found["folder"] == str(tmp_path)
+    assert not lives(found["pid"])
+    assert program.deaths == 0
+
+
+def test_one_that_dies_is_started_again_after_growing_pauses(tmp_path: Path) -> None:
+    dies = 'import sys; open("lives", "a").write("x"); sys.exit(3)'
+    program = HouseProgram(script(dies), tmp_path, os.environ, first=0.01)
+
+    async def scene() -> None:
+        await until(lambda: program.deaths == 4)
+
+    with capture_logs() as logs:
+        watch(program, scene)
+    deaths = [line for line in logs if line["event"] == "house died"]
+    assert [line["again_in"] for line in deaths] == [0.01, 0.02, 0.04, 0.08]
+    assert {(line["status"], line["log_level"]) for line in deaths} == {(3, "warning")}
+    assert (tmp_path / "lives").read_text() == "xxxx"
+
+
+def test_one_that_lived_well_is_back_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house_program, "WELL", 0.0)
+    program = HouseProgram(script("raise SystemExit"), tmp_path, os.environ, first=0.01)
+
+    async def scene() -> None:
+        await until(lambda: program.deaths == 3)
+
+    with capture_logs() as logs:
+        watch(program, scene)
+    assert {line["again_in"] for line in logs if line["event"] == "house died"} == {0.01}
+
+
+def test_one_that_cannot_begin_ends_nothing(tmp_path: Path) -> None:
+    program = HouseProgram([str(tmp_path / "nothing")], tmp_path, os.environ, first=0.01)
+
+    async def scene() -> None:
+        await until(lambda: program.deaths == 2)
+
+    with capture_logs() as logs:
+        watch(program, scene)
+    assert logs[0]["status"] == "No such file or directory"
+
+
+def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house_program, "LAST_MOMENTS", 0.1)
+    deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{TELLS}"
+    told = tmp_path / "told.json"
+    program = HouseProgram(script(deaf), tmp_path, os.environ)
+
+    async def scene() -> None:
+        await until(told.exists)
+
+    watch(program, scene)
+    assert not lives(json.loads(told.read_text())["pid"])
+
+
+def test_it_ends_when_the_server_is_killed(tmp_path: Path) -> None:
+    house = f"from pbem.server.house_program import end_with_the_server; end_with_the_server()\n{TELLS}"
+    server = (
+        "import asyncio, os, pathlib, sys; from pbem.server.house_program import HouseProgram;"
+        " asyncio.run(HouseProgram(sys.argv[2:], pathlib.Path(sys.argv[1]), os.environ).work())"
+    )
+    told = tmp_path / "told.json"
+    with subprocess.Popen(script(server, str(tmp_path), *script(house)), stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 20
+        while not told.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    house_process = json.loads(told.read_text())["pid"]
+    while lives(house_process) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not lives(house_process)
+
+
+def test_a_server_runs_it_while_it_runs_itself(tmp_path: Path) -> None:
+    told, file = tmp_path / "told.json", str(tmp_path / "opponent.toml")
+    pids: list[int] = []
+
+    async def scene(house: House) -> None:
+        await house.until(told.exists)
+        pids.append(json.loads(told.read_text())["pid"])
+        assert lives(pids[0])
+        assert (await house.send())[0] == 250
+
+    run(configured(tmp_path, house=HousePlayer(config=file)), scene, house=lambda at: script(TELLS, at))
+    assert json.loads(told.read_text())["words"] == [file]
+    assert not lives(pids[0])
+
+
+def test_a_house_that_keeps_dying_disturbs_no_letter(tmp_path: Path) -> None:
+    async def scene(house: House) -> None:
+        assert (await house.send())[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+
+    config = configured(tmp_path, house=HousePlayer(config=str(tmp_path / "opponent.toml")))
+    run(config, scene, house=lambda _: script("raise SystemExit(1)"))
+
+
+def test_what_is_started_is_the_command_of_the_same_code() -> None:
+    words = command("/etc/pbem/opponent.toml")
+    assert list(words[-3:]) == ["opponent", "--config", "/etc/pbem/opponent.toml"]
+    asked = [*words[:-3], "--version"]
+    with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.read().startswith("pbem, version ")
+        assert process.wait(20) == 0
+
+
+def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "opponent.toml"
+    config = configured(tmp_path, house=HousePlayer(config=str(file)))
+    assert [one.found for one in surroundings(config) if one.what == "house"] == [f"{file} cannot be read"]
+    file.touch()
+    assert [one for one in surroundings(config) if one.what == "house"] == []
