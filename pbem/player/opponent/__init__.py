@@ -1,0 +1,64 @@
+"""How a program plays that plays by mail: setups and orders as text, by level, for each registered game.
+
+Each is a function of the level, of chance, and of what letters told the seat, and of nothing else: anybody who has
+the seed and the letters finds the same orders again, on any Python. So here are whole numbers alone, no clock, no
+files, no order of sets; work is bounded by counts. Of `pbem` only `pbem.games` is imported. Implements
+docs/opponent.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pbem.games import Options, Report
+    from pbem.player.opponent.chance import Chance
+
+__all__ = ["LEVELS", "STRATEGIES", "Position", "Strategy", "Wish", "strategy"]
+
+LEVELS: Final = (1, 2, 3)
+"""From the weakest to the strongest."""
+
+Wish = Literal["draw", "resign"] | None
+"""What a seat would say beside its orders: that it agrees to a draw and offers one, or that it gives up."""
+
+
+class Position(NamedTuple):
+    """What letters told one seat: all that its orders may depend on."""
+
+    options: Options
+    """The game's, from the attachment of the requested setup."""
+    seat: int
+    view: Mapping[str, Any]
+    """From the attached position, as docs/attachments.md describes it."""
+    turns: Sequence[Sequence[Report]]
+    """The attached reports of each turn played."""
+
+
+class Strategy(Protocol):
+    """How one game is played."""
+
+    def setup(self, level: int, chance: Chance, options: Options, seat: int) -> str:
+        """A legal setup. Raises ValueError where the options leave none that is found in bounded time."""
+
+    def orders(self, level: int, chance: Chance, position: Position) -> str:
+        """Legal orders for the turn that is due, empty where the seat can but pass."""
+
+    def wish(self, level: int, position: Position) -> Wish:
+        """What the seat would say beside its orders."""
+
+
+STRATEGIES: Final[Mapping[str, str]] = {
+    "spaceships": "pbem.player.opponent.spaceships",
+    "dueling-masters": "pbem.player.opponent.dueling_masters",
+    "shoot-em-up": "pbem.player.opponent.shoot_em_up",
+}
+"""The games by name and the module that plays each; imported when first asked for."""
+
+
+def strategy(game: str) -> Strategy:
+    """The strategy of a game by its name; raises KeyError for a game that nobody taught us."""
+    return cast("Strategy", import_module(STRATEGIES[game]))

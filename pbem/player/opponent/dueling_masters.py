@@ -1,0 +1,379 @@
+"""Dueling Masters as a program plays it: a scout, interception, and determinization.
+
+A home planet is found by flights that pass over it, and a flight shows what it met only when its piece is ordered
+again. Level 1 flies where most squares may hold a home planet. Level 2 also weighs what a flight will cost, where it
+leads next and whom it meets, reads departures and the ways between them for where nothing can be, and sets up so
+that every column costs a scout. Level 3 draws whole setups that fit all that is known, as others are likely to make
+them, and weighs by these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from pbem.games.dueling_masters.board import (
+    ASTEROIDS,
+    BEATS,
+    FIGHTERS,
+    HALVES,
+    HOME,
+    NAMES,
+    PATHS,
+    RAYS,
+    SQUARES,
+    destinations,
+    reach,
+    squares,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem import games
+    from pbem.games.dueling_masters import Options
+    from pbem.player.opponent import Position, Wish
+    from pbem.player.opponent.chance import Chance
+
+__all__ = ["orders", "setup", "wish"]
+
+WORLDS: Final = 200
+"""Setups drawn in a turn of level 3, each of which fits what is known."""
+_ONE: Final = 1 << 16
+"""Certainty: whole numbers stand for chances."""
+_NEXT, _AFTER = 80, 50
+"""Per cent that a flight counts which is yet to be shown, and the one behind it."""
+_KILL: Final = 4
+"""How many squares that may hold a home planet it is worth to be rid of a fighter that looks for ours."""
+HIDDEN: Final = {2: (0, 1), 3: (1, 2, 3)}
+"""By level the rows of its half, from the edge of the board, in which a home planet is: level 3 knows that those
+who think of hiding hide at the back."""
+FRONT: Final = (3, 4)
+
+
+# Setups
+
+
+class _Setup(NamedTuple):
+    """A setup: the mask of the asteroids, the squares of home planets, and of fighters by their slot."""
+
+    asteroids: int
+    homes: Sequence[int]
+    fighters: Sequence[int]
+
+
+def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
+    """Anywhere at level 1; above, an asteroid or a strong fighter in every column."""
+    homes = cast("Options", options).homes
+    made = _anywhere(chance, homes, seat) if level == 1 else _spread(chance, homes, seat, HIDDEN[level])
+    return _written(made)
+
+
+def _anywhere(chance: Chance, homes: int, seat: int) -> _Setup:
+    half = chance.shuffled(squares(HALVES[seat - 1]))
+    alone = ASTEROIDS + homes
+    fighters = [chance.choice(half[alone:]) for _ in FIGHTERS]
+    return _Setup(_mask(half[:ASTEROIDS]), half[ASTEROIDS:alone], fighters)
+
+
+def _spread(chance: Chance, homes: int, seat: int, hidden: Sequence[int]) -> _Setup:
+    """Each of the ten columns is lethal to scouts: in seven is an asteroid, in three W, B and X1."""
+    columns = chance.shuffled(range(10))
+    places = [
+        *[_deep(hidden, range(10))] * homes,
+        *[_deep(range(5), [column]) for column in columns],
+        *[_deep(FRONT, range(10))] * (len(FIGHTERS) - len(columns) + ASTEROIDS),
+    ]
+    taken: list[int] = []
+    for able in places:
+        square = chance.choice([square for square in able if square not in taken])
+        taken.append(square)
+    found = [square if seat == 1 else 90 - square // 10 * 10 + square % 10 for square in taken]
+    first = homes + ASTEROIDS
+    return _Setup(_mask(found[homes:first]), found[:homes], found[first:])
+
+
+def _deep(rows: Sequence[int], columns: Sequence[int]) -> list[int]:
+    """Squares of seat 1's half."""
+    return [row * 10 + column for row in rows for column in columns]
+
+
+def _mask(places: Sequence[int]) -> int:
+    mask = 0
+    for place in places:
+        mask |= 1 << place
+    return mask
+
+
+def _written(made: _Setup) -> str:
+    kinds: dict[str, list[int]] = {"*": list(squares(made.asteroids))}
+    for name, square in zip(FIGHTERS, made.fighters, strict=True):
+        kinds.setdefault(name[0], []).append(square)
+    kinds[HOME] = list(made.homes)
+    return "\n".join(" ".join([kind, *(NAMES[square] for square in found)]) for kind, found in kinds.items())
+
+
+# What is known
+
+
+class _Known:
+    """What a seat may conclude of the other's side."""
+
+    def __init__(self, position: Position) -> None:
+        view = position.view
+        self.seat = position.seat
+        self.other = 3 - position.seat
+        self.view = view
+        half = HALVES[self.other - 1]
+        known: Mapping[str, Any] = view["known"][str(self.other)]
+        self.pieces: dict[str, Mapping[str, Any]] = {piece["piece"]: piece for piece in known["pieces"]}
+        self.empty = _mask([SQUARES[square] for square in known["empty"]])
+        self.burst = _mask([SQUARES[square] for square in known["asteroids_destroyed"]])
+        self.asteroids_left: int = known["asteroids"]
+        self.free = self.empty | self.burst | _ways(position)
+        """Where neither an asteroid nor a home planet that never moved can be."""
+        homes = [piece for name, piece in self.pieces.items() if name[0] == HOME]
+        self.homes_left = view["options"]["homes"] - sum(piece["state"] == "destroyed" for piece in homes)
+        self.certain = _mask([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
+        self.possible = half & ~self.free
+        for piece in homes:
+            if piece["state"] == "in transit":
+                self.possible |= _mask([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
+        self.unseen = [name for name in FIGHTERS if name not in self.pieces]
+        """Fighters of which nothing was ever heard: they are where they were set up."""
+
+    def homes(self) -> list[int]:
+        """By square, how likely a home planet is there, all alike where nothing speaks against it."""
+        left = self.homes_left - self.certain.bit_count()
+        count = max(1, self.possible.bit_count())
+        worth = [0] * 100
+        for square in squares(self.possible):
+            worth[square] = left * _ONE // count
+        for square in squares(self.certain):
+            worth[square] = _ONE
+        return worth
+
+    def asteroids(self) -> list[int]:
+        """By square, how likely an asteroid is there."""
+        half = HALVES[self.other - 1] & ~self.free
+        count = max(self.asteroids_left, half.bit_count(), 1)
+        return [self.asteroids_left * _ONE // count if half >> square & 1 else 0 for square in range(100)]
+
+    def fighters(self) -> dict[str, list[int]]:
+        """By kind of fighter and square, how many are there."""
+        found: dict[str, list[int]] = {}
+        half = HALVES[self.other - 1] & ~self.empty & ~self.burst
+        for name in self.unseen:
+            self._spread(found, name[0], half)
+        for name, piece in self.pieces.items():
+            square = SQUARES[piece["square"]]
+            if piece["state"] == "resting":
+                self._spread(found, name[0], 1 << square)
+            elif piece["state"] == "in transit":
+                self._spread(found, name[0], destinations(name[0], square, 0, 0) & ~self.empty)
+        return found
+
+    def _spread(self, found: dict[str, list[int]], kind: str, where: int) -> None:
+        counts = found.setdefault(kind, [0] * 100)
+        share = _ONE // max(1, where.bit_count())
+        for square in squares(where):
+            counts[square] += share
+
+
+def _ways(position: Position) -> int:
+    """Squares that the other's fighters left, and those they passed on a way that is known by now."""
+    other = 3 - position.seat
+    found = 0
+    for reports in position.turns:
+        starts = {
+            report["piece"]: SQUARES[report["from"]]
+            for report in reports
+            if report["kind"] == "check" and report["seat"] == other
+        }
+        for report in reports:
+            if report["kind"] == "departure" and report["seat"] == other and report["piece"][0] != HOME:
+                square = SQUARES[report["square"]]
+                found |= 1 << square
+                if report["piece"] in starts:
+                    found |= _mask(PATHS[report["piece"][0]].get((starts[report["piece"]], square), ()))
+    return found
+
+
+# Determinization
+
+
+def _drawn(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
+    """By square, in how many of the setups drawn a home planet and an asteroid are there."""
+    counts = [0] * 100, [0] * 100
+    for _ in range(WORLDS):
+        for found, drawn in zip(counts, _world(chance, known), strict=True):
+            for square in drawn:
+                found[square] += _ONE // WORLDS
+    homes, asteroids = counts
+    for square in squares(known.certain):
+        homes[square] = _ONE
+    return homes, asteroids
+
+
+def _world(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
+    """Home planets and asteroids as they may be: put anywhere, or the planets behind and the asteroids in columns."""
+    behind = known.possible & _BACK[known.other - 1]
+    # What is left of each way to set up speaks for it.
+    likely = known.possible.bit_count() * _ANYWHERE, behind.bit_count() * _BEHIND
+    planned = any(likely) and chance.weighted(likely) == 1
+    able = list(squares(behind if planned else known.possible))
+    homes: list[int] = []
+    for _ in range(min(known.homes_left - known.certain.bit_count(), len(able))):
+        homes.append(able.pop(chance.below(len(able))))
+    ground = [square for square in squares(HALVES[known.other - 1] & ~known.free) if square not in homes]
+    if not planned:
+        return homes, chance.shuffled(ground)[: known.asteroids_left]
+    columns: dict[int, list[int]] = {}
+    for square in ground:
+        columns.setdefault(square % 10, []).append(square)
+    for square in squares(known.burst):
+        columns.pop(square % 10, None)
+    chosen = chance.shuffled(columns)[: known.asteroids_left]
+    return homes, [chance.choice(columns[column]) for column in chosen]
+
+
+_ANYWHERE, _BEHIND = 2, 5
+"""How likely a square is beforehand with those who put a home planet anywhere, and with those who put it behind."""
+_BACK: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
+"""The two rows at the edge, by seat."""
+
+
+# Orders
+
+
+def orders(level: int, chance: Chance, position: Position) -> str:
+    """The move that promises most, or a ram where there is no other."""
+    moves = list(_moves(position.view))
+    if not moves:
+        return _anything(chance, position.view)
+    known = _Known(position)
+    homes, asteroids = _drawn(chance, known) if level == 3 else (known.homes(), known.asteroids())
+    flights = _Flights(known, homes, asteroids)
+    value = flights.scouted if level == 1 else flights.weighed
+    best = max(moves, key=lambda move: (value(*move), chance.below(_ONE)))
+    piece, start, end = best
+    return f"{piece} {NAMES[start]}-{NAMES[end]}"
+
+
+def _moves(view: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    for able in view["entitled"] or ():
+        if able["piece"][0] != HOME:
+            for end in able["to"]:
+                yield able["piece"], SQUARES[able["square"]], SQUARES[end]
+
+
+def _anything(chance: Chance, view: Mapping[str, Any]) -> str:
+    able = view["entitled"] or ()
+    ends = [(piece, end) for piece in able for end in piece["to"]] or [
+        (piece, end) for piece in able for end in piece["rams"]
+    ]
+    if not ends:
+        return ""
+    piece, end = chance.choice(ends)
+    return f"{piece['piece']} {piece['square']}-{end}"
+
+
+class _Flights:
+    """What flights are worth."""
+
+    def __init__(self, known: _Known, homes: Sequence[int], asteroids: Sequence[int]) -> None:
+        self.known = known
+        self.homes = homes
+        self.asteroids = asteroids
+        self.fighters = known.fighters()
+        self.starts = {
+            piece["piece"]: SQUARES[piece["from"]] for piece in known.view["own"]["pieces"] if piece["from"]
+        }
+        self.obstacles = _mask([SQUARES[square] for square in known.view["own"]["asteroids"]])
+        self.own_homes = _mask(
+            [SQUARES[piece["square"]] for piece in known.view["own"]["pieces"] if piece["piece"][0] == HOME]
+        )
+        self.now: dict[str, tuple[int, int, frozenset[int]]] = {}
+        self.lethal = {kind: self._lethal(kind) for kind in "WBXYZ"}
+        self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
+        self.behind: dict[tuple[str, int], int] = {}
+
+    def _lethal(self, kind: str) -> list[int]:
+        """By square, how likely a fighter of this kind is destroyed there."""
+        found = list(self.asteroids)
+        for other, counts in self.fighters.items():
+            if BEATS[kind, other][0]:
+                found = [one + count for one, count in zip(found, counts, strict=True)]
+        return [min(one, _ONE) for one in found]
+
+    def _prey(self, kind: str) -> list[int]:
+        """By square, how many fighters in our half a fighter of this kind destroys there."""
+        found = [0] * 100
+        for other, counts in self.fighters.items():
+            if BEATS[kind, other][1]:
+                found = [one + count for one, count in zip(found, counts, strict=True)]
+        own = HALVES[self.known.seat - 1]
+        return [one if own >> square & 1 else 0 for square, one in enumerate(found)]
+
+    def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
+        """What the flight that a piece is on will show, how likely it survives, and the squares."""
+        if piece not in self.now:
+            start = self.starts.get(piece)
+            here = next(own for own in self.known.view["own"]["pieces"] if own["piece"] == piece)
+            path = () if start is None else PATHS[piece[0]][start, SQUARES[here["square"]]]
+            self.now[piece] = self._covered(path), self._survival(piece[0], path), frozenset(path)
+        return self.now[piece]
+
+    def _covered(self, path: Sequence[int], but: frozenset[int] = frozenset()) -> int:
+        return sum(self.homes[square] for square in path if square not in but)
+
+    def _survival(self, kind: str, path: Sequence[int]) -> int:
+        left, lethal = _ONE, self.lethal[kind]
+        for square in path:
+            left = left * (_ONE - lethal[square]) >> 16
+        return left
+
+    def scouted(self, piece: str, start: int, end: int) -> int:
+        """Level 1: squares that may hold a home planet, those of the flight under way twice."""
+        return 2 * self._shown(piece)[0] + self._covered(PATHS[piece[0]][start, end])
+
+    def weighed(self, piece: str, start: int, end: int) -> int:
+        """Level 2: what the flight under way shows, then this one if it survives, then the best behind it."""
+        kind = piece[0]
+        shown, survives, passed = self._shown(piece)
+        path = PATHS[kind][start, end]
+        gain = self._covered(path, passed)
+        unit = max(self.homes, default=0)
+        prey = self.prey[kind]
+        gain += _KILL * unit * sum(prey[square] for square in path) >> 16
+        onward = self._survival(kind, path) * self._behind(kind, end, path) >> 16
+        later = (gain * _NEXT + onward * _AFTER) * survives >> 16
+        return 100 * shown + later
+
+    def _behind(self, kind: str, square: int, passed: Sequence[int]) -> int:
+        """The most that a flight from a square can show."""
+        best = 0
+        for ray in RAYS[kind][square]:
+            shown = 0
+            for end in ray:
+                if (self.obstacles | self.own_homes) >> end & 1:
+                    break
+                if end not in passed:
+                    shown += self.homes[end]
+            best = max(best, shown)
+        return best
+
+
+def wish(level: int, position: Position) -> Wish:
+    """A draw, once no fighter of the seat can come to where a home planet may be."""
+    del level
+    known = _Known(position)
+    if position.view["options"]["mobile_home"]:
+        return None
+    flights = _Flights(known, known.homes(), known.asteroids())
+    targets = known.possible | known.certain
+    for piece in position.view["own"]["pieces"]:
+        if piece["piece"][0] != HOME and targets & reach(
+            piece["piece"][0], SQUARES[piece["square"]], flights.obstacles, flights.own_homes
+        ):
+            return None
+    return "draw"

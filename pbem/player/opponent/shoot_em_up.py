@@ -1,0 +1,208 @@
+"""Shoot 'em up Spaceships as a program plays it: a matrix of sampled orders, solved by regret matching.
+
+All order at once on an open board, so that what is best hangs on what the others do, and any fixed answer can be
+learned. Own orders and joint orders of the others are drawn by chance, each pair is played by the rules, and the
+orders are drawn from the mixture that regret matching comes to. A level is how many orders are looked at; level 3
+also looks for better ones against the mixture found, for both sides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from pbem.games import rules
+from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem import games
+    from pbem.games.shoot_em_up import Options, State
+    from pbem.player.opponent import Position, Wish
+    from pbem.player.opponent.chance import Chance
+
+__all__ = ["orders", "setup", "wish"]
+
+
+class Budget(NamedTuple):
+    """What is looked at in one turn."""
+
+    drawn: int
+    """Orders a side at first."""
+    rounds: int
+    """How often better ones are looked for."""
+    tried: int
+    """How many are tried for each side in each of these rounds."""
+    kept: int
+    """How many of those are kept."""
+
+
+BUDGETS: Final = (Budget(4, 0, 0, 0), Budget(12, 0, 0, 0), Budget(16, 2, 48, 4))
+"""By level."""
+SOLVED: Final = 150
+"""Rounds of regret matching."""
+AGAINST: Final = 6
+"""How many orders of the other side those are tried against that are looked for."""
+
+_ACTIONS: Final = "LRFMS"
+_WEIGHTS: Final = (4, 4, 6, 8, 3)
+"""How often an action is drawn: those who never come near never win."""
+_SHARES: Final = 1 << 16
+_SHIP: Final = 1000
+_NEAR: Final = 15
+_AIMED: Final = 60
+
+Orders = tuple[tuple[int, str], ...]
+"""Of some ships, by their place in the alphabet, three actions each."""
+
+
+def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
+    """Squares of the home zone by chance, all ships facing the board."""
+    del level
+    board = cast("Options", options).board
+    squares = chance.shuffled(sorted(board.homes[seat - 1]))[:SHIPS]
+    facing = "NSEW"[seat - 1]
+    letters = LETTERS[(seat - 1) * SHIPS :]
+    return "\n".join(f"{ship} {board.names[square]} {facing}" for ship, square in zip(letters, squares, strict=False))
+
+
+def orders(level: int, chance: Chance, position: Position) -> str:
+    """Orders drawn from the mixture that the sampled matrix comes to."""
+    state = cast("State", rules("shoot-em-up").recalled(position.view, position.seat))
+    game = _Matrix(chance, state, position.seat)
+    budget = BUDGETS[level - 1]
+    game.draw(budget.drawn)
+    mixture, against = game.solved()
+    for _ in range(budget.rounds):
+        game.improve(mixture, against, budget)
+        mixture, against = game.solved()
+    return _text(game.own[chance.weighted(mixture)])
+
+
+def wish(level: int, position: Position) -> Wish:
+    """Nothing: the game ends by itself."""
+    del level, position
+    return None
+
+
+def _text(orders: Orders) -> str:
+    return "\n".join(f"{LETTERS[ship]}: {actions}" for ship, actions in orders)
+
+
+class _Matrix:
+    """Own orders in rows, joint orders of all others in columns, and what each pair is worth to the seat."""
+
+    def __init__(self, chance: Chance, state: State, seat: int) -> None:
+        self.chance = chance
+        self.state = state
+        self.seat = seat
+        self.mine = [ship.letter for ship in state.ships if ship.seat == seat]
+        self.others = [ship.letter for ship in state.ships if ship.seat != seat]
+        self.own: list[Orders] = []
+        self.other: list[Orders] = []
+        self.worth: dict[tuple[Orders, Orders], int] = {}
+
+    def draw(self, number: int) -> None:
+        """Orders of both sides by chance."""
+        self.own = [self._drawn(self.mine) for _ in range(number)]
+        self.other = [self._drawn(self.others) for _ in range(number)]
+
+    def solved(self) -> tuple[list[int], list[int]]:
+        """Both sides' mixtures, by regret matching in which no regret is less than nothing."""
+        rows = [[self.played(own, other) for other in self.other] for own in self.own]
+        columns = [[-worth for worth in column] for column in zip(*rows, strict=True)]
+        regrets = [[1] * len(rows), [1] * len(columns)]
+        sums = [[0] * len(rows), [0] * len(columns)]
+        for number in range(1, SOLVED + 1):
+            mixtures = [_mixture(found) for found in regrets]
+            for side, table in enumerate((rows, columns)):
+                own, against = mixtures[side], mixtures[1 - side]
+                worths = [sum(map(int.__mul__, row, against)) >> 16 for row in table]
+                mean = sum(map(int.__mul__, worths, own)) >> 16
+                regrets[side] = [
+                    max(0, regret + worth - mean) for regret, worth in zip(regrets[side], worths, strict=True)
+                ]
+                sums[side] = [total + number * share for total, share in zip(sums[side], own, strict=True)]
+        return sums[0], sums[1]
+
+    def improve(self, mixture: Sequence[int], against: Sequence[int], budget: Budget) -> None:
+        """Add for both sides the best of some new orders, against what the other side's mixture most holds."""
+        opposed = _heaviest(self.other, against)
+        held = _heaviest(self.own, mixture)
+        for side, ships, most, other, sign in (
+            (self.own, self.mine, held, opposed, 1),
+            (self.other, self.others, opposed, held, -1),
+        ):
+            found = [self._changed(self.chance.choice(most)[0]) for _ in range(budget.tried * 3 // 4)]
+            found += [self._drawn(ships) for _ in range(budget.tried - len(found))]
+            worths = [
+                (sign * sum(share * self.played(*(new, old)[::sign]) for old, share in other), -number, new)
+                for number, new in enumerate(found)
+            ]
+            for _, _, new in sorted(worths, reverse=True)[: budget.kept]:
+                if new not in side:
+                    side.append(new)
+
+    def played(self, own: Orders, other: Orders) -> int:
+        """What the position after a turn is worth."""
+        if (own, other) not in self.worth:
+            self.worth[own, other] = self._resolved(own + other)
+        return self.worth[own, other]
+
+    def _resolved(self, orders: Orders) -> int:
+        judge = rules("shoot-em-up")
+        by_seat: dict[int, list[tuple[int, str]]] = {}
+        for ship, actions in orders:
+            by_seat.setdefault(ship // SHIPS + 1, []).append((ship, actions))
+        given = {seat: judge.order(self.state, seat, _text(tuple(own))) for seat, own in by_seat.items()}
+        after, _ = judge.turn(self.state, given)
+        return _valued(cast("State", after), self.seat)
+
+    def _drawn(self, ships: Sequence[int]) -> Orders:
+        return tuple((ship, "".join(self._action() for _ in range(3))) for ship in ships)
+
+    def _changed(self, orders: Orders) -> Orders:
+        """The same but for one ship."""
+        changed = self.chance.below(len(orders))
+        (new,) = self._drawn([orders[changed][0]])
+        return (*orders[:changed], new, *orders[changed + 1 :])
+
+    def _action(self) -> str:
+        return _ACTIONS[self.chance.weighted(_WEIGHTS)]
+
+
+def _mixture(regrets: Sequence[int]) -> list[int]:
+    """Shares by regret, of 65,536."""
+    total = sum(regrets)
+    if not total:
+        return [_SHARES // len(regrets)] * len(regrets)
+    return [regret * _SHARES // total for regret in regrets]
+
+
+def _heaviest(orders: Sequence[Orders], weights: Sequence[int]) -> list[tuple[Orders, int]]:
+    order = sorted(range(len(orders)), key=lambda number: (-weights[number], number))[:AGAINST]
+    return [(orders[number], weights[number]) for number in order if weights[number]]
+
+
+def _valued(state: State, seat: int) -> int:
+    """Ships above all; then to be near, with others in front of one's guns, and not in front of theirs."""
+    scores = state.scores
+    own = scores[seat - 1]
+    worth = _SHIP * own - _SHIP * (sum(scores) - own) // (len(scores) - 1)
+    if state.result:
+        return worth + (2 * _SHIP if state.result.winner == seat else 0 if not state.result.winner else -2 * _SHIP)
+    board = state.options.board
+    rows = board.rows
+    mine = [ship for ship in state.ships if ship.seat == seat]
+    others = [ship for ship in state.ships if ship.seat != seat]
+    theirs = {ship.square for ship in others}
+    ours = {ship.square for ship in mine}
+    for ship in mine:
+        column, row = divmod(ship.square, rows)
+        worth -= _NEAR * min(abs(column - other.square // rows) + abs(row - other.square % rows) for other in others)
+        if board.ahead[ship.facing][ship.square] in theirs:
+            worth += _AIMED
+    return worth - _AIMED * sum(board.ahead[ship.facing][ship.square] in ours for ship in others)
+
+
+assert FACINGS == "NESW"
