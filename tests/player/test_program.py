@@ -507,7 +507,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("game", [*(pytest.param(game, marks=pytest.mark.long) for game in STRATEGIES)])
+@pytest.mark.parametrize("game", sorted(STRATEGIES))
 @pytest.mark.parametrize("level", [1, 2])
 def test_two_programs(referee: Referee, tmp_path: Path, game: str, level: int) -> None:
     machines = [
