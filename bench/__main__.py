@@ -9,7 +9,7 @@ import sys
 
 import structlog
 
-PARTS = ("intake", "busy", "effect", "turn", "outgoing", "rules", "verification", "size", "memory")
+PARTS = ("intake", "busy", "effect", "turn", "outgoing", "rules", "verification", "size", "memory", "opponent")
 
 
 def main() -> int:

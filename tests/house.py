@@ -80,6 +80,7 @@ class House:
 
     def __init__(self, config: Config, **more: Any) -> None:
         self.post = Post()
+        self.begun = False
         self.places: dict[str, Any] = {}
         self.desk: Any = None
         more = {"desk": self.open, "place": OwnThread, "reader": InProcess, **more}
@@ -92,6 +93,7 @@ class House:
         return desk
 
     def ready(self, places: Any) -> None:
+        self.begun = True
         self.places = {place.protocol: place for place in places}
 
     async def until(self, condition: Callable[[], bool]) -> None:

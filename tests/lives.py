@@ -537,8 +537,11 @@ class Table:
                 database.rows("SELECT number, phase, resolve_at FROM matches"),
             ]
         letters = [str(letter["Subject"]) for player in self.players.values() for letter in player.letters.values()]
-        logs = "\n".join(path.read_text()[-2000:] for path in self.folder.rglob("server.log"))
-        return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{logs}"
+        return f"{self.end}, alive {self.server.alive}, {rows}, {letters[-20:]}\n{self._logs(2000)}"
+
+    def _logs(self, most: int) -> str:
+        """The ends of what the servers wrote."""
+        return "\n".join(path.read_text()[-most:] for path in self.folder.rglob("server.log"))
 
     def _at_the_brink(self) -> bool:
         """Whether a letter is suspect: after one more death at the desk it would rest for a minute."""
@@ -563,7 +566,7 @@ class Table:
             recipient, raw = self.smarthost.arrivals.get(timeout=0.01)
         except queue.Empty:
             return False
-        assert recipient in self.players, raw.decode()[-1500:]
+        assert recipient in self.players, f"{raw.decode()[-1500:]}\n{self._logs(10_000)}"
         self.players[recipient].receive(raw)
         return True
 

@@ -216,7 +216,7 @@ def _sampled(kind: Any, value: Any, pick: int) -> str:
         return chr(value)
     if kind in {op.NOT_LITERAL, op.ANY, op.IN}:
         items = [(op.NEGATE, None), (op.LITERAL, value)] if kind is op.NOT_LITERAL else value
-        takes = [char for char in _ALPHABET if kind is op.ANY or _takes(items, char)] or ["a"]
+        takes = [char for char in _ALPHABET if kind is op.ANY or _takes(items, char)] or [_first(items)]
         return str(takes[pick % len(takes)] if pick < _PICKS - 1 else takes[-1])
     if kind in {op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT}:
         least, most, inner = value
@@ -227,6 +227,14 @@ def _sampled(kind: Any, value: Any, pick: int) -> str:
         return ""
     inner = _inner(kind, value)
     return _sample(inner[0], pick) if inner else ""
+
+
+def _first(items: Any) -> str:
+    """A character of a class that takes none of the usual ones, such as `[A-J]`."""
+    return next((chr(value if kind is op.LITERAL else value[0]) for kind, value in items if kind in _SINGLE), "a")
+
+
+_SINGLE = {op.LITERAL, op.RANGE}
 
 
 def _takes(items: Any, char: str) -> bool:

@@ -122,6 +122,16 @@ def test_the_language_of_commands_knows_no_letters() -> None:
         assert {other for other in others if not other.startswith("pbem.mail.commands")} <= LANGUAGE, name
 
 
+def test_a_program_that_plays_knows_the_rules_and_no_more() -> None:
+    """So that its orders come from what letters told it, and from nowhere else."""
+    found = dict(modules("player.opponent"))
+    assert len(found) > 4
+    for name, others in found.items():
+        assert {other for other in others if not other.startswith(("pbem.games", "pbem.player.opponent"))} == set(), (
+            name
+        )
+
+
 def test_no_module_of_the_desk_reaches_back() -> None:
     arrows = of_desk()
     seen: set[str] = set()

@@ -290,6 +290,8 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
         if new_key:
             signing.make(Path(key).expanduser(), address)
         ours = signing.read(Path(key).expanduser(), _passphrase)
+        if place := mail_in.begin(made):
+            click.echo(f"Maildir  {place}, made: have the letters to {address} delivered there")
         mail_in.source(made).close()
         file = table.folders.save(made)
         table.name = made.id
@@ -447,7 +449,18 @@ def _judged(letters: Correspondence, name: str, texts: Sequence[str]) -> tuple[s
             return text, letters.judge_orders(name, text)
         except Refused as refused:
             refusals.append(refused)
+    for text in texts:
+        _did_you_mean(letters, name, text)
     raise min(refusals, key=lambda refused: len(refused.faults))
+
+
+def _did_you_mean(letters: Correspondence, name: str, text: str) -> None:
+    """Say what was probably meant, if that is legal."""
+    if meant := letters.meant(name, text):
+        lines = meant.strip().splitlines()
+        click.echo(f"Did you mean: {' '.join(lines[0].split())}" if len(lines) == 1 else "Did you mean:", err=True)
+        for line in lines if len(lines) > 1 else ():
+            click.echo(f"  {line}", err=True)
 
 
 @play.command()
@@ -468,7 +481,11 @@ def setup(table: _Table, match: str, lines: tuple[str, ...], file: Any, yes: boo
 
 def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
     letters = table.letters
-    judged = letters.judge_setup(match, text)
+    try:
+        judged = letters.judge_setup(match, text)
+    except Refused:
+        _did_you_mean(letters, match, text)
+        raise
     click.echo(f"{match}, game {letters.standing(match)['game']}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")

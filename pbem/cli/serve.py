@@ -19,6 +19,7 @@ from pbem.examples import example_folder
 from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
+from pbem.server.roles import ALL, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,12 +50,21 @@ def write_composers(config: Config, folder: Path) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the hosts and ports as JSON to this file once the server listens.",
 )
-def serve(config_file: Path, ready_file: Path | None) -> None:
+@click.option(
+    "--roles",
+    metavar="ROLE,...",
+    help="Do a part of everything, where several servers share a store: intake, desk, post, clock.",
+)
+def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None:
     """Accept letters, referee, and send letters, until SIGTERM or SIGINT.
 
     Without any configuration, a server for trying is made in the user's data folder: it runs on this machine alone,
     and files its letters there.
     """
+    try:
+        does = named(roles) if roles is not None else ALL
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--roles") from error
     source = click.get_current_context().get_parameter_source("config_file")
     if source is ParameterSource.DEFAULT and not config_file.exists():
         _begin_at_home(config_file)
@@ -67,7 +77,7 @@ def serve(config_file: Path, ready_file: Path | None) -> None:
             write_composers(config, config.store.parent / "pages")
 
     async def main() -> None:
-        await Daemon(config, ready=ready).run()
+        await Daemon(config, ready=ready, roles=does).run()
 
     try:
         config = load(config_file)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
+from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.json_object import JsonObject
@@ -52,15 +53,22 @@ class _Told:
         return self.write(self.draft).strip("\n")
 
 
-def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]]) -> None:
-    """One letter with every command echoed and its answer beneath; letters of their own before it."""
+def write(
+    desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[Command, Reply]], *, last: bool = False
+) -> None:
+    """One letter with every command echoed and its answer beneath; letters of their own before it.
+
+    `last`: letters that change nothing get no more answers today.
+    """
     letter_writer = desk.letters
     language = caller.language
     if caller.player is not None:  # a command of this letter may have chosen another one
         language = desk.players.setting(caller.player.name, "language", language)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
-    if (at := next((reply.at for _, reply in replies if reply.at is not None), None)) is not None:
+    # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
+    at = next((reply.at for _, reply in replies if reply.at is not None), None) or answered_at(desk, caller)
+    if at is not None:
         out = letter_writer.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
@@ -85,6 +93,7 @@ def write(desk: Desk, caller: Caller, reading: Reading, replies: Sequence[tuple[
         ignored=ignored,
         stopped=reading.optout,
         html_only=html_only,
+        last=last,
         player=caller.player is not None,
         games=titles(),
         pages=desk.config.pages,

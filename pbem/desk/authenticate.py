@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
-    from pbem.store.tokens import Token
+    from pbem.store.tokens import Place, Token
 
 __all__ = ["UNVOUCHED", "Ahead", "authenticate", "probable_keys"]
 
@@ -48,6 +48,9 @@ UNVOUCHED = "nobody vouches for the sender, not answered"
 
 _NOTICES = 10
 """At most how often a day an address is told that a letter in its name was refused."""
+
+_ANSWERS = 50
+"""The same of letters that answer ours: a machine may have written and signed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ def authenticate(
         said.words,
         waits,
         tokens,
+        _place_answered(found, player),
         short,
         repeated,
         seen,
@@ -158,6 +162,14 @@ def _prove(
     wanted = wanted or reading.optout or desk.players.unreachable(player.name) is not None
     tokens = [token for token in tokens if token.purpose == "reply"]
     return desk.mailboxes.judge(letter, row, tokens, player) if wanted and player.level == "mailbox" else None
+
+
+def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
+    """Where a match stood in the letter of ours that a player without a key answers."""
+    if player is None or player.level != "mailbox":
+        return None
+    mailed = (token.place for token in tokens if token.purpose == "reply" and token.name == player.name)
+    return next(filter(None, mailed), None)
 
 
 def _came(desk: Desk, player: PlayerRow, told: Sequence[Command], received: datetime, now: datetime) -> datetime:
@@ -190,9 +202,10 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
-    count = 0 if tokens else desk.today(f"notices {sender.lower()}", now)
-    if count > _NOTICES:
+    count = desk.today(f"notices {'answered ' if tokens else ''}{sender.lower()}", now)
+    if count > (_ANSWERS if tokens else _NOTICES):
         return outcome
+    last = count == _NOTICES and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     subject = masked(letter.subject)[:60] if vouched else ""
     text = desk.letters.draft(
@@ -201,13 +214,13 @@ def _refuse_signature(  # noqa: PLR0913 - a letter, and all that is known of it
         fingerprints=[key.fingerprint for key in rows],
         subject=subject,
         received=now,
-        last=count == _NOTICES,
+        last=last,
     )
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language = desk.letters.language_of(player, None if player else letter)
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
-    if count == _NOTICES:
+    if last:
         out.reply_to = desk.mailboxes.write_back(home, player, now)
     desk.letters.send(home, out, now)
     return f"{outcome}, noticed"

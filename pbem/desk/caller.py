@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.phrase import Phrase
     from pbem.store.players import HandledRow, PlayerRow
-    from pbem.store.tokens import Token
+    from pbem.store.tokens import Place, Token
 
 __all__ = ["Caller"]
 
@@ -45,6 +45,9 @@ class Caller:
     """Whether the key or the address is not the player's yet: then nothing but `confirm` counts."""
     tokens: tuple[Token, ...] = ()
     """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
+    answers: Place | None = None
+    """Where a match stood in the letter to a player without a key that this one answers, perhaps not for the first
+    time."""
 
     short: bool = False
     """Whether nobody vouches for the address: then little is answered, and nothing that was written is repeated."""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from pbem import games
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import Reply
-from pbem.desk.seats import seat_at
+from pbem.desk.seats import answered_at
 from pbem.games import Fault
+from pbem.games.slips import plain
 from pbem.mail.commands import Command
 from pbem.match.signed import here
 from pbem.phrase import Phrase
@@ -40,8 +41,8 @@ _MOST = 4000
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 _COMMENT = re.compile(r"#[^\n]*")
-_YES = re.compile(r"(i )?(accept(ed)?|agreed?|yes|ok|okay|ja)[.,!]*", re.I)
-_NAMED = re.compile(r"(orders|setup)[:,]?\s+", re.I)
+_YES = re.compile(r"(i )?(accept(ed)?|agreed?|yes|ok|okay|ja|einverstanden|angenommen)", re.I)
+_NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 _WORD = re.compile(r"[^\s,;]+")
 
 
@@ -85,31 +86,48 @@ def _complete(
     return None
 
 
-def _short_reply(match: Match, seat: int, line: str) -> _Completed | None:
-    """What one line comes to in answer to a letter about what is due now: orders, or that terms are accepted."""
+def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
+    """What a few words come to in answer to a letter about what is due now: orders, or that terms are accepted."""
     if match.phase == "proposed":
-        return _Completed(_accepting(match)) if _YES.fullmatch(line) else None
-    return _complete(match, seat, _NAMED.sub("", line))
+        return _Completed(_accepting(match)) if _YES.fullmatch(plain(text).strip()) else None
+    return _complete(match, seat, _NAMED.sub("", text))
 
 
-def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply] | None:
-    """One line in answer to a letter about what is due, of a player without a key: it comes back as the whole form.
+def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, list[str]] | None:
+    """A short answer to a letter about what is due, of a player without a key: it comes back as the whole form.
 
-    The reply address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
+    With what was left out of it: mail programs break lines, but the second may be no order any more. The reply
+    address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
-    place = next((token.place for token in caller.tokens if token.purpose == "reply" and token.place), None)
-    if place is None or caller.player is None or caller.player.level != "mailbox":
+    at = None if caller.short else answered_at(desk, caller)
+    if at is None or caller.answers != (at.row.number, at.match.game, at.match.turn):
         return None
-    try:
-        at = seat_at(desk, place[0], caller.player.name)
-    except KeyError:
+    match, seat = at.match, at.seat
+    first, _, rest = short.partition("\n")
+    text, left_out = short, ""
+    found, wrong = _short_reply(match, seat, short), _nearly(match, seat, short)
+    if found is None and _nearly(match, seat, rest) is None:
+        text, left_out = first, rest
+        found, wrong = _short_reply(match, seat, first), _nearly(match, seat, first)
+    if found is not None:
+        told = [escaped(slip) for slip in found.slips]
+        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}
+        reply = Reply("completed", facts, at=at, outcome="unplaced")
+    elif wrong:
+        facts = {"faults": [escaped(fault) for fault in wrong], "due": _due(match, seat)}
+        reply = Reply("nearly", facts, at=at, outcome="unplaced")
+    else:
         return None
-    place_now = (at.row.number, at.match.game, at.match.turn)
-    found = _short_reply(at.match, at.seat, short) if place == place_now else None
-    if found is None:
+    return Command("orders", text, "", 1), reply, left_out.split("\n")
+
+
+def _nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
+    """What is wrong with a text of which half is right at least, as what is due; other words are just prose."""
+    if _due(match, seat) is None or len(text) > _MOST:
         return None
-    facts = {"faults": [escaped(slip) for slip in found.slips], "form": found.form, "level": "mailbox"}
-    return Command("orders", short, "", 1), Reply("completed", facts, at=at, outcome="unplaced")
+    meant = match.rules.meant(_FINAL.sub("", _NAMED.sub("", text)))
+    faults = _faults(match, seat, meant)
+    return faults if 2 * len(faults) <= len(meant.split()) else None
 
 
 def _accepting(match: Match) -> str:

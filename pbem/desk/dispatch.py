@@ -43,6 +43,9 @@ _BULKY = 5
 _BLOCKS = 10_000
 """How many characters its setups and orders may have together: a game judges them while the store is locked."""
 
+_IDLE = 50
+"""How many unsigned letters a day that answer ours and change nothing are answered: perhaps a machine wrote them."""
+
 _TOO_BULKY = Phrase(
     "one letter may ask for at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
 )
@@ -93,7 +96,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         (command, beyond.get(at) or _reply(desk, caller, command, again, wanted)) for at, command in enumerate(wanted)
     ]
     if reading.short and (found := understood(desk, caller, reading.short)) is not None:
-        replies, reading = [found], msgspec.structs.replace(reading, ignored=[])
+        replies, reading = [found[:2]], msgspec.structs.replace(reading, ignored=found[2])
     if caller.player and signed and again is None:
         effect = reading.optout or any(
             COMMANDS[command.name].once and reply.outcome == "done" for command, reply in replies
@@ -106,12 +109,18 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         desk.mailboxes.use(proof.token, caller.letter, caller.now)
     if caller.player and signed and seen is None and any(_obeyed(*replied) for replied in replies):
         keys.stop(desk, caller)
+    outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+    idle = 0
+    if caller.tokens and not signed and not used:
+        idle = desk.today(f"changing nothing {caller.address.lower()}", caller.now)
+    if idle > _IDLE:
+        return f"{outcome}; not answered, one too many that change nothing"
     if caller.short:
         answer_letter.write_short(desk, caller, replies)
     else:
         reading = msgspec.structs.replace(reading, ignored=[*reading.ignored, *left_out])
-        answer_letter.write(desk, caller, reading, replies)
-    return "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+        answer_letter.write(desk, caller, reading, replies, last=idle == _IDLE)
+    return outcome
 
 
 def _obeyed(command: Command, reply: Reply) -> bool:

@@ -49,8 +49,8 @@ class Housekeeping:
         if self._told_on != today:
             room = self._desk.database.room()
             if room is not None and room < _WARNED * self._desk.config.limits.reserve_bytes:
-                self._told_on = today
                 decide(self._desk, partial(self._tell, room, now))
+                self._told_on = today
         if self._done_on != today:
             with self._desk.database.transaction():
                 before = to_db(now - self._desk.config.limits.letters_kept)

@@ -27,6 +27,7 @@ from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
 from pbem.store.errors import OvertakenError, StoreError
+from pbem.store.inbox import queues_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,9 +67,9 @@ def handle_next(desk: Desk, now: datetime) -> int:
 
     Never raises but for a store that fails, or a reader that cannot even be started.
     """
-    while desk.in_hand:
-        desk.inbox.give_back(desk.in_hand[-1])
-        desk.in_hand.pop()
+    if desk.in_doubt:
+        desk.inbox.give_back_all()
+    desk.in_doubt = True
     # Instructions come before letters: a restored match must stand still first.
     operator.obey(desk, now)
     clock.beat(desk, now)
@@ -83,6 +84,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
         desk.before.forget()
     if not handled:
         _set_aside(desk, now)
+    desk.in_doubt = False
     return handled
 
 
@@ -91,7 +93,6 @@ def _take_in_hand(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Ta
     rows = desk.inbox.lease_some(AT_HAND, now, fresh=fresh)
     if not rows:
         return []
-    desk.in_hand += [row.id for row in rows]
     desk.points("letter leased")
     taken = [_Taken(row, probable_keys(desk, row)) for row in rows]
     asked = [Asked(one.row.raw, one.keys, one.row.received) for one in taken]
@@ -111,7 +112,6 @@ def _handle_some(desk: Desk, taken: Sequence[_Taken], now: datetime, *, more: bo
     following = _take_in_hand(desk, now, fresh=True) if more else []
     desk.before.forget()
     outcomes = _give_effect(desk, list(zip(taken, found, strict=True)), now)
-    desk.in_hand = [one.row.id for one in following]
     desk.points("effects committed")
     _tell_of(outcomes)
     return following
@@ -142,22 +142,26 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
 
 
 def _one_by_one(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datetime) -> dict[int, str]:
-    """Give each letter its effect by itself; where one is overtaken for good, what its sender sent later waits too.
+    """Give each letter its effect by itself; where one is overtaken for good, those behind it in a queue wait too.
 
     Raises `OvertakenError` for such a one after all others: it is in hand still, and is given back.
     """
     outcomes: dict[int, str] = {}
-    overtaken: dict[str, OvertakenError] = {}
+    overtaken: list[OvertakenError] = []
+    passed: set[tuple[str, str]] = set()
     for letter in letters:
-        sender = letter[0].row.envelope.sender.lower()
-        if sender not in overtaken:
+        envelope = letter[0].row.envelope
+        queues = queues_of(envelope.sender, envelope.match)
+        if passed.isdisjoint(queues):
             try:
                 outcomes |= _give_effect(desk, [letter], now)
+                continue
             except OvertakenError as error:
-                overtaken[sender] = error
+                overtaken.append(error)
+        passed |= queues
     if overtaken:
         _tell_of(outcomes)
-        raise next(iter(overtaken.values()))
+        raise overtaken[0]
     return outcomes
 
 

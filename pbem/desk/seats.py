@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
 
-__all__ = ["SeatContext", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
+__all__ = ["SeatContext", "answered_at", "commit", "pinned", "seat_at", "seated_at", "without_keys"]
 
 
 def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
@@ -106,6 +106,16 @@ def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
     if loaded is None or seat is None:
         raise KeyError(number)
     return SeatContext(desk, *loaded, seat)
+
+
+def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
+    """The seat whose letter a player without a key answers, whatever the answer says; None where there is none."""
+    if caller.player is None or caller.answers is None:
+        return None
+    try:
+        return seat_at(desk, caller.answers[0], caller.player.name)
+    except KeyError:
+        return None
 
 
 def seated_at(desk: Desk, caller: Caller, command: Command) -> SeatContext:

@@ -73,8 +73,8 @@ class Desk:
     points: Failpoints = passing
     software: str = field(default_factory=_software)
     """What runs here, as transcripts name it."""
-    in_hand: list[int] = field(default_factory=list)
-    """The letters that are leased; those of a call that broke off are given back by the next one."""
+    in_doubt: bool = False
+    """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
 

@@ -1,4 +1,4 @@
-"""Slips of the pen that every notation knows: what dashes, commas and comments come to where a word is meant.
+"""Slips of the pen that every notation knows: dashes, commas and comments, and what phones put around words.
 
 For what a text was probably meant to say, which is asked back and never played unasked: the notations stay strict.
 """
@@ -13,8 +13,14 @@ __all__ = ["plain"]
 _DASHES: Final = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
 _SEPARATORS: Final = dict.fromkeys(map(ord, ",;"), " ")
 _COMMENT: Final = re.compile(r"#[^\n\r]*")
+_PUT_AROUND: Final = re.compile(r"""(?<!\S)["'`]+|(?<=[\w)])[.!?"'`]++(?!\S)""")
+_PICTURES: Final = re.compile(r"[^\w\s\x00-\x7f]")
 
 
 def plain(text: str) -> str:
-    """A text with plain dashes, with blanks for commas and semicolons, and without comments; its lines stay."""
-    return _COMMENT.sub("", text).translate(_DASHES | _SEPARATORS)
+    """A text with plain dashes, with blanks for commas and pictures, and without comments and quotes; its lines stay.
+
+    A sentence's end may stand behind a word: phones write it unasked.
+    """
+    words = _COMMENT.sub("", text).translate(_DASHES | _SEPARATORS)
+    return _PUT_AROUND.sub(" ", _PICTURES.sub(" ", words))

@@ -5,6 +5,7 @@ A desk decides what is written, and to whom; what takes time (words, pictures, f
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
 __all__ = ["Composing", "Drawing", "OutgoingLetter", "TemplateText"]
+
+
+_REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
+"""What mail programs write before the subject of an answer, in their language, each time anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class OutgoingLetter:
 
     def answer(self, letter: Letter) -> None:
         """Let this be the answer to a letter, in its thread and under its subject."""
-        subject = masked(letter.subject).strip() or Phrase("your letter")
-        self.subject = subject if subject.lower().startswith("re:") else Phrase("Re: {subject}", subject=subject)
+        subject = _REPLIED.sub("", masked(letter.subject)).strip() or Phrase("your letter")
+        self.subject = Phrase("Re: {subject}", subject=subject)
         self.in_reply_to = letter.message_id
         self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]

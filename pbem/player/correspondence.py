@@ -17,7 +17,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from pbem.failpoints import passing
-from pbem.games import rules
+from pbem.games import Refused, rules
 from pbem.identity import ed25519_points
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
@@ -317,6 +317,17 @@ class Correspondence:
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
         orders: Orders = judge.order(state, position["seat"], text)
         return Judged(orders.text, judge.unused(state, position["seat"], orders))
+
+    def meant(self, match: str, text: str) -> str | None:
+        """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
+        asked = self.setup_asked if self.standing(match)["phase"] == "setup" else self.position_asked
+        judge = self.judge_setup if self.standing(match)["phase"] == "setup" else self.judge_orders
+        meant = rules(asked(match)["rules"]).meant(text)
+        try:
+            judge(match, meant)
+        except Refused:
+            return None
+        return meant if meant.strip() != text.strip() else None
 
     def judge_setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""

@@ -236,6 +236,20 @@ class Listener(socketserver.ThreadingTCPServer):
         self._thread.join()
 
 
+def begin(account: Account) -> Path | None:
+    """Make the Maildir of a new account where there is nothing yet; its path if it was made. Raises `NoMail`."""
+    url = urlsplit(account.mail_in)
+    path = Path(unquote(url.path)).expanduser()
+    if url.scheme != "maildir" or path.exists():
+        return None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mailbox.Maildir(path).close()
+    except OSError as error:
+        raise NoMail(f"{path}: {error.strerror}") from error
+    return path
+
+
 def source(account: Account) -> Source:
     """Where the letters of an account come; raises `NoMail`."""
     url = urlsplit(account.mail_in)

@@ -34,6 +34,7 @@ from pbem.server.desks import Desks, usual
 from pbem.server.fetching import Fetcher, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.metrics import Figures, Metrics
+from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
 from pbem.smtp.delivery import Deliverer, Smarthost
@@ -108,13 +109,15 @@ class Daemon:
         ready: Callable[[Sequence[Place]], None] = lambda _: None,
         environment: Mapping[str, str] = os.environ,
         points: Failpoints = passing,
+        roles: frozenset[Role] = ALL,
     ) -> None:
         self._config = config
         self._now = now
         self._random = random
         self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
         """By what this server is known among those that share its store."""
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name)
+        self._roles = roles
+        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, roles)
         self._open_place = place
         self._open_reader = reader
         self._transport = transport
@@ -152,6 +155,8 @@ class Daemon:
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         config = self._config
+        if self._roles != ALL and not self._name:
+            raise StartError(f"{config.store} is a file and has one server, which does everything: leave --roles out")
         known = is_there(config.store)
         if not known:
             self._begin()
@@ -166,7 +171,7 @@ class Daemon:
         stack.callback(metrics.close)
         places = [*await self._listen(intake), *await self._give_figures(metrics)]
         turn = stack.enter_context(WriteTurn())
-        number = config.desks or usual()
+        number = (config.desks or usual()) if Role.DESK in self._roles else int(Role.CLOCK in self._roles)
         self._desks = Desks(number, self._open_place, self._supplies, self._wake_others, self._release_letters)
         stack.push_async_callback(self._desks.close)
         keys = self._open_store(stack, turn, new=not known)
@@ -257,7 +262,7 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, asker.wake]
-        fetcher = self._fetcher(intake) if self._config.mailbox else None
+        fetcher = self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None
 
         def look() -> None:
             self.wake()
@@ -269,11 +274,11 @@ class Daemon:
         try:
             if fetcher is not None:
                 tasks.append(asyncio.create_task(fetcher.work(), name="mailbox"))
-            tasks += [
-                asyncio.create_task(self._desks.work(), name="desks"),
-                asyncio.create_task(deliverer.work(), name="delivery"),
-                asyncio.create_task(asker.work(), name="dns"),
-            ]
+            if self._roles & {Role.DESK, Role.CLOCK}:
+                tasks.append(asyncio.create_task(self._desks.work(), name="desks"))
+            if Role.POST in self._roles:
+                tasks.append(asyncio.create_task(deliverer.work(), name="delivery"))
+                tasks.append(asyncio.create_task(asker.work(), name="dns"))
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
             self._ready(places)
@@ -302,6 +307,8 @@ class Daemon:
 
     async def _listen(self, intake: Intake) -> list[Place]:
         places: list[Place] = []
+        if Role.INTAKE not in self._roles:
+            return places
         handed = systemd.sockets(self._environment)
         for protocol, listener in (("smtp", self._config.smtp), ("lmtp", self._config.lmtp)):
             if listener.listen.systemd and not handed[protocol]:

@@ -34,6 +34,7 @@ from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 from pbem.mail.signing import BadDkimKey, DkimSigner
 from pbem.server.logs import configure_logs
+from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
@@ -161,6 +162,7 @@ class Supplies:
     points: Failpoints = passing
     server: str = ""
     """The name of this server among those that share a store; "" where it has one of its own."""
+    roles: frozenset[Role] = ALL
 
     def owner(self, process: int) -> str:
         """By what that is known which a desk in a process has in hand."""
@@ -224,8 +226,10 @@ class _Work:
         now: Callable[[], datetime],
         worked: Callable[[], None],
         rests: Callable[[], None],
+        roles: frozenset[Role] = ALL,
     ) -> None:
         self._desk = desk
+        self._roles = roles
         self._database = database
         self._now = now
         self._worked = worked
@@ -261,13 +265,15 @@ class _Work:
 
     def _some(self) -> float:
         """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
-        since_tick = 0
-        while since_tick < LETTERS_PER_TICK and (handled := self._desk.handle_next(self._now())):
+        since_tick = handled = 0
+        while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
+            if not (handled := self._desk.handle_next(self._now())):
+                break
             self._tell()
             since_tick += handled
             if self._stopping:
                 return 0.0
-        following = self._desk.tick(self._now())
+        following = self._desk.tick(self._now()) if Role.CLOCK in self._roles else None
         return 0.0 if handled else self._until(following)
 
     def _tell(self) -> None:

@@ -204,6 +204,10 @@ class Deliverer:
         self._since = 0.0
         """When the oldest of them came about, by the event loop's clock."""
         self._senders: set[asyncio.Task[None]] = set()
+        self._under_way: set[int] = set()
+        """The letters that the senders have."""
+        self._in_doubt = False
+        """Whether the store may have given letters that never came here."""
         self._stopping = False
 
     async def work(self) -> None:
@@ -258,10 +262,15 @@ class Deliverer:
             sent = await self._run(self._outbox.delivered_since, self._now() - DAY)
             room = max(min(room, self._schedule.per_day - sent - under_way), 0)
         try:
+            if self._in_doubt:
+                known = [row.id for row in self._in_hand] + [fate.sent.id for fate in fates]
+                await self._run(self._outbox.give_back_others, {*known, *self._under_way})
+            self._in_doubt = True
             leased = await self._run(self._outbox.exchange, [fate.sent for fate in fates], self._now(), room)
         except BaseException:
             self._fates = fates + self._fates
             raise
+        self._in_doubt = False
         for fate in fates:
             self._noted(fate)
         for number in leased.sealed:
@@ -284,11 +293,14 @@ class Deliverer:
     async def _sender(self, row: OutboxRow) -> None:
         """Send this letter and those in hand after it."""
         while True:
+            self._under_way.add(row.id)
             try:
                 fate = await self._deliver(row)
             except Exception:
                 log.exception("sending broke", outbox=row.id)
                 fate = self._again(row, "internal error")
+            finally:
+                self._under_way.discard(row.id)
             self._note(fate)
             if not self._free():
                 return

@@ -88,7 +88,10 @@ class Database:
         """While a decision is tried and nothing of it is written: what ends the transaction in which it goes on."""
         self._seen: object = None
         self.begun = 0
-        """How many transactions were begun: what was read in one of them may be kept in mind until the next."""
+        """How many transactions were begun, one that a decision goes on in not counted.
+
+        What was read, or put off, in one of them may be kept in mind until the next.
+        """
         self.engine = _connected(place, make=migrate)
         self.place = self.engine.place
         self._reaches = Reaches(self.engine.columns)
@@ -155,7 +158,7 @@ class Database:
                 raise RuntimeError("a transaction is already open")
             if not self._turn.acquire(timeout=BUSY_SECONDS if wait else 0):
                 raise BusyError("another connection writes")
-            self.begun += 1
+            self.begun += self._script is None
             with _held(self._turn), self._translated():
                 self.engine.begin(wait=wait)
                 try:
@@ -195,11 +198,11 @@ class Database:
         if self.in_transaction:
             raise RuntimeError("a transaction is already open")
         self.begun += 1
-        with self._translated():
-            self.engine.begin_reading()
-            self._seen = self.engine.written()
         self._script, self._writing = script, writing
         try:
+            with self._translated():
+                self.engine.begin_reading()
+                self._seen = self.engine.written()
             if locked:
                 self._write_on()
             return decision()
@@ -247,9 +250,15 @@ class Database:
         if not (alone or script.holds()):
             raise OvertakenError("what was decided on has changed")
         due = [step for step in steps if isinstance(step, Write) or not alone]
-        found = self.engine.run_all(
-            [(step.sql, values(step.parameters) if step.puts_off else step.parameters) for step in due]
-        )
+        try:
+            found = self.engine.run_all(
+                [(step.sql, values(step.parameters) if step.puts_off else step.parameters) for step in due]
+            )
+        except self.engine.failure as error:
+            if alone and script is not self._script:
+                raise
+            # By what others wrote, or in a part that is over: decided anew, with a lock, each fails in its place.
+            raise OvertakenError("what was decided cannot be written") from error
         for step, (changed, rows) in zip(due, found, strict=True):
             if not step.holds(changed, rows):
                 raise OvertakenError(f"somebody else changed what was found or written by: {step.sql}")
@@ -299,7 +308,7 @@ class Database:
         cursor = self.engine.run(sql, parameters)
         with self._translated():
             rows = cursor.fetchall()
-        script.asked(Read(sql, parameters, rows))
+        script.asked(sql, parameters, rows)
         return Answer(rows, cursor.description)
 
     def write(self, sql: str, parameters: Parameters = ()) -> Cursor:

@@ -71,6 +71,8 @@ class Read(NamedTuple):
     sql: str
     parameters: Parameters
     rows: list[Values]
+    unmade: frozenset[object] = frozenset()
+    """What may stand in these rows for values that were not made yet."""
 
     @property
     def puts_off(self) -> bool:
@@ -78,8 +80,14 @@ class Read(NamedTuple):
         return False
 
     def holds(self, _: int, rows: list[Values]) -> bool:
-        """Whether it gives the same rows as before."""
-        return rows == self.rows
+        """Whether it gives the same rows as before, but for values that were not made yet."""
+        if not self.unmade:
+            return rows == self.rows
+        return len(rows) == len(self.rows) and all(
+            now == then or then in self.unmade
+            for row, known in zip(rows, self.rows, strict=True)
+            for now, then in zip(row, known, strict=True)
+        )
 
 
 @dataclass(slots=True)
@@ -101,7 +109,10 @@ class Write:
 
 
 class Pending:
-    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run."""
+    """The answer to a statement that is not run yet: that it changes one row is believed, and seen when it is run.
+
+    In a part that is undone it never is: what is answered there must stand on what was asked.
+    """
 
     description: tuple[Values, ...] = ()
 
@@ -137,22 +148,20 @@ class Script:
 
     _recording: bool = True
     """Whether queries count among what the decision stands on."""
-    _written: list[Reach] = field(default_factory=list)
-    _unmade: list[Reach] = field(default_factory=list)
-    """What was written, and that of it in which values stand that are not made yet."""
+    _written: list[tuple[Reach, frozenset[object]]] = field(default_factory=list)
+    """What was written by each statement, and what stands in it for values that are not made yet."""
 
     def wrote(self, write: Write) -> None:
         """Note a statement that was run, or is pending."""
+        stand_ins = (value.meanwhile for value in write.parameters if isinstance(value, Later))
         self.steps.append(write)
-        reach = self.reach(write.sql, write.parameters)
-        self._written.append(reach)
-        if write.puts_off:
-            self._unmade.append(reach)
+        self._written.append((self.reach(write.sql, write.parameters), frozenset(stand_ins)))
 
-    def asked(self, read: Read) -> None:
-        """Note a query that was run; not one that may have found what stands for a value that is not made yet."""
-        if self._recording and not self._meets(read.sql, read.parameters, self._unmade):
-            self.steps.append(read)
+    def asked(self, sql: str, parameters: Parameters, rows: list[Values]) -> None:
+        """Note a query that was run, and the rows that it gave."""
+        if self._recording:
+            unmade = frozenset[object]().union(*self._met(sql, parameters, self._written))
+            self.steps.append(Read(sql, parameters, rows, unmade))
 
     @contextmanager
     def silent(self) -> Iterator[None]:
@@ -170,14 +179,28 @@ class Script:
 
     def meets(self, sql: str, parameters: Parameters) -> bool:
         """Whether a query may find other rows because of what the decision writes."""
-        return self._meets(sql, parameters, self._written)
+        return bool(self._met(sql, parameters, self._written))
 
-    def _meets(self, sql: str, parameters: Parameters, written: Sequence[Reach]) -> bool:
-        return bool(written) and any(map(self.reach(sql, parameters).meets, written))
+    def _met(
+        self, sql: str, parameters: Parameters, written: Sequence[tuple[Reach, frozenset[object]]]
+    ) -> list[frozenset[object]]:
+        """What stands for values that are not made yet, in each of these statements that a query may notice."""
+        asked = self.reach(sql, parameters) if written else None
+        return [stand_ins for reach, stand_ins in written if asked and asked.meets(reach)]
 
     def undo(self, steps: int) -> None:
-        """Keep the first steps alone; what was written by the others is held to be there, which costs time alone."""
+        """Keep the first steps, and what was asked behind them: why the others were undone stands on that.
+
+        What may have found rows that were undone is not kept: it would find others.
+        """
+        undone = self.steps[steps:]
         del self.steps[steps:]
+        kept = sum(isinstance(step, Write) for step in self.steps)
+        gone = self._written[kept:]
+        del self._written[kept:]
+        self.steps += [
+            step for step in undone if isinstance(step, Read) and not self._met(step.sql, step.parameters, gone)
+        ]
 
     def make(self) -> None:
         """Make all that was put off."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.store.database import Database, Row
     from pbem.store.vault import Vault
 
-__all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded"]
+__all__ = ["ATTEMPTS", "ROLES", "Envelope", "Inbox", "InboxRow", "Stranded", "queues_of"]
 
 NETWORKS = 10_000  # whose letters of the day are counted in memory; the store knows them anyway
 ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the operator is told
@@ -308,6 +308,13 @@ class Inbox:
         """Give a leased letter back as if it had never been taken: the store failed, and not the work on it."""
         self._give_back(row_id, failed=0)
 
+    def give_back_all(self) -> None:
+        """Give back all that the owner has in hand, known or not: the answer to a commit may have been lost."""
+        self._database.execute(
+            "UPDATE inbox SET state = 'waiting', alone = 0, tried = NULL WHERE state = 'leased' AND owner = ?",
+            (self._owner,),
+        )
+
     def _give_back(self, row_id: int, *, failed: int) -> None:
         self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + ?, alone = 0, tried = NULL"
@@ -402,11 +409,16 @@ def _in_order(rows: Iterable[Row], take: Callable[[Row], Row | None]) -> Iterato
     """What is taken of letters, but none behind one that is not, of the same sender or for the same match."""
     passed: set[tuple[str, str]] = set()
     for row in rows:
-        marks = {("of", row["sender"].lower()), ("for", row["match"])} - {("of", ""), ("for", "")}
-        if passed.isdisjoint(marks) and (taken := take(row)) is not None:
+        queues = queues_of(row["sender"], row["match"])
+        if passed.isdisjoint(queues) and (taken := take(row)) is not None:
             yield taken
         else:
-            passed |= marks
+            passed |= queues
+
+
+def queues_of(sender: str, match: str) -> set[tuple[str, str]]:
+    """In which queues a letter stands, where none overtakes another: its sender's, and that for its match."""
+    return {("of", sender.lower()), ("for", match)} - {("of", ""), ("for", "")}
 
 
 def _if_free(row: Row) -> Row | None:

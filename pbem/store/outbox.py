@@ -16,7 +16,7 @@ from pbem.store.decision import Later
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from pbem.store.database import Database, Row
@@ -191,6 +191,12 @@ class Outbox:
                     " WHERE id = ? AND state = 'leased' AND owner = ?",
                     (row_id, self._owner),
                 )
+
+    def give_back_others(self, row_ids: Collection[int]) -> None:
+        """Give back all that the owner leased but these: the answer to a commit was lost, and it does not know."""
+        query = "SELECT id FROM outbox WHERE state = 'leased' AND owner = ?"
+        leased = [row[0] for row in self._database.execute(query, (self._owner,))]
+        self.give_back([row_id for row_id in leased if row_id not in row_ids])
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
         """Note that the smarthost took a leased letter; committed at once unless a transaction is open."""

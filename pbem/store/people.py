@@ -102,17 +102,16 @@ class People:
 
     # Observers.
 
-    def observe(self, match: int, player: str, time: str) -> bool:
-        """The player watches the match from now on; False when that was so before."""
-        made = self._database.execute(
-            "INSERT INTO observers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (match, player, time)
-        )
-        return made.rowcount == 1
+    def observe(self, match: int, player: str, time: str) -> None:
+        """The player watches the match from now on, or as before."""
+        self._database.execute("INSERT INTO observers VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (match, player, time))
 
     def unobserve(self, match: int, player: str) -> bool:
         """The player watches the match no longer; False when that was so before."""
-        gone = self._database.execute("DELETE FROM observers WHERE match = ? AND player = ?", (match, player))
-        return gone.rowcount == 1
+        known = player in self.observers(match)
+        if known:
+            self._database.execute("DELETE FROM observers WHERE match = ? AND player = ?", (match, player))
+        return known
 
     def observers(self, match: int) -> list[str]:
         """Who watches the match, in the order in which they came."""

@@ -116,6 +116,8 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     referee.send(bob, bob.filled("setup", BOB))
     shown = terminal("setup", "m1", "MD Rv1 Rv2", "--yes", status=1)
     assert "Not legal; nothing was signed or sent:" in shown
+    assert "Did you mean" not in shown
+    assert "Did you mean: MD Rv1-Rv3" in terminal("setup", "m1", "md rv1\N{EN DASH}rv3", "--yes", status=1)
     assert "your setup\n  MD Rv1 Rv2 Rv3\n" in terminal("m1", ANN, "--yes")
     shown = terminal("m1")
     assert "Answered: setup m1 game 1: done." in shown
@@ -142,7 +144,8 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
         "m1", "--nothing", typed="n\n", status=1
     )
     assert len(terminal.sent) == sent
-    assert "Not legal" in terminal("m1", "Rv9", status=1)
+    assert "Did you mean" not in terminal("m1", "Rv9", status=1)
+    assert "Did you mean: Rv1" in terminal("m1", "rv1", status=1)
     assert len(terminal.sent) == sent
     terminal("m1", "Rv1", typed="\n")
     assert len(terminal.sent) == sent + 1

@@ -13,6 +13,8 @@ from pbem.config import Duration
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.store.database import Database
+from pbem.store.errors import BusyError
 
 if TYPE_CHECKING:
     from referee import Referee
@@ -139,3 +141,18 @@ def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
     assert "has 100 MiB left" in operator.text
     referee.wait(timedelta(days=1))
     assert len(operator.letters) == 2
+
+
+def test_the_operator_hears_of_it_though_the_store_was_busy(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise BusyError("the store is busy")
+
+    monkeypatch.setattr(Database, "room", lambda _: 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "decide", fail)
+        with pytest.raises(BusyError):
+            referee.desk.housekeeping.look(referee.now)
+    referee.desk.housekeeping.look(referee.now)
+    assert referee.outbox.count() == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.wiring import Desk
 from pbem.mail.compose import Composer
 from pbem.store.database import Database, to_db
-from pbem.store.errors import OvertakenError
+from pbem.store.errors import BusyError, OvertakenError
 from pbem.store.inbox import ATTEMPTS, Envelope
 from pbem.store.operator import Box, Instructions
 from pbem.store.players import KeyRow
@@ -255,12 +255,13 @@ def test_a_letter_that_is_overtaken_again_and_again_delays_no_other(
         return compose(self, to, *given, **named)
 
     monkeypatch.setattr(Composer, "compose", composed)
-    first, second = (put(referee, bob, bob.filled("orders", ORDERS, rev)) for rev in (1, 2))
-    elsewhere = put(referee, referee.person("eve"), "help")
+    to = "pbem+m1.0123456789abcdef@play.example"
+    first, second = (put(referee, bob, bob.filled("orders", ORDERS, rev), to) for rev in (1, 2))
+    behind, elsewhere = put(referee, referee.person("fay"), "help", to), put(referee, referee.person("eve"), "help")
     with pytest.raises(OvertakenError):
         referee.desk.handle_next(referee.now)
-    outcomes = [referee.inbox.outcome(number)[0] for number in (first, second, elsewhere)]
-    assert outcomes == ["leased", "leased", "done"]
+    outcomes = [referee.inbox.outcome(number)[0] for number in (first, second, behind, elsewhere)]
+    assert outcomes == ["leased", "leased", "leased", "done"]
     monkeypatch.undo()
     referee.work()
     assert referee.inbox.count("done") == referee.inbox.count()
@@ -421,3 +422,29 @@ def test_a_match_by_three_desks_that_interrupt_each_other(tmp_path_factory: Any,
     ends = [letter for letter in bob.letters if ", the end" in str(letter["Subject"])]
     assert len(ends) == 1
     referee.close()
+
+
+@pytest.mark.parametrize("which", range(2))
+def test_a_commit_whose_answer_is_lost_keeps_no_letter_in_hand(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, which: int
+) -> None:
+    """Leased or written: the letter has its effect once, by this desk, however long that lives."""
+    ann = referee.registered("ann")
+    commit, left = type(referee.database.engine).commit, [which + 1]
+
+    def lost(engine: object) -> None:
+        commit(engine)  # type: ignore[arg-type]
+        left[0] -= 1
+        if not left[0]:
+            raise BusyError("the answer was lost")
+
+    referee.inbox.put(
+        Envelope(ann.address, (f"pbem@{SERVER}",)), referee.raw(ann, referee.signed(ann, "games\n")), referee.now
+    )
+    monkeypatch.setattr(type(referee.database.engine), "commit", lost)
+    for _ in range(3):
+        with suppress(BusyError):
+            referee.work()
+    assert left[0] <= 0
+    assert referee.inbox.count("done") == referee.inbox.count()
+    assert sum("In-Reply-To" in letter for letter in ann.letters[2:]) == 1

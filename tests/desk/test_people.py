@@ -195,7 +195,7 @@ def test_who_may_observe_what(referee: Referee) -> None:
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     referee.send(cy, "observe m1\n")
     assert "there is no such match to watch" in cy.text
-    referee.send(cy, "unobserve m1\n")
+    referee.send(cy, "unobserve m1\n", follow=False)
     assert "you do not watch this match" in cy.text
     referee.send(ann, "new spaceships with bob\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))

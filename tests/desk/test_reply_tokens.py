@@ -15,6 +15,7 @@ from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 
 from pbem.config import Identity
+from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.documents import Evidence, Opening
 from pbem.proof import bundle
@@ -75,12 +76,13 @@ class Post:
         self.reply(bob, form_in(bob.text, "accept", lines=1))
         return ann, bob
 
-    def begun(self) -> tuple[Mailbox, Mailbox]:
-        ann, bob = self.referee.opened("Ann with a key, Bob without", lambda: [*self._begin()])
+    def begun(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
+        about = f"Ann with a key, Bob without, {options}"
+        ann, bob = self.referee.opened(about, lambda: [*self._begin(options)])
         return ann, bob
 
-    def _begin(self) -> tuple[Mailbox, Mailbox]:
-        ann, bob = self.agreed()
+    def _begin(self, options: str) -> tuple[Mailbox, Mailbox]:
+        ann, bob = self.agreed(options)
         self.referee.send(ann, ann.filled("setup", ANN))
         self.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("send your setup")))
         return ann, bob
@@ -695,7 +697,10 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
 # Short replies.
 
 
-@pytest.mark.parametrize("written", ["Gx3 Gy3", "orders Gx3 Gy3", "gx3, gy3", "Orders: Gx3 Gy3"])
+@pytest.mark.parametrize(
+    "written",
+    ["Gx3 Gy3", "orders Gx3 Gy3", "gx3, gy3", "Orders: Gx3 Gy3", "Gx3, Gy3.", "\u201cGx3 Gy3\u201d \U0001f680"],
+)
 def test_one_line_comes_back_as_the_whole_form_and_that_counts(post: Post, written: str) -> None:
     ann, bob = post.begun()
     post.reply(bob, written, to=reply_to(bob.find("begins")))
@@ -718,7 +723,9 @@ def test_a_slip_in_it_is_asked_back(post: Post) -> None:
     assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
 
 
-@pytest.mark.parametrize("written", ["Accept!", "accept", "yes", "I accept.", "ok", "accept m1", "Accept m1."])
+@pytest.mark.parametrize(
+    "written", ["Accept!", "accept", "yes \U0001f44d", "I accept.", "ok", "Einverstanden.", "accept m1", "Accept m1."]
+)
 def test_terms_are_accepted_by_the_line_that_comes_back(post: Post, written: str) -> None:
     ann, bob = post.referee.registered("ann"), post.registered("bob")
     post.referee.send(ann, "new spaceships with bob\nend\n")
@@ -750,11 +757,122 @@ def test_prose_is_no_order(post: Post, written: str) -> None:
     assert "Not understood" in bob.text
 
 
+def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
+    """Also a setup as our letters show one, a ship in each line."""
+    _, bob = post.agreed()
+    post.reply(bob, BOB, to=reply_to(bob.find("send your setup")))
+    assert bob.form("setup").endswith(f"\nrev 1\n{BOB}\nend\n")
+    post.reply(bob, BOB.replace(" ", "\n"))
+    assert bob.form("setup").endswith("\n{}\nend\n".format(BOB.replace(" ", "\n")))
+
+
+def test_what_is_left_out_of_it_is_told(post: Post) -> None:
+    _, bob = post.begun()
+    post.reply(bob, "Gx3 Gy3\nand what else I saw")
+    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
+    assert "Not understood, and ignored:\n\n  and what else I saw\n" in bob.text
+
+
+@pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])
+def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written, to=reply_to(bob.find("begins")))
+    assert "`Gy9` is not an order" in bob.text
+    assert post.standing(2) is None
+    post.reply(bob, "Gx3 Gy1")
+    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy1\nend\n")
+
+
+def test_the_answer_to_any_letter_about_a_turn_can_be_answered_with_one_line(post: Post) -> None:
+    """Whatever was said there, and though its reply address is used up."""
+    _, bob = post.begun()
+    letter = bob.find("begins")
+    post.reply(bob, "What do I have to do?", to=reply_to(letter))
+    post.reply(bob, "Gx3")
+    post.reply(bob, bob.form("orders"))
+    assert post.standing(2) == "Gx3"
+    used = reply_to(bob.letters[-2])
+    post.reply(bob, "Gx4", to=used)
+    assert bob.form("orders").endswith("\nrev 2\nGx4\nend\n")
+    post.reply(bob, bob.form("orders"))
+    assert post.standing(2) == "Gx4"
+
+
+def test_who_knows_a_used_reply_address_makes_us_repeat_nothing(post: Post) -> None:
+    _, bob = post.begun()
+    used = reply_to(bob.find("begins"))
+    post.reply(bob, bob.filled("orders", "Gx3"), to=used)
+    count = len(bob.letters)
+    for number in range(9):
+        post.reply(bob, f"Gx4 Gy{number % 5 + 1}", to=used, sign=lambda raw: raw)
+    assert len(bob.letters) - count == EACH
+    assert all("Gx4" not in body(letter) for letter in bob.letters[count:])
+
+
+def test_case_28_a_machine_that_answers_in_a_players_name_is_answered_only_so_often(post: Post) -> None:
+    _, bob = post.begun()
+    count = 0
+    while count != (count := len(bob.letters)):
+        assert count < 80
+        post.reply(bob, "I am away until Monday.")
+    post.referee.wait(timedelta(days=1))
+    post.reply(bob, bob.filled("orders", "Gx3"))
+    assert post.standing(2) == "Gx3"
+
+
+def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.registered("carl")
+    post.referee.wait(timedelta(days=4))
+    assert "a reminder" in str(bob.last["Subject"])
+    assert "Answer this letter with the form" in bob.text
+    post.reply(bob, bob.filled("orders", "Gx3"))
+    assert post.standing(2) == "Gx3"
+    post.referee.send(ann, "substitute m1 carl for ann\n")
+    assert "answer this letter\nwith this form" in bob.text
+    post.reply(bob, form_in(bob.text, "substitute"))
+    assert "Refused" not in bob.text
+    post.referee.wait(timedelta(days=7))
+    asked = bob.find("a deadline was missed")
+    assert "Answer this letter with these lines" in body(asked)
+    post.reply(bob, form_in(body(asked), "claim"), to=reply_to(asked))
+    assert post.referee.match().phase == "closed"
+    assert not [
+        letter["Subject"] for letter in bob.letters if re.search(r"\b[Ss]ign(ed)? (and|it|this)", body(letter))
+    ]
+
+
+def test_a_draw_is_agreed_to_by_the_form_that_comes_with_the_offer(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.send(ann, "draw m1 offer\n")
+    assert "To accept, answer this letter with this form" in bob.text
+    post.reply(bob, form_in(bob.text, "draw"))
+    assert post.referee.match().phase == "closed"
+
+
+@pytest.mark.parametrize("before", ["Re: ", "AW: ", "AW: Re: ", "Antw: RE : SV:", ""])
+def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_it(post: Post, before: str) -> None:
+    bob = post.registered("bob")
+    raw = post.referee.raw(bob, "whoami\n", subject=f"{before}[pbem m1] Spaceships: Re")
+    post.referee.deliver(post.sign(raw), bob.address)
+    assert str(bob.last["Subject"]) == "Re: [pbem m1] Spaceships: Re"
+
+
+@pytest.mark.parametrize("settle", ["0", "10m"])
+def test_no_line_of_these_letters_is_too_long(post: Post, settle: str) -> None:
+    _, bob = post.begun(f"settle: {settle}")
+    post.reply(bob, "gx3 gy3", to=reply_to(bob.find("begins")))
+    post.reply(bob, bob.form("orders"))
+    assert "Your orders for turn 1 stand" in bob.text
+    for letter in bob.letters:
+        assert max(map(len, body(letter).split("\n"))) <= 78
+
+
 def test_without_a_key_too_what_is_missing_is_completed(post: Post) -> None:
     _, bob = post.begun()
     post.reply(bob, "orders m1 turn 1\nGx3 gy3", to=reply_to(bob.find("begins")))
     post.reply(bob, "orders m1 turn 1\nGx3 gy3\n", to=reply_to(bob.find("begins")))
-    assert "answer this letter\nwith these lines" in bob.text
+    assert "answer this\nletter with these lines" in bob.text
     post.reply(bob, bob.form("orders"))
     assert post.standing(2) == "Gx3 Gy3"
 

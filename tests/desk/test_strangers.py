@@ -210,3 +210,29 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
         referee.outbox.failed(row.id, "550 unknown", referee.now, None)
     referee.work()
     assert len(operator.letters) == 0
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("registered", [False, True])
+def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_often(
+    referee: Referee, registered: bool, signed: bool
+) -> None:
+    """It marks its letters in no way, and answers to each Reply-To; perhaps it signs, by a key of its own."""
+    away, machine = referee.registered("away") if registered else referee.person("away"), referee.person("machine")
+    text = "I am away.\n"
+    text, before = referee.signed(machine, text) if signed else text, len(away.letters)
+
+    def answer() -> int:
+        to = email.utils.parseaddr(str(away.last["Reply-To"] or ""))[1] if away.letters else ""
+        raw = referee.raw(away, text, headers=sent_from(away.address)).replace(
+            b"To: pbem@play.example", f"To: {to or f'pbem@{SERVER}'}".encode()
+        )
+        referee.deliver(raw, away.address, to or f"pbem@{SERVER}")
+        return len(away.letters)
+
+    count = 0
+    while count != (count := answer()):
+        assert count - before < 110
+    assert signed or "Until tomorrow (UTC) such letters are read, but not answered." in plain(away.last)
+    referee.wait(timedelta(days=1))
+    assert answer() == count + 1

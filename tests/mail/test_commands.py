@@ -206,6 +206,10 @@ def test_what_might_be_the_text_of_a_block_that_is_not_closed_is_told_and_not_ob
     [
         ("\n  Gx3 Gy3 \nOn Sunday the referee wrote:\n> orders m17 turn 5\n", "Gx3 Gy3"),
         ("> quoted first\nyes\n-- \nAnna", "yes"),
+        ("DS Ov1\n KC Gv4 \n\nAnna", "DS Ov1\nKC Gv4"),
+        ("Gx3\n> quoted between\nGy3", "Gx3"),
+        ("On Sunday the referee wrote:\n> Turn 5\n\nGx3\nGy3\n", "Gx3\nGy3"),
+        ("Gx3\nGy3\nAm 1. M\u00e4rz schrieb pbem:\n> Zug 5\n", "Gx3\nGy3"),
         ("Accept\n", "Accept"),
         ("accept m17\n", ""),
         (ORDERS, ""),

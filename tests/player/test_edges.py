@@ -77,6 +77,15 @@ class TestComing:
             assert refused.value.smtp_code == 451
         listener.close()
 
+    def test_the_maildir_of_a_new_account_is_made_where_nothing_is(self, tmp_path: Path) -> None:
+        there, beside = account(f"maildir:{tmp_path / 'mail' / 'ann'}"), account(f"mbox:{tmp_path / 'mbox'}")
+        assert mail_in.begin(there) == tmp_path / "mail" / "ann"
+        assert list(mail_in.source(there).letters(nothing_seen)) == []
+        assert mail_in.begin(there) is mail_in.begin(beside) is None
+        (tmp_path / "file").touch()
+        with pytest.raises(NoMail, match="file"):
+            mail_in.begin(account(f"maildir:{tmp_path / 'file' / 'ann'}"))
+
     def test_a_maildir_is_left_as_it_is_and_each_letter_is_read_once(self, tmp_path: Path) -> None:
         box = mailbox.Maildir(tmp_path / "box")
         key = box.add(RAW)

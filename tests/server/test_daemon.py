@@ -26,6 +26,7 @@ from pbem.config import Limits, Listen, Listener, Log
 from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_process import open_desk
 from pbem.server.logs import configure_logs
+from pbem.server.roles import Role, named
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Envelope, Inbox
@@ -431,3 +432,15 @@ def test_a_bad_configuration_is_a_message_and_no_traceback(tmp_path: Path) -> No
     )
     assert (other.returncode, "Traceback" in other.stderr) == (1, False)
     assert "pbem.toml" in other.stderr
+
+
+def test_a_store_in_a_file_has_one_server_that_does_everything(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match="leave --roles out"):
+        asyncio.run(House(configured(tmp_path), roles=frozenset({Role.INTAKE})).daemon.run())
+
+
+@pytest.mark.parametrize(("text", "fault"), [("intake,dsk", "roles are intake, desk, post, clock"), ("", "``")])
+def test_roles_that_are_none_are_refused(text: str, fault: str) -> None:
+    assert named("post, clock") == {Role.POST, Role.CLOCK}
+    with pytest.raises(ValueError, match=fault):
+        named(text)

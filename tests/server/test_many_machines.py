@@ -12,6 +12,7 @@ from stores import of_postgresql
 
 from pbem.server import daemon as daemons
 from pbem.server.daemon import StartError
+from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database
 from pbem.store.inbox import Inbox
@@ -26,11 +27,11 @@ pytestmark = of_postgresql
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[House]:
+async def running(folder: Path, roles: frozenset[Role] = ALL) -> AsyncIterator[House]:
     """A server on a machine of its own; it shares store and keys with the others."""
-    house = House(configured(folder))
+    house = House(configured(folder), roles=roles)
     task = asyncio.create_task(house.daemon.run())
-    await asyncio.wait_for(house.until(lambda: bool(house.places) or task.done()), 10)
+    await asyncio.wait_for(house.until(lambda: house.begun or task.done()), 10)
     try:
         yield house
     finally:
@@ -53,6 +54,27 @@ def test_each_letter_is_answered_once_whoever_took_it(tmp_path: Path) -> None:
     with Database(configured(tmp_path).store) as database:
         assert database.rows("SELECT state, count(*) AS n FROM inbox GROUP BY state") == [{"state": "done", "n": 8}]
         assert not database.rows("SELECT * FROM owners")
+
+
+def test_each_does_what_its_roles_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One takes letters in, one handles them, one sends the answers; none does what another is for."""
+    monkeypatch.setattr(daemons, "RENEW", 0.1)
+
+    async def main() -> None:
+        async with (
+            running(tmp_path, frozenset({Role.INTAKE})) as door,
+            running(tmp_path, frozenset({Role.DESK, Role.CLOCK})) as desk,
+            running(tmp_path, frozenset({Role.POST})) as post,
+        ):
+            assert door.places
+            assert not desk.places | post.places
+            await door.send()
+            await asyncio.wait_for(post.until(lambda: bool(post.post.sent)), 20)
+            assert door.desk is post.desk is None
+            assert desk.desk.ticks
+            assert not door.post.sent + desk.post.sent
+
+    asyncio.run(main())
 
 
 def test_what_a_server_had_in_hand_that_died_another_handles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,3 +198,162 @@ def test_what_a_statement_did_is_believed_once(database: Database) -> None:
     with pytest.raises(OvertakenError):
         database.decide(decide)
     assert database.decide(decide, locked=True) == 0
+
+
+def test_a_number_that_is_taken_is_no_fault_of_the_decision(database: Database, beside: Database) -> None:
+    """Two take the last name: who comes second decides anew, and may find that it is taken."""
+
+    def decide() -> None:
+        assert database.meta("name") is None
+        with beside.transaction():
+            beside.set_meta("name", "the other's")
+        database.write("INSERT INTO meta VALUES (?, ?)", ("name", "ours"))
+
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert database.meta("name") == "the other's"
+
+
+def test_a_part_that_cannot_be_written_is_not_held_against_the_next(database: Database) -> None:
+    """Nothing of it is written, and the part that looked is not the one that fails."""
+
+    def part(*, look: bool) -> None:
+        with database.savepoint():
+            if look:
+                words(database)
+            else:
+                database.write("INSERT INTO words (word) VALUES (?)", ("half",))
+                database.write("INSERT INTO meta VALUES (?, ?)", ("name", "ours"))
+
+    def decide() -> list[bool]:
+        failed = []
+        for look in (False, True):
+            try:
+                part(look=look)
+            except database.engine.failure:
+                failed.append(look)
+        return failed
+
+    with database.transaction():
+        database.set_meta("name", "another's")
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert words(database) == []
+    assert database.decide(decide, locked=True) == [False]
+    assert words(database) == []
+
+
+def test_a_store_that_cannot_be_looked_at_once_can_be_later(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> object:
+        raise BusyError("the store is busy")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database.engine, "written", fail)
+        with pytest.raises(BusyError):
+            database.decide(lambda: None)
+    assert database.decide(lambda: words(database)) == []
+
+
+@pytest.mark.parametrize("wrote", [False, True])
+def test_a_part_is_undone_for_what_it_found(database: Database, beside: Database, *, wrote: bool) -> None:
+    """Whoever refuses something says why: that is to hold still when it is written that it was refused."""
+
+    def part() -> None:
+        with database.savepoint():
+            if wrote:
+                database.write("INSERT INTO words (word) VALUES (?)", (Later(str, "meanwhile"),))
+            if database.meta("open") is None:
+                raise ZeroDivisionError
+
+    def decide() -> None:
+        with suppress(ZeroDivisionError):
+            part()
+        database.write("INSERT INTO words (word) VALUES (?)", (Later(opened, "meanwhile"),))
+
+    def opened() -> str:
+        with beside.transaction():
+            beside.set_meta("open", "yes")
+        return "refused"
+
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert words(database) == []
+
+
+def test_what_was_undone_hides_nothing(database: Database, beside: Database) -> None:
+    """A query is not held to have found what a part wrote that is undone; nor is nobody else let in for it."""
+
+    def part() -> None:
+        with database.savepoint():
+            database.set_meta("name", "undone")
+            database.write("UPDATE words SET word = ?", (Later(str, "word"),))
+            raise ZeroDivisionError
+
+    def decide() -> None:
+        with suppress(ZeroDivisionError):
+            part()
+        assert database.meta("name") is None
+        assert words(database) == ["word"]
+        with beside.transaction(wait=False):
+            beside.write("UPDATE words SET word = 'another'")
+        put(database, Later(str, ""))
+
+    with database.transaction():
+        put(database, "word")
+    with pytest.raises(OvertakenError):
+        database.decide(decide)
+    assert words(database) == ["another"]
+
+
+@pytest.mark.parametrize("changed", ["nothing", "row", "number"])
+def test_what_is_not_made_yet_is_all_that_a_query_may_find_otherwise(
+    database: Database, beside: Database, changed: str
+) -> None:
+    """A row is found by the number that it was given when the decision was tried: it is to be the same row."""
+
+    def make() -> str:
+        with beside.transaction():
+            if changed == "row":
+                beside.write("UPDATE words SET word = 'changed'")
+            elif changed == "number":
+                put(beside, "another")
+            else:
+                beside.set_meta("name", "written")
+        return "made"
+
+    def decide() -> None:
+        database.write("INSERT INTO words (word) VALUES (?)", (Later(make, "meanwhile"),))
+        ((_, one), (number, other)) = database.execute("SELECT id, word FROM words ORDER BY id").fetchall()
+        assert (one, other) == ("word", "meanwhile")
+        database.write("DELETE FROM words WHERE id = ?", (number,))
+
+    database.decide(lambda: put(database, "word"))
+    if changed == "nothing":
+        database.decide(decide)
+    else:
+        with pytest.raises(OvertakenError):
+            database.decide(decide)
+    assert words(database) == {"nothing": ["word"], "row": ["changed"], "number": ["word", "another"]}[changed]
+
+
+def test_what_a_part_found_of_its_own_is_undone_with_it(database: Database, beside: Database) -> None:
+    def part() -> None:
+        with database.savepoint():
+            put(database, "undone")
+            assert words(database) == ["undone"]
+            raise ZeroDivisionError
+
+    def decide() -> None:
+        with suppress(ZeroDivisionError):
+            part()
+        put(database, Later(make, "meanwhile"))
+
+    def make() -> str:
+        with beside.transaction():
+            beside.set_meta("name", "written")
+        return "made"
+
+    database.decide(decide)
+    assert words(database) == ["made"]

@@ -363,3 +363,17 @@ def test_who_does_not_wait_is_told_at_once_that_another_writes(
         assert inbox.put_all(letters, NOW, wait=False) == [1]
     if not POSTGRESQL:
         assert database.scalar("PRAGMA busy_timeout") == 5000
+
+
+def test_what_an_owner_leased_without_knowing_waits_again(database: Database) -> None:
+    """The commit is done, and its answer is lost: nobody else will give it back as long as the owner lives."""
+    inbox, outbox = Inbox(database, Vault(bytes(32)), "desk.1"), Outbox(database, Vault(bytes(32)), "desk.1")
+    number = inbox.put(ENVELOPE, SECRET, NOW)
+    assert inbox.lease(NOW)
+    inbox.give_back_all()
+    assert inbox.outcome(number)[0] == "waiting"
+    known, unknown = (put(database, outbox, recipient) for recipient in ("a@x", "b@x"))
+    assert len(outbox.exchange((), NOW, 2).rows) == 2
+    outbox.give_back_others({known})
+    assert [row.id for row in outbox.exchange((), NOW, 2).rows] == [unknown]
+    assert database.rows("SELECT attempts FROM outbox ORDER BY id") == [{"attempts": 1}, {"attempts": 1}]

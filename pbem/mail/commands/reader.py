@@ -105,7 +105,7 @@ class Reading(msgspec.Struct, frozen=True):
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
-    """The first line that is no quote, where no command stands in the letter, or one alone that names no match."""
+    """The first paragraph but its quotes, where no command stands in the letter, or one alone that names no match."""
 
 
 def asked_by_subject(subject: str) -> list[Command]:
@@ -137,13 +137,23 @@ def parse(text: str, most: int | None = None) -> Reading:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     skipped.sort(key=lambda found: found[0])
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
-    short = "" if optout or any(one.match or not one.faults for one in commands) else _first_line(kept)
+    short = "" if optout or any(one.match or not one.faults for one in commands) else _first_paragraph(kept)
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
 
 
-def _first_line(kept: list[tuple[int, str]]) -> str:
-    """The first line that is not blank."""
-    return next((masked(line.strip()) for _, line in kept if line.strip()), "")
+def _first_paragraph(kept: list[tuple[int, str]]) -> str:
+    """The first lines that are not blank, with nothing between them; not the one that says whose words are quoted."""
+    lines: list[str] = []
+    before = 0
+    for number, line in kept:
+        quoted = number != before + 1
+        if quoted and lines and lines[-1].endswith(":"):
+            lines.pop()
+        if lines and (quoted or not line.strip()):
+            break
+        lines += filter(None, [line.strip()])
+        before = number
+    return masked("\n".join(lines))
 
 
 def _place_of_stop(words: Words) -> dict[str, str]:

@@ -1,10 +1,9 @@
-"""Dueling Masters as a program plays it: a scout, interception, and determinization.
+"""Dueling Masters as a program plays it: a scout, interception, and likely setups.
 
 A home planet is found by flights that pass over it, and a flight shows what it met only when its piece is ordered
 again. Level 1 flies where most squares may hold a home planet. Level 2 also weighs what a flight will cost, where it
 leads next and whom it meets, reads departures and the ways between them for where nothing can be, and sets up so
-that every column costs a scout. Level 3 draws whole setups that fit all that is known, as others are likely to make
-them, and weighs by these.
+that every column costs a scout. Level 3 weighs squares by how people set up, and hides its own planet elsewhere.
 """
 
 from __future__ import annotations
@@ -36,18 +35,20 @@ if TYPE_CHECKING:
 
 __all__ = ["orders", "setup", "wish"]
 
-WORLDS: Final = 200
-"""Setups drawn in a turn of level 3, each of which fits what is known."""
 _ONE: Final = 1 << 16
 """Certainty: whole numbers stand for chances."""
 _NEXT, _AFTER = 80, 50
 """Per cent that a flight counts which is yet to be shown, and the one behind it."""
 _KILL: Final = 4
 """How many squares that may hold a home planet it is worth to be rid of a fighter that looks for ours."""
-HIDDEN: Final = {2: (0, 1), 3: (1, 2, 3)}
+HIDDEN: Final = {2: (0,), 3: (1, 2, 3)}
 """By level the rows of its half, from the edge of the board, in which a home planet is: level 3 knows that those
 who think of hiding hide at the back."""
 FRONT: Final = (3, 4)
+_HIDING: Final = 10
+"""How many parts a square at the back is likelier to level 3, which knows that many hide their home planet there."""
+_BACK: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
+"""The two rows at the edge, by seat."""
 
 
 # Setups
@@ -134,23 +135,28 @@ class _Known:
         homes = [piece for name, piece in self.pieces.items() if name[0] == HOME]
         self.homes_left = view["options"]["homes"] - sum(piece["state"] == "destroyed" for piece in homes)
         self.certain = _mask([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
-        self.possible = half & ~self.free
-        for piece in homes:
+        heard = [piece for piece in homes if piece["state"] != "destroyed"]
+        self.possible = half & ~self.free if len(heard) < self.homes_left else 0
+        for piece in heard:
             if piece["state"] == "in transit":
                 self.possible |= _mask([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
         self.unseen = [name for name in FIGHTERS if name not in self.pieces]
         """Fighters of which nothing was ever heard: they are where they were set up."""
 
-    def homes(self) -> list[int]:
-        """By square, how likely a home planet is there, all alike where nothing speaks against it."""
+    def homes(self, hiding: int = 0) -> list[int]:
+        """By square, how likely a home planet is there: all alike, or those at the back so many parts likelier.
+
+        It is what sampled setups would come to, without the noise of samples.
+        """
+        weights = [1 if self.possible >> square & 1 else 0 for square in range(100)]
+        for square in squares(self.possible & _BACK[self.other - 1]):
+            weights[square] += hiding
         left = self.homes_left - self.certain.bit_count()
-        count = max(1, self.possible.bit_count())
-        worth = [0] * 100
-        for square in squares(self.possible):
-            worth[square] = left * _ONE // count
-        for square in squares(self.certain):
-            worth[square] = _ONE
-        return worth
+        total = max(1, sum(weights))
+        return [
+            _ONE if self.certain >> square & 1 else left * _ONE * weight // total
+            for square, weight in enumerate(weights)
+        ]
 
     def asteroids(self) -> list[int]:
         """By square, how likely an asteroid is there."""
@@ -198,50 +204,6 @@ def _ways(position: Position) -> int:
     return found
 
 
-# Determinization
-
-
-def _drawn(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
-    """By square, in how many of the setups drawn a home planet and an asteroid are there."""
-    counts = [0] * 100, [0] * 100
-    for _ in range(WORLDS):
-        for found, drawn in zip(counts, _world(chance, known), strict=True):
-            for square in drawn:
-                found[square] += _ONE // WORLDS
-    homes, asteroids = counts
-    for square in squares(known.certain):
-        homes[square] = _ONE
-    return homes, asteroids
-
-
-def _world(chance: Chance, known: _Known) -> tuple[list[int], list[int]]:
-    """Home planets and asteroids as they may be: put anywhere, or the planets behind and the asteroids in columns."""
-    behind = known.possible & _BACK[known.other - 1]
-    # What is left of each way to set up speaks for it.
-    likely = known.possible.bit_count() * _ANYWHERE, behind.bit_count() * _BEHIND
-    planned = any(likely) and chance.weighted(likely) == 1
-    able = list(squares(behind if planned else known.possible))
-    homes: list[int] = []
-    for _ in range(min(known.homes_left - known.certain.bit_count(), len(able))):
-        homes.append(able.pop(chance.below(len(able))))
-    ground = [square for square in squares(HALVES[known.other - 1] & ~known.free) if square not in homes]
-    if not planned:
-        return homes, chance.shuffled(ground)[: known.asteroids_left]
-    columns: dict[int, list[int]] = {}
-    for square in ground:
-        columns.setdefault(square % 10, []).append(square)
-    for square in squares(known.burst):
-        columns.pop(square % 10, None)
-    chosen = chance.shuffled(columns)[: known.asteroids_left]
-    return homes, [chance.choice(columns[column]) for column in chosen]
-
-
-_ANYWHERE, _BEHIND = 2, 5
-"""How likely a square is beforehand with those who put a home planet anywhere, and with those who put it behind."""
-_BACK: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
-"""The two rows at the edge, by seat."""
-
-
 # Orders
 
 
@@ -251,8 +213,7 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     if not moves:
         return _anything(chance, position.view)
     known = _Known(position)
-    homes, asteroids = _drawn(chance, known) if level == 3 else (known.homes(), known.asteroids())
-    flights = _Flights(known, homes, asteroids)
+    flights = _Flights(known, known.homes(_HIDING if level == 3 else 0))
     value = flights.scouted if level == 1 else flights.weighed
     best = max(moves, key=lambda move: (value(*move), chance.below(_ONE)))
     piece, start, end = best
@@ -280,10 +241,10 @@ def _anything(chance: Chance, view: Mapping[str, Any]) -> str:
 class _Flights:
     """What flights are worth."""
 
-    def __init__(self, known: _Known, homes: Sequence[int], asteroids: Sequence[int]) -> None:
+    def __init__(self, known: _Known, homes: Sequence[int]) -> None:
         self.known = known
         self.homes = homes
-        self.asteroids = asteroids
+        self.asteroids = known.asteroids()
         self.fighters = known.fighters()
         self.starts = {
             piece["piece"]: SQUARES[piece["from"]] for piece in known.view["own"]["pieces"] if piece["from"]
@@ -295,7 +256,6 @@ class _Flights:
         self.now: dict[str, tuple[int, int, frozenset[int]]] = {}
         self.lethal = {kind: self._lethal(kind) for kind in "WBXYZ"}
         self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
-        self.behind: dict[tuple[str, int], int] = {}
 
     def _lethal(self, kind: str) -> list[int]:
         """By square, how likely a fighter of this kind is destroyed there."""
@@ -369,7 +329,7 @@ def wish(level: int, position: Position) -> Wish:
     known = _Known(position)
     if position.view["options"]["mobile_home"]:
         return None
-    flights = _Flights(known, known.homes(), known.asteroids())
+    flights = _Flights(known, known.homes())
     targets = known.possible | known.certain
     for piece in position.view["own"]["pieces"]:
         if piece["piece"][0] != HOME and targets & reach(

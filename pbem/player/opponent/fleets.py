@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pbem.player.opponent.chance import Chance
 
 __all__ = [
+    "BURN_IN",
     "CERTAIN",
     "SPACE",
     "Placements",
@@ -45,7 +46,7 @@ _MOST_COST: Final = 3 * SPACE
 """No fleet costs more: a light scout is a cell for three."""
 _EXPLAINED: Final = 30
 """How much likelier a placement is for each struck cell that it explains."""
-_BURN_IN: Final = 8
+BURN_IN: Final = 8
 """Sweeps of a chain before its fleets count."""
 
 
@@ -367,7 +368,7 @@ def sampled(chance: Chance, slots: Sequence[Slot], struck: int, sweeps: int) -> 
     lying: list[tuple[str, int]] = [("", 0)] * len(slots)
     order = sorted(range(len(slots)), key=lambda place: sum(part.bit_count() for part in slots[place].fitting))
     found = []
-    for sweep in range(-_BURN_IN, sweeps if slots else -_BURN_IN):
+    for sweep in range(-BURN_IN, sweeps if slots else -BURN_IN):
         for place in order:
             others = _any_of(mask for other, (_, mask) in enumerate(lying) if other != place)
             lying[place] = _put(chance, slots[place], struck & ~others, others) or lying[place]

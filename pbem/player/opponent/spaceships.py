@@ -38,9 +38,10 @@ __all__ = ["orders", "setup", "wish"]
 
 FLEETS: Final = 4
 """How many draws of the ships that the other may have are looked at, where the options leave several."""
-SWEEPS: Final = 400
-"""Of each chain of sampled fleets."""
 CHAINS: Final = 3
+"""Of sampled fleets, each with ships drawn anew where the options leave several fleets."""
+STEPS: Final = 2000
+"""How often a ship is put anew in each chain."""
 HIDDEN: Final = 30
 """Out of how many setups level 3 takes the one that is hidden best."""
 
@@ -48,8 +49,8 @@ _TRIES: Final = 200
 _BESIDE: Final = 85
 """Per cent that a cell is still worth when a neighbour is struck in the same salvo: not all eggs in one basket."""
 _NEARLY_CERTAIN: Final = CERTAIN * 9 // 10
-_VALUE: Final = {"DS": 100, "KC": 100, "FS": 100, "PC": 100, "MD": 100, "HS": 100, "LS": 100, "AG": 100, "LG": 100}
-"""Per cent of a cell's worth that a hit on a type is worth, for the strikes that it takes from its owner."""
+_STANDARD: Final = 23
+"""Cells of a standard fleet at most."""
 
 
 def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
@@ -100,6 +101,8 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     """All that the seat is entitled to, at the cells that are worth most; nothing but scans to end a game it wins."""
     known = seen(position)
     worth = (_hunted, _counted, _sampled)[level - 1](chance, position, known)
+    for cell in cells(known.dark):  # however unlikely: the fleet may be none of those that were thought of
+        worth[cell] = max(worth[cell], 1)
     return " ".join(_Salvo(chance, position, worth, thin=level > 1).orders())
 
 
@@ -137,17 +140,17 @@ def _sampled(chance: Chance, position: Position, known: Seen) -> list[int]:
     agreed = cast("Options", position.options)
     found = []
     for _ in range(CHAINS):
-        found += sampled(chance, slots(chance, agreed, position.seat, known), known.ships, SWEEPS)
+        ships = slots(chance, agreed, position.seat, known)
+        found += sampled(chance, ships, known.ships, STEPS // max(1, len(ships)))
     if len(found) < CHAINS:
         return _counted(chance, position, known)
     able = known.dark | known.alive
     worth = [0] * SPACE
     for fleet in found:
-        for code, mask in fleet:
-            value = _VALUE[code]
+        for _, mask in fleet:
             for cell in cells(mask & able):
-                worth[cell] += value
-    return [value * CERTAIN // (100 * len(found)) for value in worth]
+                worth[cell] += 1
+    return [value * CERTAIN // len(found) for value in worth]
 
 
 class _Salvo:
@@ -159,8 +162,8 @@ class _Salvo:
         self.thin = thin
         # Cells worth the same are told apart by chance, in what is worth less than any difference that matters.
         self.worth = [(value << 10) + chance.below(1 << 10) if value else 0 for value in worth]
-        self.seen = list(self.worth)
         self.seat = position.seat
+        self.options = cast("Options", position.options)
 
     def orders(self) -> Iterator[str]:
         """The beams, missiles, strikes, kamikazes and scans."""
@@ -169,9 +172,9 @@ class _Salvo:
         yield from (self._beam(beam["ship"]) for beam in entitled["beams"])
         yield from (f"m{self._launched(ship)} {self._take()}" for ship in entitled["missiles"])
         yield from (self._take() for given in strikes for _ in range(given))
-        if not (strikes or entitled["missiles"]) and self._ahead():
-            return  # what is not struck at ends the game
         must = not strikes and not entitled["missiles"]
+        if must and self._ahead():
+            return  # who strikes at nothing now ends the game
         for ship in entitled["kamikazes"]:
             if must or max(self.worth) >> 10 >= _NEARLY_CERTAIN:
                 yield f"k{self.chance.choice(ship['cells'])} {self._take()}"
@@ -184,8 +187,9 @@ class _Salvo:
         return int(self.view["own"]["score"]) >= self._cells() - len(known["destroyed"])
 
     def _cells(self) -> int:
-        """The cells that the other began with, for all that is known."""
-        return sum(len(ship["cells"]) for ship in self.view["own"]["ships"])
+        """The most cells that the other can have begun with."""
+        agreed = self.options
+        return (_STANDARD if agreed.cost is None else agreed.cost) + agreed.additional[2 - self.seat]
 
     def _best(self) -> int:
         return max(range(SPACE), key=self.worth.__getitem__)

@@ -1,0 +1,35 @@
+"""What a server does of all there is to do: one of several that share a store may do less than everything.
+
+Here live the names of the roles and what they mean; which a server has is said by `pbem serve --roles`, and each part
+is begun, or not, in `daemon` and `desk_process`. Implements docs/many-machines.md, "Roles".
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["ALL", "Role", "named"]
+
+
+class Role(StrEnum):
+    """A part of what servers do."""
+
+    INTAKE = "intake"
+    """Letters are taken in: the listeners, and the mailbox that is fetched from."""
+    DESK = "desk"
+    """Letters are handled."""
+    POST = "post"
+    """Letters are sent, and names looked up in the DNS."""
+    CLOCK = "clock"
+    """Deadlines, reminders and digests are seen to, and what is old is forgotten."""
+
+
+ALL = frozenset(Role)
+
+
+def named(text: str) -> frozenset[Role]:
+    """The roles of a list such as "intake,post"; raises ValueError."""
+    try:
+        return frozenset(Role(name.strip()) for name in text.split(","))
+    except ValueError:
+        raise ValueError(f"`{text}`: roles are {', '.join(Role)}, with commas between them") from None
