@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from pbem.mail.folders import letters
+from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
 from pbem.proof.bundle import LIMITS, BeyondLimits, load
 from pbem.proof.compare import Against
@@ -27,7 +28,7 @@ from pbem.proof.verify import verify as checks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pbem.proof.compare import Letter, Standing
+    from pbem.proof.compare import Finding, Letter, Standing
     from pbem.proof.verify import Check
 
 _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
@@ -59,10 +60,23 @@ _SAID: dict[Standing, tuple[str, str]] = {
     type=click.Path(exists=True, path_type=Path),
     help="A letter that you kept: a file, an mbox, a Maildir, or a folder of them. Any number of them may follow.",
 )
+@click.option(
+    "--opponent",
+    "opened",
+    multiple=True,
+    metavar="SEED",
+    help="The seed of a program that played, or a file with the letter that opened it: was it blind?",
+)
 @click.option("--server-key", metavar="HEX", help="The server's Ed25519 key as you know it, 64 hex digits.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
 def verify(
-    bundle: Path, more: tuple[Path, ...], against: tuple[Path, ...], server_key: str | None, *, as_json: bool
+    bundle: Path,
+    more: tuple[Path, ...],
+    against: tuple[Path, ...],
+    opened: tuple[str, ...],
+    server_key: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Verify a match from its BUNDLE, without a server or a network.
 
@@ -73,22 +87,28 @@ def verify(
     With --against, letters that a player kept are then held against the bundle: what proves a server that told two
     stories.
 
+    With --opponent, the program that committed to this seed plays again, from the reports that were mailed to it:
+    what convicts one that saw more.
+
     \b
     Exit status:
       0  everything holds, and every letter about the match agrees
-      1  the bundle does not hold, or a letter contradicts it
+      1  the bundle does not hold, a letter contradicts it,
+         or a program did not play blind
       2  a file cannot be read, or is larger than what is looked at,
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
-         or none of the letters has anything to compare
+         or none of the letters has anything to compare,
+         or it cannot be said whether a program played blind
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
+    seeds = _seeds(opened) if opened else []
     try:
         content = load(bundle)
     except BeyondLimits as error:
         raise click.UsageError(f"{bundle}: {error}") from error
-    proved = Proved(telling=bool(against))
+    proved = Proved(telling=bool(against or seeds))
     made = []
     for check in checks(content, Letters, server_key, proved):
         made.append(check)
@@ -96,7 +116,8 @@ def verify(
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
     holds = made[-1].holds
     judged = list(_judged(proved, [*against, *more])) if holds and against else []
-    status = 2 if made[-1].what == "limits" else _status(holds, judged, bool(against))
+    played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
+    status = 2 if made[-1].what == "limits" else _status(holds, judged, played, bool(against))
     if as_json:
         document = {
             "pbem": "verification 1",
@@ -104,11 +125,11 @@ def verify(
             "sha256": sha256_hex(content),
             "status": status,
             "server_key_known": server_key is not None,
-            **_document(made, proved, judged),
+            **_document(made, proved, judged, played),
         }
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
-        _tell(judged, bool(against))
+        _tell(judged, bool(against), all(finding.standing == "agrees" for finding in played))
     if status:
         sys.exit(status)
 
@@ -136,14 +157,45 @@ def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
             raise click.UsageError(f"{error.filename or place} cannot be read: {error.strerror}") from error
 
 
-def _status(holds: bool, judged: Sequence[Letter], asked: bool) -> int:
-    standings = {letter.standing for letter in judged}
+def _seeds(opened: Sequence[str]) -> list[bytes]:
+    """The seeds that are given, or that stand in the letters that are."""
+    from pbem.player.blind import seeds  # whoever asks for none need not wait for it
+
+    found: list[bytes] = []
+    for given in opened:
+        of_it = seeds(given) or [seed for _, raw in _letters([Path(given)]) for seed in seeds(_text(raw))]
+        if not of_it:
+            raise click.UsageError(f"{given} holds no seed: 32 hex digits")
+        found += of_it
+    return found
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return read(raw).text or ""
+    except Unreadable:
+        return ""
+
+
+def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> Iterator[Finding]:
+    from pbem.player.blind import replayed
+
+    for finding in replayed(proved, seeds):
+        if not as_json:
+            said = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
+            click.echo(_clean(f"{said}  {'opponent':<10} {finding.what}: {finding.found}"))
+        yield finding
+
+
+def _status(holds: bool, judged: Sequence[Letter], played: Sequence[Finding], asked: bool) -> int:
+    letters_ = {letter.standing for letter in judged}
+    standings = letters_ | {finding.standing for finding in played}
     if not holds or standings & _CONVICTS:
         return 1
-    return 3 if standings & _DOUBTFUL or (asked and standings <= _NOTHING) else 0
+    return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) else 0
 
 
-def _tell(judged: Sequence[Letter], asked: bool) -> None:
+def _tell(judged: Sequence[Letter], asked: bool, blind: bool) -> None:
     """The letters that say something, each with what it says, and a summing-up."""
     for letter in judged:
         if letter.standing != "silent":
@@ -161,7 +213,7 @@ def _tell(judged: Sequence[Letter], asked: bool) -> None:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
     elif asked and worst <= _NOTHING:
         click.echo("The bundle holds; but no letter was there to compare it with.")
-    else:
+    elif blind:
         click.echo("Everything holds.")
 
 
@@ -184,7 +236,9 @@ def _clean(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -> dict[str, object]:
+def _document(
+    made: Sequence[Check], proved: Proved, judged: Sequence[Letter], played: Sequence[Finding]
+) -> dict[str, object]:
     match = proved.match
     return {
         "holds": made[-1].holds,
@@ -194,6 +248,7 @@ def _document(made: Sequence[Check], proved: Proved, judged: Sequence[Letter]) -
         "checks": msgspec.to_builtins(made),
         "result": dict(match.outcome) if match and match.outcome else None,
         "scores": list(match.totals) if match else None,
+        "opponents": msgspec.to_builtins(played),
         "letters": [
             {
                 "source": letter.kept.source,

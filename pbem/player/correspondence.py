@@ -413,7 +413,7 @@ class Correspondence:
         standing = self.standing(match)
         if standing["phase"] not in {"setup", "playing"}:
             raise Impossible(f"{match} is {standing['phase']}: there is nothing to say about it now.")
-        command, place = words.split(maxsplit=1)[0], f"{words}; {_due(standing)[1]}; {standing['prev']}"
+        command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:
             return self._again(before[-1])
@@ -423,6 +423,10 @@ class Correspondence:
         where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
         form = forms.sentence(words, {**where, "prev": standing["prev"], "rev": rev})
         return self._prepare(command, match, place, rev, form, standing["address"], now)
+
+    def has_said(self, match: str, words: str) -> bool:
+        """Whether this sentence was prepared here before, as the match stands."""
+        return bool(self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.standing(match), words)))
 
     def terms(self, match: str) -> Terms:
         """The terms of a proposal, just those whose hash `accept` names; raises `Impossible`."""
@@ -438,8 +442,8 @@ class Correspondence:
             )
         return found
 
-    def accept(self, match: str, now: datetime) -> Sent:
-        """Prepare to agree to a proposal, by the hash of its terms."""
+    def accept(self, match: str, now: datetime, comment: str = "") -> Sent:
+        """Prepare to agree to a proposal, by the hash of its terms; what is signed may have lines of comment."""
         standing = self.standing(match)
         if standing["phase"] != "proposed":
             raise Impossible(f"{match} is {standing['phase']}: there is nothing to accept.")
@@ -449,7 +453,7 @@ class Correspondence:
         before = self.memory.sent("accept", match, standing["hash"])
         if before and before[-1].state != "refused":
             return self._again(before[-1])
-        form = forms.sentence(f"accept {match} {standing['hash']}", {})
+        form = forms.sentence(f"accept {match} {standing['hash']}", {}, comment)
         rev = len(before) + 1
         return self._prepare("accept", match, standing["hash"], rev, form, standing["address"], now)
 
@@ -578,6 +582,11 @@ def _due(standing: JsonObject) -> tuple[str, str]:
     if standing["phase"] == "playing":
         return "orders", f"game {standing['game']} turn {standing['turn']}"
     return "", ""
+
+
+def _spoken(standing: JsonObject, words: str) -> str:
+    """The place of a sentence: it is said again when the match stands otherwise."""
+    return f"{words}; {_due(standing)[1]}; {standing['prev']}"
 
 
 def _failed(letter: Letter) -> bool:

@@ -28,9 +28,9 @@ def block(head: str, place: Mapping[str, object], text: str, *, final: bool = Fa
     return checked("\n".join([*lines, "end", ""]))
 
 
-def sentence(words: str, place: Mapping[str, object]) -> str:
-    """A sentence with its place."""
-    return block(words, place, "") if place else checked(f"{words}\n")
+def sentence(words: str, place: Mapping[str, object], comment: str = "") -> str:
+    """A sentence with its place, and lines of comment behind it."""
+    return block(words, place, "") if place else checked(f"{words}\n{comment}")
 
 
 def confirm(name: str, server: str, challenge: str) -> str:
@@ -49,6 +49,7 @@ def checked(form: str) -> str:
     faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
     if faults:
         raise Unfit("; ".join(faults))
-    if len(reading.commands) != 1 or reading.ignored or reading.optout:
+    ignored = [line for run in reading.ignored for line in run.splitlines() if not line.startswith("#")]
+    if len(reading.commands) != 1 or ignored or reading.optout:
         raise Unfit("that would be more, or less, than one command: no line of it may begin with a command's name")
     return form

@@ -252,6 +252,11 @@ class Memory:
         query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? AND place = ? ORDER BY rev"  # noqa: S608
         return [Sent(*row) for row in self._database.execute(query, (command, match, place))]
 
+    def prepared(self, command: str, match: str) -> list[Sent]:
+        """What was prepared of a command about a match, oldest first."""
+        query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? ORDER BY id"  # noqa: S608
+        return [Sent(*row) for row in self._database.execute(query, (command, match))]
+
     def by_message_id(self, message_id: str) -> Sent | None:
         """The letter of this Message-ID."""
         query = f"SELECT {_SENT} FROM sent WHERE message_id = ?"  # noqa: S608

@@ -42,8 +42,20 @@ if TYPE_CHECKING:
     from pbem.match.keys import KeyChange
     from pbem.match.replay import Proving
     from pbem.match.state import Match, Place
+    from pbem.proof.bundle import Bundle
 
-__all__ = ["VOCABULARY", "Heard", "Letters", "form", "heard", "misdated", "said", "setup_revision", "words"]
+__all__ = [
+    "VOCABULARY",
+    "Heard",
+    "Letters",
+    "form",
+    "heard",
+    "misdated",
+    "said",
+    "setup_revision",
+    "signed_agreement",
+    "words",
+]
 
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
@@ -444,6 +456,20 @@ _opened = lru_cache(maxsize=4)(read)
 def _parsed(public: str) -> Key:
     """The key that a transcript lists, as it was read for the letter before; it counts."""
     return replace(identity.parse_key(public), state="pinned")
+
+
+def signed_agreement(found: Bundle, seat: int) -> str:
+    """What the key of a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
+    keys = found.entries[0].body["players"][str(seat)]["keys"]
+    letter = found.papers.get(f"letters/agreed-seat-{seat}.eml")
+    if letter is None:  # in bundles of version 1
+        return ""
+    server = str(found.entries[0].body["server"])
+    try:
+        verdict = identity.judge(_opened(letter), _all_listed(keys), server, words=VOCABULARY)
+        return said(verdict) if verdict.kind == "valid" else ""
+    except (Unreadable, ValueError):
+        return ""
 
 
 def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:

@@ -1,0 +1,140 @@
+"""`pbem opponent`: a program that plays by mail like any player, until it is told to stop.
+
+Thin: what it does is in `pbem.player.program`; here its letters come and go. Implements docs/opponent.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.letters.render import Templates
+from pbem.player import mail_in, mail_out, signing
+from pbem.player.account import BadAccount
+from pbem.player.correspondence import Correspondence
+from pbem.player.exchange import fetch, flush
+from pbem.player.limits import load
+from pbem.player.memory import Memory
+from pbem.player.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.player.limits import Settings
+    from pbem.player.mail_in import Source
+
+__all__ = ["opponent"]
+
+log = logging.getLogger(__name__)
+
+_LOOK = 1.0  # seconds between two looks into the mailbox
+_SOON = 0.05  # after letters came: others may follow
+_AGAIN = 30.0  # when mail could not be fetched, or not be sent
+
+
+@click.command()
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="opponent.toml; opponent.example.toml in the folder of examples explains every setting.",
+)
+def opponent(config_file: Path) -> None:
+    """Play by mail, as a program, against whoever proposes what fits.
+
+    It is a player like any other, with its own key and its own mailbox: it registers itself, accepts proposals within
+    its limits, sends setups and orders, and proves afterwards that it saw nothing but its letters (`pbem verify
+    --opponent`). It runs until SIGTERM or SIGINT.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.Formatter.converter = time.gmtime
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        settings = load(config_file)
+        with _alone(Path(settings.memory)):
+            _run(settings, stop)
+    except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _alone(memory: Path) -> Iterator[None]:
+    """Let no other run with this memory: it would send other letters for the same turns."""
+    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadAccount(f"Another `pbem opponent` runs with {memory}.") from None
+        yield
+
+
+def _run(settings: Settings, stop: threading.Event) -> None:
+    account = settings.account
+    path = Path(account.key)
+    if not path.exists():
+        signing.make(path, account.address)
+        log.info("made the key %s", path)
+    key = signing.read(path, _locked)
+    templates = Templates(language=settings.language)
+    memory = Memory(Path(settings.memory))
+    try:
+        source = mail_in.source(account)
+        try:
+            letters = Correspondence(account.party, memory, key.sign, os.urandom)
+            program = Program(
+                letters, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
+            )
+            program.begin(key.public, key.fingerprint, _now())
+            log.info("%s plays %s", account.id, ", ".join(settings.games))
+            while not stop.is_set():
+                stop.wait(_pass(program, source, settings))
+        finally:
+            source.close()
+    finally:
+        memory.close()
+    log.info("stopped")
+
+
+def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
+    return templates.render(f"player/{name}.txt", **facts)
+
+
+def _pass(program: Program, source: Source, settings: Settings) -> float:
+    """Fetch, act and send; in how many seconds to look again."""
+    again = _LOOK
+    events = []
+    try:
+        for event in fetch(program.letters, source, _now):
+            events.append(event)  # noqa: PERF402 - what came before the mailbox failed counts
+    except mail_in.NoMail as error:
+        log.warning("no mail now: %s", error)
+        again = _AGAIN
+    program.hear(events, _now())
+    program.act(_now())
+    for sent, said, left in flush(program.letters, lambda sent: mail_out.send(settings.account, sent)):
+        if not left:
+            log.warning("not sent yet: %s %s: %s", sent.command, sent.match, said)
+            return _AGAIN
+    return _SOON if events else again
+
+
+def _locked(prompt: str) -> str:
+    raise signing.CannotSign(f"{prompt}: nobody is here to type it; give the program a key without one")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,209 @@
+"""How a program proves that it saw nothing but its letters: it commits to a seed, and opens it at the end.
+
+Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
+commits to level and seed in two lines of comment; the seed is opened when the match is closed. Whoever has it and the
+bundle plays the seat again, from the reports that were mailed to it. Pure. Implements docs/opponent.md, "Blind".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from pbem.games import Refused, rules
+from pbem.match.record import read
+from pbem.match.transcript import canonical, sha256_hex
+from pbem.player.opponent import LEVELS, Position, strategy
+from pbem.player.opponent.chance import Chance
+from pbem.proof.compare import Finding
+from pbem.proof.signed_letters import signed_agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pbem.games import Options
+    from pbem.match.state import Match
+    from pbem.match.transcript import Entry
+    from pbem.proof.bundle import Bundle
+    from pbem.proof.verify import Proved
+
+__all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
+
+PROGRAM: Final = version("pbem")
+"""What plays; another version may play otherwise."""
+OCTETS: Final = 16
+"""Of a seed: nobody finds it by trying, and in hex it fits a line of mail, however it is quoted."""
+
+_COMMITTED = re.compile(r"^# played by pbem (\S{1,40}); commitment:\n# ([0-9a-f]{64})$", re.MULTILINE)
+_SEED = re.compile(rf"\b[0-9a-f]{{{2 * OCTETS}}}\b")
+_LETTER: Final = 1 << 20
+"""Characters of a letter that are searched for seeds."""
+
+
+class Commitment(NamedTuple):
+    """What a program said of its seed when it agreed: which version plays, and the hash."""
+
+    program: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who plays a match, how well, and by which chance: all that moves depend on, beside the letters."""
+
+    server: str
+    player: str
+    game: str
+    level: int
+    seed: bytes
+    program: str = PROGRAM
+
+    @property
+    def commitment(self) -> Commitment:
+        """The hash that stands for it, and gives nothing away."""
+        lines = (
+            *("pbem opponent 1", f"server {self.server}", f"player {self.player}", f"game {self.game}"),
+            *(f"level {self.level}", f"program {self.program}", f"seed {self.seed.hex()}", ""),
+        )
+        return Commitment(self.program, sha256_hex("\n".join(lines).encode()))
+
+    def setup(self, number: int, options: Options, seat: int) -> str:
+        """The setup of a game of the match, by its number."""
+        return strategy(self.game).setup(self.level, Chance(self.seed).of(f"game {number} setup"), options, seat)
+
+    def orders(self, number: int, turn: int, position: Position) -> str:
+        """The orders of a turn."""
+        chance = Chance(self.seed).of(f"game {number} turn {turn}")
+        return strategy(self.game).orders(self.level, chance, position)
+
+
+def comment(commitment: Commitment) -> str:
+    """The lines that say it in a signed letter, which commands pass over."""
+    return f"# played by pbem {commitment.program}; commitment:\n# {commitment.hash}\n"
+
+
+def seeds(text: str) -> list[bytes]:
+    """All that may be a seed in a text, such as the letter that opened it."""
+    return [bytes.fromhex(found) for found in dict.fromkeys(_SEED.findall(text[:_LETTER]))]
+
+
+def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
+    """Play each seat again whose program one of these seeds opens; `proved` is a bundle that holds, told.
+
+    `agrees`: it played blind. `contradicts`: it did not. `open`: it cannot be said.
+    """
+    assert proved.bundle is not None
+    assert proved.match is not None
+    found, match = proved.bundle, proved.match
+    committed = 0
+    for seat in match.seats:
+        promised = _COMMITTED.findall(signed_agreement(found, seat))
+        committed += bool(promised)
+        if len(promised) > 1:
+            yield Finding("contradicts", f"seat {seat}", "its letter commits to more than one seed", 1)
+        elif promised:
+            yield _seat(proved, seat, Commitment(*promised[0]), opened)
+    if not committed:
+        yield Finding("contradicts", "opponent", "nobody here committed to a seed when agreeing", 1)
+
+
+def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[bytes]) -> Finding:
+    assert proved.bundle is not None
+    assert proved.match is not None
+    match, what = proved.match, f"seat {seat}"
+    player = str(proved.bundle.entries[0].body["players"][str(seat)]["name"])
+    plans = (
+        Plan(match.server, player, match.terms.game, level, seed, promised.program)
+        for seed in opened
+        for level in LEVELS
+    )
+    plan = next((plan for plan in plans if plan.commitment == promised), None)
+    if plan is None:
+        return Finding("contradicts", what, f"no seed given here opens the commitment of {player}", 1)
+    moves = 0
+    for seq, where, played, again in _Seat(proved, seat, plan):
+        if again is None:
+            return Finding("contradicts", what, f"{where}: {player} is a program, and these are not its own", seq)
+        if played != again:
+            said = f"{where}: {player} sent {_line(played)}; its seed and its letters give {_line(again)}"
+            if promised.program != PROGRAM:
+                said += f". But pbem {promised.program} played, and this is pbem {PROGRAM}: ask that one"
+                return Finding("open", what, said, seq)
+            return Finding("contradicts", what, said, seq)
+        moves += 1
+    if not moves:
+        return Finding("open", what, f"the seed is that of {player}; but nothing of its play is revealed", 1)
+    many = f"all {moves} setups and orders" if moves > 1 else "its setup"
+    return Finding("agrees", what, f"{player} played blind, at level {plan.level}: {many} follow from its seed")
+
+
+def _line(text: str) -> str:
+    """Orders in one line."""
+    return f"“{'; '.join(text.splitlines())[:200]}”"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """What a seat sent, in its order, each beside what its plan gives: entry, place, sent, given (None: nothing)."""
+
+    proved: Proved
+    seat: int
+    plan: Plan
+
+    def __iter__(self) -> Iterator[tuple[int, str, str, str | None]]:
+        assert self.proved.bundle is not None
+        found = self.proved.bundle
+        before = {
+            (notice.match.game, notice.match.turn): notice.match
+            for notice in reversed(self.proved.told)  # the game's last notice is about the turn that ended it
+            if notice.seat == self.seat and notice.kind in {"begin", "turn"}
+        }
+        for entry in found.entries:
+            game = int(entry.body.get("game", 0))
+            path = f"records/game-{game}.pbem.toml"
+            if entry.type == "substituted" and entry.body.get("seat") == self.seat:
+                return  # from here on somebody else plays
+            if path not in found.papers:
+                continue
+            record = read(found.papers[path].decode())
+            if entry.type == "commitments":
+                yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
+            elif entry.type == "turn" and str(self.seat) in entry.body["orders"]:
+                turn = entry.body["turn"]
+                played = record.turns[turn - 1].orders[self.seat]
+                by_default = self.seat in entry.body.get("default", ())
+                again = None if by_default else self._orders(before[game, turn], found)
+                yield entry.seq, f"game {game}, turn {turn}", played, again
+
+    def _setup(self, entry: Entry) -> str:
+        assert self.proved.match is not None
+        options = self._options(self.proved.match, entry.body)
+        return self._canonical_setup(options, self.plan.setup(entry.body["game"], options, self.seat))
+
+    def _canonical_setup(self, options: Options, text: str) -> str:
+        try:
+            return rules(self.plan.game).setup(options, self.seat, text).text
+        except Refused:
+            return text
+
+    def _options(self, match: Match, body: Mapping[str, object]) -> Options:
+        changed = body["options"]
+        assert isinstance(changed, dict)
+        return rules(self.plan.game).options(changed, len(match.terms.players))
+
+    def _orders(self, match: Match, found: Bundle) -> str:
+        assert match.options is not None
+        assert match.position is not None
+        turns = [
+            json.loads(found.papers[f"reports/game-{match.game}-turn-{turn}-seat-{self.seat}.json"])["reports"]
+            for turn in range(1, match.turn)
+        ]
+        view = json.loads(canonical(match.view(self.seat)))  # as it was attached
+        text = self.plan.orders(match.game, match.turn, Position(match.options, self.seat, view, turns))
+        try:
+            return rules(self.plan.game).order(match.position, self.seat, text).text
+        except Refused:
+            return text

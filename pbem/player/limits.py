@@ -1,0 +1,125 @@
+"""What a program that plays accepts, and its configuration file, opponent.toml.
+
+Which proposals fit, in the words of the terms; nothing is read or sent here but the file. Implements
+docs/opponent.md, "Configuration"; config/opponent.example.toml documents every key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from pbem.match.terms import duration
+from pbem.player.account import Account, BadAccount
+from pbem.player.blind import OCTETS
+from pbem.player.opponent import STRATEGIES, strategy
+from pbem.player.opponent.chance import Chance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.json_object import JsonObject
+    from pbem.match.terms import Terms
+
+__all__ = ["Game", "Limits", "Reason", "Settings", "load"]
+
+Reason = Literal["game", "options", "pace", "person", "all", "setup"]
+"""Why a proposal is declined: the template player/decline.txt has the sentence."""
+
+_RUNNING = frozenset({"setup", "playing"})
+_AGREED = ("proposed", True)
+_TRIAL = bytes(OCTETS)
+
+
+class Game(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How one game is played."""
+
+    level: Annotated[int, msgspec.Meta(ge=1, le=3)] = 2
+    options: Literal["any", "standard"] = "any"
+    """Whether the game's own options may differ from the default."""
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is accepted, and how soon it answers."""
+
+    matches: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 200
+    """At once."""
+    matches_each: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2
+    """At once with one person."""
+    pace: tuple[str, str] = ("1h", "90d")
+    """The least and the most time for a turn; the most may be `none`: matches without deadlines are accepted, too."""
+    delay: str = "0"
+    """How long setups and orders wait before they are sent; less where a deadline is near."""
+
+    def __post_init__(self) -> None:
+        for text in (self.pace[0], self.delay, *(self.pace[1:] if self.pace[1] != "none" else ())):
+            if duration(text) is None:
+                raise ValueError(f"{text} is no time: write 10m, 2h or 1d")
+
+    @property
+    def waits(self) -> int:
+        """The delay in seconds."""
+        return duration(self.delay) or 0
+
+    def allows(self, pace: int) -> bool:
+        """Whether a match of this pace in seconds fits; 0 is one without deadlines."""
+        least, most = duration(self.pace[0]) or 0, duration(self.pace[1])
+        return least <= pace <= most if pace and most is not None else most is None or bool(pace)
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file; paths are absolute once loaded."""
+
+    account: Account
+    memory: str = "opponent.sqlite"
+    """What it remembers, beside the file; nobody else may read it."""
+    server_key: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")] = ""
+    """The server's key, if it is known; else that of its first answer is kept."""
+    language: Literal["en", "de"] = "en"
+    """Of what it says to players."""
+    play: Limits = Limits()
+    games: dict[str, Game] = {}
+
+    def __post_init__(self) -> None:
+        for game in self.games:
+            if game not in STRATEGIES:
+                raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
+        if not self.games:
+            raise ValueError("no game is accepted: write a table such as [games.spaceships]")
+
+    def faults(self, terms: Terms, standing: JsonObject, others: Sequence[JsonObject]) -> Iterator[Reason]:
+        """Why a proposal does not fit, beside these matches of ours."""
+        game = self.games.get(terms.game)
+        if game is None:
+            yield "game"
+            return
+        if game.options == "standard" and terms.options:
+            yield "options"
+        if not self.play.allows(terms.pace):
+            yield "pace"
+        taken = [one for one in others if one["phase"] in _RUNNING or (one["phase"], one["accepted"]) == _AGREED]
+        if len(taken) >= self.play.matches:
+            yield "all"
+        people = {name for name in standing["players"] if name != standing["player"]}
+        each = [sum(name in one["players"] for one in taken) for name in people]
+        if any(number >= self.play.matches_each for number in each):
+            yield "person"
+        try:
+            strategy(terms.game).setup(game.level, Chance(_TRIAL), terms.first_options(), standing["seat"])
+        except ValueError:
+            yield "setup"
+
+
+def load(path: Path) -> Settings:
+    """The settings of a file; raises `BadAccount` with all that is known to be wrong."""
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=Settings)
+    except OSError as error:
+        raise BadAccount(f"{path}: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadAccount(f"{path}: {error}") from error
+    here = path.absolute().parent
+    account = msgspec.structs.replace(found.account, key=str(here / Path(found.account.key).expanduser()))
+    return msgspec.structs.replace(found, account=account, memory=str(here / Path(found.memory).expanduser()))

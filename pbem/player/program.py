@@ -1,0 +1,289 @@
+"""A program that plays by mail: it registers, accepts what fits, plays blind, and opens its seed at the end.
+
+What it does next follows from its memory and the letters alone; whatever it did is in the memory before it leaves,
+so that it may be stopped dead anywhere. Sans-IO like the correspondence that it stands on: letters come and go
+elsewhere; time, randomness and words are handed in. What is logged has no orders, no setup and no seed in it.
+Implements docs/opponent.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from pbem.games import rules
+from pbem.player.blind import OCTETS, Plan, comment
+from pbem.player.correspondence import Impossible
+from pbem.player.forms import Unfit
+from pbem.player.opponent import Position, strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pbem.games import Options
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence import Correspondence, Event
+    from pbem.player.limits import Settings
+    from pbem.player.memory import Sent
+
+__all__ = ["Program", "Words"]
+
+log = logging.getLogger(__name__)
+
+_REFUSALS = 3
+"""After so many at one place it gives up, and says so in the log."""
+
+
+class Words(Protocol):
+    """What is said to players, by the name of its template."""
+
+    def __call__(self, name: Literal["greeting", "decline", "opening"], /, **facts: object) -> str:
+        """The text."""
+
+
+class Program:
+    """One program that plays on one server."""
+
+    def __init__(
+        self, letters: Correspondence, settings: Settings, random: Callable[[int], bytes], words: Words
+    ) -> None:
+        self.letters = letters
+        self.memory = letters.memory
+        self.settings = settings
+        self._random = random
+        self._words = words
+        self._waiting: set[str] = set()
+        """Matches in which something may be due."""
+        self._due: dict[tuple[str, str], datetime] = {}
+        """When it was first seen that something is due at a place of a match."""
+
+    def begin(self, public: str, fingerprint: str, now: datetime) -> None:
+        """What a start does: register if need be, and look at everything. Letters that came back go once more."""
+        if self.settings.server_key:
+            self.memory.know("server_key", self.settings.server_key)
+        with self.memory.transaction():
+            for sent in self.memory.in_state("bounced"):
+                self.memory.settle(sent.id, "ready")
+        if self.memory.fact("account") is None:
+            self.letters.register(public, fingerprint, now)
+            self.letters.confirm(now)
+        self._waiting = {standing["match"] for standing in self.letters.matches}
+        self.act(now)
+
+    def hear(self, events: Iterable[Event], now: datetime) -> None:
+        """Note what came, for `act`."""
+        for event in events:
+            self._log(event)
+            if event.kind == "challenge":
+                self.letters.confirm(now)
+            if event.match:
+                self._waiting.add(event.match)
+
+    def act(self, now: datetime) -> None:
+        """Prepare all that is due by now."""
+        if self.memory.fact("account") is None:
+            return
+        self._say_what_it_is(now)
+        for match in sorted(self._waiting):
+            try:
+                waits = self._act(self.letters.standing(match), now)
+            except (Impossible, Unfit) as error:
+                log.warning("%s: %s", match, error)
+                waits = False
+            except Exception as error:
+                # One match must not stop the others; it is looked at again with its next letter. The error's own
+                # words are not logged: they may quote orders.
+                log.error("%s: cannot go on: %s at %s", match, type(error).__name__, _where(error))
+                waits = False
+            if not waits:
+                self._waiting.discard(match)
+
+    def _say_what_it_is(self, now: datetime) -> None:
+        """Be marked as a program, once; servers that cannot mark it refuse, and nothing is lost."""
+        if self.memory.fact("marked") is not None:
+            return
+        with self.memory.transaction():
+            self.memory.know("marked", "asked")
+            try:
+                self.letters.tell("set program yes", now)
+            except Unfit:
+                log.info("`set program yes` is not known here")
+
+    def _act(self, standing: JsonObject, now: datetime) -> bool:
+        """Do what is due in a match; whether something is to be done later without another letter."""
+        match standing["phase"]:
+            case "proposed" if not standing["accepted"]:
+                self._answer(standing, now)
+            case "setup" | "playing" if not standing["paused"]:
+                return self._play(standing, now)
+            case "closed":
+                self._open(standing, now)
+        return False
+
+    # Proposals.
+
+    def _answer(self, standing: JsonObject, now: datetime) -> None:
+        match = standing["match"]
+        if self._sent("decline", match):
+            return
+        terms = self.letters.terms(match)
+        others = [one for one in self.letters.matches if one["match"] != match]
+        reasons = list(self.settings.faults(terms, standing, others))
+        if reasons:
+            with self.memory.transaction():
+                text = self._words("decline", reasons=reasons, limits=self.settings.play, games=self.settings.games)
+                self.letters.tell(f"press {match}", now, match=match, text=text)
+                self.letters.tell(f"decline {match}", now, match=match)
+            log.info("%s: declined: %s", match, ", ".join(reasons))
+        elif not self._sent("accept", match):
+            with self.memory.transaction():
+                plan = self._plan(standing) or self._planned(standing)
+                self.letters.accept(match, now, comment(plan.commitment))
+            log.info("%s: accepted: %s", match, terms.game)
+
+    def _planned(self, standing: JsonObject) -> Plan:
+        """A new plan, which stands from now on."""
+        level = self.settings.games[standing["rules"]].level
+        self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()}")
+        plan = self._plan(standing)
+        assert plan is not None
+        return plan
+
+    def _plan(self, standing: JsonObject) -> Plan | None:
+        """How this match is played; None where we did not agree to it here."""
+        fact = self.memory.fact(f"plan {standing['match']}")
+        if fact is None:
+            return None
+        level, seed = fact.split()
+        party = self.letters.party
+        return Plan(party.server, party.name, standing["rules"], int(level), bytes.fromhex(seed))
+
+    # Playing.
+
+    def _play(self, standing: JsonObject, now: datetime) -> bool:
+        plan = self._plan(standing)
+        match = standing["match"]
+        if plan is None:
+            log.error("%s: its seed is not in the memory: it cannot be played", match)
+            return False
+        if not self._sent("press", match):
+            text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
+            self.letters.tell(f"press {match}", now, match=match, text=text)
+        place = f"game {standing['game']} turn {standing['turn']}"
+        wanted = standing["phase"] == "playing" and (standing["asked"] or standing["offers"])
+        position = self._position(standing) if wanted else None
+        wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
+        self._answer_offers(standing, wish, now)
+        if not standing["asked"] or self.letters.pending(match) is not None or self._given_up(standing):
+            return False
+        if self._early(standing, place, now):
+            return True
+        if standing["phase"] == "setup":
+            options = self._options(standing)
+            self.letters.set_up(match, plan.setup(standing["game"], options, standing["seat"]), now)
+        elif position is None:
+            log.warning("%s: letters of earlier turns are missing before %s", match, place)
+            return False
+        elif wish == "resign":
+            self._say(match, f"resign {match} game {standing['game']}", now)
+            return False
+        else:
+            self._offer(standing, wish, now)
+            text = plan.orders(standing["game"], standing["turn"], position)
+            self.letters.order(match, text, now, final=True)
+        self._due.pop((match, place), None)
+        log.info("%s: %s: answered", match, place)
+        return False
+
+    def _early(self, standing: JsonObject, place: str, now: datetime) -> bool:
+        """Whether it is too early to answer: the delay is not over, and no deadline is near."""
+        since = self._due.setdefault((standing["match"], place), now)
+        end = since + timedelta(seconds=self.settings.play.waits)
+        if standing["deadline"]:
+            left = datetime.fromisoformat(standing["deadline"]) - since
+            end = min(end, since + left / 2)
+        return now < end
+
+    def _given_up(self, standing: JsonObject) -> bool:
+        """Whether what we would send was refused as things stand, or too often."""
+        command = "setup" if standing["phase"] == "setup" else "orders"
+        turn = f" turn {standing['turn']}" if command == "orders" else ""
+        refused = self.memory.sent(command, standing["match"], f"game {standing['game']}{turn}")
+        same = any(f"\nprev {standing['prev']}\n" in sent.form for sent in refused)
+        if refused and (same or len(refused) >= _REFUSALS):
+            log.error("%s: %s: refused; it is not sent again", standing["match"], refused[-1].place)
+            return True
+        return False
+
+    def _options(self, standing: JsonObject) -> Options:
+        asked = self.memory.paper(standing["match"], standing["game"], 0, "setup")
+        if asked is None:
+            raise Impossible(f"the letter that asks for the setup of game {standing['game']} has not come")
+        return rules(standing["rules"]).options(asked["options"], len(standing["players"]))
+
+    def _position(self, standing: JsonObject) -> Position | None:
+        """What letters told of the turn that is due; None where one is missing."""
+        match, game = standing["match"], standing["game"]
+        found = self.memory.paper(match, game, standing["turn"], "position")
+        turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing["turn"])]
+        told = [paper["reports"] for paper in turns if paper is not None]
+        if found is None or len(told) < len(turns):
+            return None
+        return Position(self._options(standing), standing["seat"], found["view"], told)
+
+    # Sentences.
+
+    def _answer_offers(self, standing: JsonObject, wish: str | None, now: datetime) -> None:
+        match = standing["match"]
+        for what in standing["offers"]:
+            answer = "accept" if what == "draw" and wish == "draw" else "decline"
+            self._say(match, f"{what} {match} {answer}", now)
+
+    def _offer(self, standing: JsonObject, wish: str | None, now: datetime) -> None:
+        """Offer a draw, once a game."""
+        match, fact = standing["match"], f"offered {standing['match']}"
+        if wish == "draw" and not standing["offers"] and self.memory.fact(fact) != str(standing["game"]):
+            with self.memory.transaction():
+                self._say(match, f"draw {match} offer", now)
+                self.memory.know(fact, str(standing["game"]))
+
+    def _say(self, match: str, words: str, now: datetime) -> None:
+        if not self.letters.has_said(match, words):
+            self.letters.say(match, words, now)
+            log.info("%s: %s", match, words)
+
+    def _open(self, standing: JsonObject, now: datetime) -> None:
+        """Open the seed, once: nothing is left to be guessed with it."""
+        plan, match = self._plan(standing), standing["match"]
+        if plan is None or any(plan.seed.hex() in sent.form for sent in self._sent("press", match)):
+            return
+        text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())
+        self.letters.tell(f"press {match}", now, match=match, text=text)
+        log.info("%s: closed; its seed is opened", match)
+
+    def _sent(self, command: str, match: str) -> list[Sent]:
+        """What was prepared of such letters about a match."""
+        return self.memory.prepared(command, match)
+
+    def _log(self, event: Event) -> None:
+        match event.kind:
+            case "answer" if event.said == "refused" and event.sent is not None:
+                # Faults of orders quote them.
+                secret = event.sent.command in {"orders", "setup"}
+                said = "" if secret else f": {'; '.join(event.faults)}"
+                log.warning("refused: %s %s%s", event.sent.command, event.match, said)
+            case "bounced" if event.sent is not None:
+                log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
+            case "forged" | "contradiction":
+                log.error("%s: %r: %s", event.kind, event.subject, event.said)
+            case "account":
+                log.info("registered as %s", self.letters.party.name)
+
+
+def _where(error: BaseException) -> str:
+    """The line at which an error arose."""
+    found = error.__traceback__
+    while found is not None and found.tb_next is not None:
+        found = found.tb_next
+    return f"{found.tb_frame.f_code.co_filename}:{found.tb_lineno}" if found is not None else "?"

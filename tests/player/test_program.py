@@ -1,0 +1,568 @@
+"""A program that plays by mail: it accepts what fits, plays blind, and whoever has its seed can tell."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from machine import Machine
+from referee import ANN, BOB, Mailbox, Referee, new
+
+from pbem.cli.verify import verify as verify_command
+from pbem.examples import example_folder
+from pbem.player import blind
+from pbem.player.account import BadAccount
+from pbem.player.blind import Plan, comment, replayed, seeds
+from pbem.player.correspondence import POINTS
+from pbem.player.limits import Game, Limits, Settings, load
+from pbem.player.opponent import STRATEGIES, Position, strategy
+from pbem.player.program import Program
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from pbem.proof.compare import Finding
+
+
+STANDARD = "settle: 0"
+
+
+@pytest.fixture
+def house(referee: Referee, tmp_path: Path) -> Iterator[Machine]:
+    found = Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def bob(referee: Referee) -> Mailbox:
+    return referee.registered("bob")
+
+
+def propose(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD) -> None:
+    house.live()
+    referee.send(bob, new(bob, "spaceships", "house", options=options))
+    house.live()
+
+
+def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD, turns: int = 3) -> bytes:
+    """A match in which bob strikes nothing, and resigns each game after so many turns; its bundle."""
+    propose(referee, house, bob, options)
+    for _ in range(30):
+        standing = house.letters.standing("m1")
+        if standing["phase"] == "closed":
+            break
+        if standing["phase"] == "setup":
+            referee.send(bob, bob.filled("setup", BOB))
+        elif standing["turn"] <= turns:
+            referee.turn((bob, ""))
+        else:
+            referee.send(bob, f"resign m1 game {standing['game']}\n")
+        house.live()
+    bundle = house.memory.bundle("m1")
+    assert bundle is not None
+    return bundle[1]
+
+
+def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
+    proved = Proved()
+    *_, last = verify(bundle, Letters, None, proved)
+    assert last.holds, last
+    return list(replayed(proved, opened))
+
+
+def plan_of(house: Machine, match: str = "m1") -> Plan:
+    found = house.program._plan(house.letters.standing(match))
+    assert found is not None
+    return found
+
+
+def read(person: Mailbox) -> str:
+    """All that came to somebody."""
+    return "\n".join(person.letters.text(at) for at in range(len(person.letters)))
+
+
+class TestAMatch:
+    def test_is_played_blind_and_opened(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        bundle = play(referee, house, bob)
+        opened = seeds(bob.text)
+        assert plan_of(house).seed in opened
+        (finding,) = judged(bundle, opened)
+        assert finding.standing == "agrees", finding
+        assert "at level 1" in finding.found
+        assert not house.memory.alarms()
+        assert all(sent.state == "done" for sent in house.memory.prepared("orders", "m1"))
+
+    def test_of_several_games(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        bundle = play(referee, house, bob, f"{STANDARD}\nkind: scored\ngames: 2")
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "agrees", finding
+        places = [sent.place for sent in house.memory.prepared("setup", "m1")]
+        assert places == ["game 1", "game 2"]
+
+    def test_greets_once_with_its_commitment_before_anybody_sets_up(
+        self, referee: Referee, house: Machine, bob: Mailbox
+    ) -> None:
+        propose(referee, house, bob)
+        house.live()
+        assert read(bob).count(plan_of(house).commitment.hash) == 1
+        assert plan_of(house).seed.hex() not in read(bob)
+
+    def test_the_seed_is_opened_once_and_after_the_end(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        play(referee, house, bob)
+        house.restart()
+        house.live()
+        opening = [sent for sent in house.memory.prepared("press", "m1") if plan_of(house).seed.hex() in sent.form]
+        assert len(opening) == 1
+        assert bob.text.count("It proves that I saw nothing") == 1
+
+    def test_says_that_it_is_a_program_and_lives_with_servers_that_do_not_know_it(
+        self, referee: Referee, house: Machine, bob: Mailbox
+    ) -> None:
+        propose(referee, house, bob)
+        assert house.memory.fact("marked") == "asked"
+        assert house.letters.standing("m1")["accepted"]
+
+    def test_an_offer_to_annul_is_declined_once(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        propose(referee, house, bob)
+        referee.send(bob, "annul m1 offer\n")
+        house.live()
+        house.live()
+        assert len(house.memory.prepared("annul", "m1")) == 1
+        assert house.letters.standing("m1")["phase"] == "setup"
+
+
+class Wishing:
+    """A strategy that wishes something."""
+
+    def __init__(self, wish: str) -> None:
+        self.wished = wish
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(strategy("spaceships"), name)
+
+    def wish(self, level: int, position: Position) -> str:
+        del level, position
+        return self.wished
+
+
+class TestWishes:
+    @pytest.fixture
+    def wish(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        return lambda wish: monkeypatch.setattr("pbem.player.program.strategy", lambda _: Wishing(wish))
+
+    def begun(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        propose(referee, house, bob)
+        referee.send(bob, bob.filled("setup", BOB))
+        house.live()
+
+    def test_a_draw_is_offered_once_a_game(
+        self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]
+    ) -> None:
+        wish("draw")
+        self.begun(referee, house, bob)
+        referee.turn((bob, ""))
+        house.live()
+        assert [sent.form.split("\n")[0] for sent in house.memory.prepared("draw", "m1")] == ["draw m1 offer"]
+        assert len(house.memory.prepared("orders", "m1")) == 2
+
+    def test_a_draw_is_accepted(
+        self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]
+    ) -> None:
+        self.begun(referee, house, bob)
+        wish("draw")
+        referee.send(bob, "draw m1 offer\n")
+        house.live()
+        assert house.letters.standing("m1")["outcome"]["reason"] == "agreement"
+
+    def test_a_draw_is_declined_by_who_does_not_wish_it(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        self.begun(referee, house, bob)
+        referee.send(bob, "draw m1 offer\n")
+        house.live()
+        assert house.letters.standing("m1")["phase"] == "playing"
+        assert house.letters.standing("m1")["offers"] == []
+
+    def test_it_resigns(self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]) -> None:
+        wish("resign")
+        self.begun(referee, house, bob)
+        assert house.letters.standing("m1")["outcome"]["reason"] == "resignation"
+        assert house.memory.prepared("orders", "m1") == []
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("options", "reason"),
+        [
+            (f"{STANDARD}\npace: 91d", "My pace is 1h at least and 90d at most."),
+            (f"{STANDARD}\npace: none", "My pace is 1h at least and 90d at most."),
+        ],
+    )
+    def test_what_does_not_fit_is_declined_with_the_reason(
+        self, referee: Referee, house: Machine, bob: Mailbox, options: str, reason: str
+    ) -> None:
+        if "91d" in options:
+            house.settings = house.program.settings = _paced(house, ("1h", "30d"))
+            options, reason = options.replace("91d", "31d"), reason.replace("90d", "30d")
+        propose(referee, house, bob, options)
+        assert referee.match().phase == "declined"
+        assert reason in read(bob)
+
+    def test_so_many_at_once_with_one_person(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        house.live()
+        for number in (1, 2, 3):
+            propose(referee, house, bob, f"{STANDARD}\npace: {number}d")
+        assert [referee.match(number).phase for number in (1, 2, 3)] == ["setup", "setup", "declined"]
+        assert "I play 2 with one of you already" in read(bob)
+
+    def test_so_many_in_all(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(matches=1))
+        house.live()
+        for number in (1, 2):
+            propose(referee, house, bob, f"{STANDARD}\npace: {number}d")
+        assert [referee.match(number).phase for number in (1, 2)] == ["setup", "declined"]
+        house.close()
+
+    def test_a_delay_is_kept_but_no_deadline_missed(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(delay="2h"))
+        propose(referee, house, bob)
+        referee.now += timedelta(hours=1, minutes=59)
+        house.look()
+        assert not house.memory.prepared("setup", "m1")
+        referee.now += timedelta(minutes=1)
+        house.look()
+        assert house.memory.prepared("setup", "m1")
+        house.close()
+
+    def test_half_of_the_time_is_the_longest_delay(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(delay="2d"))
+        propose(referee, house, bob, f"{STANDARD}\npace: 1d")
+        referee.now += timedelta(hours=13)
+        house.look()
+        assert house.memory.prepared("setup", "m1")
+        house.close()
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[games.chess]\n", "games.chess"),
+            ("", "no game is accepted"),
+            ("[games.spaceships]\nlevel = 4\n", "<= 3"),
+            ("[games.spaceships]\n[play]\npace = ['1h', 'soon']\n", "soon"),
+            ("[games.spaceships]\n[play]\nsecret = 'hunter2'\n", "secret"),
+        ],
+    )
+    def test_a_bad_file_is_named(self, tmp_path: Path, text: str, said: str) -> None:
+        file = tmp_path / "opponent.toml"
+        account = 'name="house"\nserver="a.example"\nserver_address="p@a.example"\naddress="h@a.example"\nkey="k"\n'
+        file.write_text(f'[account]\n{account}mail_in="mbox:/m"\nmail_out="sendmail:"\n{text}')
+        with pytest.raises(BadAccount, match=said):
+            load(file)
+
+
+def _paced(house: Machine, pace: tuple[str, str]) -> Settings:
+    return msgspec.structs.replace(house.settings, play=Limits(pace=pace))
+
+
+class TestConvicted:
+    """Whoever did not play by its seed and its letters; the bundle itself holds all the same."""
+
+    @pytest.fixture
+    def cheats(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """Plays otherwise than the plan says; who replays it does not."""
+
+        def patch(**changed: object) -> None:
+            def planned(program: Program, standing: dict[str, str]) -> Plan | None:
+                found = plan(program, standing)
+                return _Cheat(found, changed) if found else None  # type: ignore[return-value]
+
+            plan = Program._plan
+            monkeypatch.setattr(Program, "_plan", planned)
+
+        return patch
+
+    def test_other_orders_in_one_turn(
+        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]
+    ) -> None:
+        cheats(orders=lambda plan, game, turn, position: "Bz5" if turn == 2 else plan.orders(game, turn, position))
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "game 1, turn 2: house sent “Bz5”" in finding.found
+
+    def test_another_setup(self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]) -> None:
+        cheats(setup=lambda *_: ANN)
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "game 1, setup: house sent “DS" in finding.found
+
+    @pytest.mark.parametrize("other", [{"level": 2}, {"seed": bytes(16)}])
+    def test_another_level_or_seed(
+        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None], other: dict[str, object]
+    ) -> None:
+        def played(plan: Plan, game: int, turn: int, position: Position) -> str:
+            return replace(plan, **other).orders(game, turn, position)  # type: ignore[arg-type]
+
+        cheats(orders=played)
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "turn" in finding.found
+
+    def test_who_peeked(self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]) -> None:
+        """The operator sees bob's setup, and strikes it."""
+        cells = iter(["Gx3", "Gx4", "Gx5"])
+        cheats(orders=lambda *_: next(cells))
+        bundle = play(referee, house, bob, turns=2)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "turn 1" in finding.found
+
+    def test_a_seed_that_opens_nothing(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        bundle = play(referee, house, bob)
+        seed = bytearray(plan_of(house).seed)
+        seed[0] ^= 1
+        (finding,) = judged(bundle, [bytes(seed)])
+        assert finding.standing == "contradicts"
+        assert "no seed given here opens" in finding.found
+
+    def test_two_commitments_in_one_letter(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("pbem.player.program.comment", lambda commitment: comment(commitment) * 2)
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "more than one" in finding.found
+
+    def test_who_never_committed(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("pbem.player.program.comment", lambda _: "")
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "nobody here committed" in finding.found
+
+    def test_another_version_of_the_program_leaves_it_open(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        cheats: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        cheats(setup=lambda *_: ANN)
+        bundle = play(referee, house, bob)
+        monkeypatch.setattr(blind, "PROGRAM", "99.0")
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "open"
+
+
+class _Cheat:
+    """A plan that commits as it should, and plays as it likes."""
+
+    def __init__(self, plan: Plan, changed: dict[str, object]) -> None:
+        self._plan = plan
+        self._changed = changed
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._plan, name)
+        if name in self._changed:
+            return lambda *given: self._changed[name](self._plan, *given)  # type: ignore[operator]
+        return found
+
+
+class Killed(BaseException):
+    """The program ended there."""
+
+
+class Death:
+    """Ends the program at the n-th passing of a point, once."""
+
+    def __init__(self, point: str, number: int) -> None:
+        self.point, self.number, self.passed = point, number, 0
+
+    def __call__(self, point: str) -> None:
+        if point == self.point:
+            self.passed += 1
+            if self.passed == self.number:
+                raise Killed(point)
+
+
+class Mortal(Machine):
+    """A program that is started again after each death."""
+
+    deaths = 0
+
+    def live(self) -> None:
+        for _ in range(20):
+            try:
+                super().live()
+            except Killed:
+                self.deaths += 1
+                self.restart()
+            else:
+                return
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("number", [1, 2, 4, 5, 6, pytest.param(8, marks=pytest.mark.long)])
+def test_no_death_doubles_or_loses_a_letter(tmp_path: Path, point: str, number: int) -> None:
+    referee = Referee(tmp_path)
+    death = Death(point, number)
+    house = Mortal(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite", death)
+    bundle = play(referee, house, referee.registered("bob"))
+    assert house.deaths == 1
+    (finding,) = judged(bundle, [plan_of(house).seed])
+    assert finding.standing == "agrees", finding
+    contents = defaultdict(set)
+    for sent in house.memory.in_state("ready", "sent", "done", "refused", "asked", "bounced"):
+        assert sent.state in {"sent", "done"} or (sent.command, sent.state) == ("register", "asked"), sent
+        contents[sent.command, sent.match, sent.place, sent.rev].add(sent.raw)
+    assert set(house.sent) == {raw for raws in contents.values() for raw in raws}
+    counted = Counter(command for command, *_ in contents)
+    # The orders of the fourth turn stood when bob resigned.
+    assert (counted["accept"], counted["setup"], counted["orders"], counted["press"]) == (1, 1, 4, 2)
+    house.close()
+    referee.close()
+
+
+def test_nothing_secret_is_logged(
+    referee: Referee, house: Machine, bob: Mailbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "pbem.player")
+    play(referee, house, bob)
+    assert "m1: accepted: spaceships" in caplog.text
+    assert "game 1 turn 1: answered" in caplog.text
+    plan = plan_of(house)
+    assert plan.seed.hex() not in caplog.text
+    for command in ("setup", "orders"):
+        for sent in house.memory.prepared(command, "m1"):
+            body = sent.form.split("\n")[5:-2]
+            assert not any(line and line != "final" and line in caplog.text for line in body)
+
+
+def test_bad_letters_change_nothing(referee: Referee, house: Machine, bob: Mailbox) -> None:
+    propose(referee, house, bob)
+    before = house.memory.count()
+    letters = list(house.person.letters.came)
+    for raw in (*reversed(letters), b"From: pbem@play.example\r\n\r\nhello", letters[-1].replace(b"m1", b"m2")):
+        house.program.hear(house.letters.receive(raw, referee.now), referee.now)
+        house.program.act(referee.now)
+    assert house.memory.count() == before
+
+
+def test_an_error_in_one_match_stops_no_other(
+    referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    original = Plan.setup
+
+    def broken(plan: Plan, number: int, options: object, seat: int) -> str:
+        if plan == plan_of(house, "m1"):
+            raise RuntimeError("DS Rv1-Ow2 is secret")
+        return original(plan, number, options, seat)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Plan, "setup", broken)
+    propose(referee, house, bob)
+    propose(referee, house, bob, f"{STANDARD}\npace: 6d")
+    assert not house.memory.prepared("setup", "m1")
+    assert house.memory.prepared("setup", "m2")
+    assert "m1: cannot go on: RuntimeError at" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def against_each_other(referee: Referee, first: Machine, second: Machine, game: str, options: str) -> bytes:
+    """A match of two programs; whoever proposes commits in that very letter."""
+    seed = first.random(16)
+    level = first.settings.games[game].level
+    plan = Plan(referee.config.server, first.person.name, game, level, seed)
+    text = f"{options}\n{comment(plan.commitment)}"
+    before = len(first.letters.matches)
+    first.post(first.letters.tell(f"new {game} with {second.person.name}", referee.now, text=text))
+    standing = first.letters.matches[-1]
+    assert len(first.letters.matches) == before + 1
+    first.memory.know(f"plan {standing['match']}", f"{level} {seed.hex()}")
+    while second.look() or first.look():
+        pass
+    found = first.memory.bundle(standing["match"])
+    assert found is not None, first.letters.standing(standing["match"])
+    return found[1]
+
+
+GAMES = {
+    "spaceships": "fleet: cost:3\nsettle: 0",
+    "dueling-masters": "settle: 0\nmax_turns: 30",
+    "shoot-em-up": "settle: 0\nboard: 7x7",
+}
+
+
+@pytest.mark.parametrize("game", sorted(STRATEGIES))
+@pytest.mark.parametrize("level", [1, 2])
+def test_two_programs(referee: Referee, tmp_path: Path, game: str, level: int) -> None:
+    machines = [
+        Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite", level=level)
+        for name in ("house", "home")
+    ]
+    for machine in machines:
+        machine.live()
+    bundle = against_each_other(referee, machines[0], machines[1], game, GAMES[game])
+    findings = judged(bundle, [plan_of(machine).seed for machine in machines])
+    assert [finding.standing for finding in findings] == ["agrees", "agrees"], findings
+    for machine in machines:
+        machine.close()
+
+
+class TestVerify:
+    """`pbem verify --opponent`."""
+
+    def run(self, folder: Path, bundle: bytes, *words: str) -> tuple[int, str]:
+        file = folder / "m1.pbem.zip"
+        file.write_bytes(bundle)
+        done = CliRunner().invoke(verify_command, [str(file), *words])
+        return done.exit_code, done.output
+
+    def test_by_seed_by_letter_and_as_json(
+        self, referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path
+    ) -> None:
+        bundle = play(referee, house, bob)
+        status, said = self.run(tmp_path, bundle, "--opponent", plan_of(house).seed.hex())
+        assert (status, "ok    opponent   seat 2: house played blind" in said) == (0, True), said
+        letter = tmp_path / "opening.eml"
+        letter.write_bytes(bob.letters.came[-1])
+        status, said = self.run(tmp_path, bundle, "--opponent", str(letter), "--json")
+        assert status == 0
+        (found,) = json.loads(said)["opponents"]
+        assert found["standing"] == "agrees"
+
+    def test_another_seed_or_none(self, referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path) -> None:
+        bundle = play(referee, house, bob)
+        status, said = self.run(tmp_path, bundle, "--opponent", "00" * 16)
+        assert (status, "FAIL  opponent" in said, "Everything holds" in said) == (1, True, False)
+        assert self.run(tmp_path, bundle, "--opponent", "00")[0] == 2
+
+    def test_one_byte_of_an_order(self, referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path) -> None:
+        bundle = play(referee, house, bob)
+        order = house.memory.prepared("orders", "m1")[0].raw
+        line = order.split(b"final\r\n")[1].split(b"\r\n")[0]
+        at = bundle.index(order.split(b"\r\n\r\n")[1]) + order.split(b"\r\n\r\n")[1].index(line)
+        changed = bundle[:at] + bytes([bundle[at] ^ 1]) + bundle[at + 1 :]
+        assert self.run(tmp_path, changed, "--opponent", plan_of(house).seed.hex())[0] == 1
+
+
+def test_the_example_of_a_configuration_says_the_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "opponent.toml"
+    file.write_bytes((example_folder() / "opponent.example.toml").read_bytes())
+    found = load(file)
+    assert (found.play, found.memory) == (Limits(), str(tmp_path / "opponent.sqlite"))
+    assert found.games == dict.fromkeys(STRATEGIES, Game())

@@ -1,0 +1,218 @@
+"""`pbem opponent` as it runs: the real daemon, a program at one end, `pbem play` or another program at the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import demo
+import pytest
+from click.testing import CliRunner
+from demo import PostOffice, Servers
+from machine import words
+
+from pbem.cli.verify import verify
+from pbem.player import mail_out, signing
+from pbem.player.account import Account
+from pbem.player.blind import OCTETS, Plan, comment
+from pbem.player.correspondence import Correspondence
+from pbem.player.exchange import fetch, flush
+from pbem.player.limits import Game, Limits, Settings
+from pbem.player.mail_in import Maildir
+from pbem.player.memory import Memory
+from pbem.player.opponent import STRATEGIES
+from pbem.player.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TERMS = {
+    "spaceships": "fleet: cost:3",
+    "dueling-masters": "max_turns: 20",
+    "shoot-em-up": "board: 7x7\nmax_turns: 5",
+}
+LOAD = int(os.environ.get("PBEM_LOAD", "12"))
+"""Matches of the load."""
+
+CONFIG = """\
+[account]
+name = "house"
+server = "play.example"
+server_address = "pbem@play.example"
+address = "house@mail.example"
+key = "house_ed25519"
+mail_in = "maildir:{maildir}"
+mail_out = "smtp://127.0.0.1:{port}"
+[play]
+matches = 1000
+matches_each = 1000
+"""
+
+
+class House:
+    """`pbem opponent`, a process of its own."""
+
+    def __init__(self, folder: Path, maildir: Path, port: int) -> None:
+        folder.mkdir()
+        self.folder = folder
+        tables = "".join(f"[games.{game}]\nlevel = 1\n" for game in STRATEGIES)
+        (folder / "opponent.toml").write_text(CONFIG.format(maildir=maildir, port=port) + tables)
+        self.start()
+
+    def start(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            command = [demo.PBEM, "opponent", "--config", str(self.folder / "opponent.toml")]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(30) == 0, self.log
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    def seed(self, match: str) -> str:
+        with closing(sqlite3.connect(self.folder / "opponent.sqlite")) as memory:
+            (fact,) = memory.execute("SELECT value FROM facts WHERE name = ?", (f"plan {match}",)).fetchone()
+            return str(fact).split()[1]
+
+
+class Partner:
+    """A program in this process, which proposes matches."""
+
+    def __init__(self, folder: Path, maildir: Path, port: int, level: int = 1) -> None:
+        key = folder / "key"
+        signing.make(key, "partner")
+        self.account = Account(
+            *("partner", "play.example", "pbem@play.example", "partner@mail.example", str(key)),
+            *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
+        )
+        self.key = signing.read(key, lambda _: "")
+        self.memory = Memory(folder / "memory.sqlite")
+        self.letters = Correspondence(self.account.party, self.memory, self.key.sign, os.urandom)
+        games = {game: Game(level) for game in STRATEGIES}
+        settings = Settings(account=self.account, play=Limits(), games=games)
+        self.program = Program(self.letters, settings, os.urandom, words)
+        self.source = Maildir(maildir)
+        self.program.begin(self.key.public, self.key.fingerprint, datetime.now(UTC))
+
+    def look(self) -> None:
+        events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
+        self.program.hear(events, datetime.now(UTC))
+        self.program.act(datetime.now(UTC))
+        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
+            assert left, (sent.command, said)
+
+    def until(self, condition: object, patience: float = 120.0) -> None:
+        end = time.monotonic() + patience
+        while not condition():  # type: ignore[operator]
+            assert time.monotonic() < end, [standing["phase"] for standing in self.letters.matches]
+            self.look()
+            time.sleep(0.02)
+
+    def propose(self, game: str) -> str:
+        """Propose a match to the house, committing to a seed in that very letter; its name."""
+        seed, level = os.urandom(OCTETS), self.program.settings.games[game].level
+        plan = Plan("play.example", "partner", game, level, seed)
+        text = f"{TERMS[game]}\nsettle: 0\n{comment(plan.commitment)}"
+        known = {standing["match"] for standing in self.letters.matches}
+        self.letters.tell(f"new {game} with house", datetime.now(UTC), text=text)
+        found: list[str] = []
+        # Its plan must be known before it is looked at again.
+        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
+            assert left, (sent.command, said)
+        end = time.monotonic() + 60
+        while not found:
+            assert time.monotonic() < end
+            events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
+            found = [standing["match"] for standing in self.letters.matches if standing["match"] not in known]
+            for match in found:
+                self.memory.know(f"plan {match}", f"{level} {seed.hex()}")
+            self.program.hear(events, datetime.now(UTC))
+            time.sleep(0.02)
+        return found[0]
+
+    def verified(self, folder: Path, match: str, house: House) -> str:
+        """What `pbem verify --opponent` says of both programs."""
+        bundle = self.memory.bundle(match)
+        assert bundle is not None
+        file = folder / bundle[0]
+        file.write_bytes(bundle[1])
+        seeds = [house.seed(match), str(self.memory.fact(f"plan {match}")).split()[1]]
+        words_ = [word for seed in seeds for word in ("--opponent", seed)]
+        done = CliRunner().invoke(verify, [str(file), *words_])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+
+@contextmanager
+def table(folder: Path) -> Iterator[tuple[House, Partner]]:
+    office = PostOffice(folder)
+    with office.opened():
+        server = Servers(folder, office.port, "store.sqlite", 1)
+        house = partner = None
+        try:
+            for name in ("operator@play.example", "house@mail.example", "partner@mail.example"):
+                office.box(name)
+            (folder / "own").mkdir()
+            house = House(folder / "program", folder / "house", server.ports[0])
+            partner = Partner(folder / "own", folder / "partner", server.ports[0])
+            partner.until(lambda: partner.memory.fact("account"))
+            partner.until(lambda: "registered as house" in house.log)
+            yield house, partner
+            house.stop()
+            server.stop()
+        finally:
+            if partner is not None:
+                partner.memory.close()
+            if house is not None:
+                house.kill()
+            server.kill()
+
+
+def played(partner: Partner, house: House, matches: list[str]) -> None:
+    """Go on until all are closed, with their seeds opened."""
+
+    def over() -> bool:
+        closed = {one["match"] for one in partner.letters.matches if one["phase"] == "closed"}
+        return closed >= set(matches) and all(f"{match}: closed; its seed" in house.log for match in matches)
+
+    partner.until(over, 60.0 + 20.0 * len(matches))
+
+
+def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
+    with table(tmp_path) as (house, partner):
+        match = partner.propose("shoot-em-up")
+        played(partner, house, [match])
+        assert partner.verified(tmp_path, match, house).count("played blind") == 2
+        assert house.seed(match) not in house.log
+
+
+@pytest.mark.long
+def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many at once, in all games; the house is killed in their midst, and started again."""
+    monkeypatch.setattr(demo, "PATIENCE", 120.0)
+    with table(tmp_path) as (house, partner):
+        games = [game for _ in range(LOAD) for game in STRATEGIES][:LOAD]
+        matches = [partner.propose(game) for game in games]
+        partner.until(lambda: any(one["phase"] == "playing" for one in partner.letters.matches))
+        house.kill()
+        house.start()
+        played(partner, house, matches)
+        for match in matches:
+            assert partner.verified(tmp_path, match, house).count("played blind") == 2
+        assert " ERROR " not in house.log
