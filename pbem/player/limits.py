@@ -87,7 +87,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if game not in STRATEGIES:
                 raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
         if not self.games:
-            raise ValueError("no game is accepted: write a table such as [games.spaceships]")
+            raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 
     def faults(self, terms: Terms, standing: JsonObject, others: Sequence[JsonObject]) -> Iterator[Reason]:
         """Why a proposal does not fit, beside these matches of ours."""
