@@ -108,7 +108,7 @@ def test_what_is_no_password_is_said_without_showing_any(tmp_path: Path) -> None
         (str(file), "", "can be read by others: chmod 600"),
         (str(tmp_path / "nothing"), "", "No such file"),
         ("", "false", "ended with status 1"),
-        ("", "no-such-command-here", "FileNotFoundError"),
+        ("", str(tmp_path / "no-such-command"), "FileNotFoundError"),  # in no PATH: not all of it may be open to us
         ("", "true", "no password in its first line"),
         ("", "'", "ValueError"),
     ):
