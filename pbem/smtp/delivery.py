@@ -257,11 +257,11 @@ class Deliverer:
         fates, self._fates = self._fates, []
         full = self._stopping or len(self._in_hand) > self._ahead // 2
         room = 0 if full else self._ahead - len(self._in_hand)
-        if room and self._schedule.per_day:
-            under_way = len(fates) + len(self._in_hand) + len(self._senders)
-            sent = await self._run(self._outbox.delivered_since, self._now() - DAY)
-            room = max(min(room, self._schedule.per_day - sent - under_way), 0)
         try:
+            if room and self._schedule.per_day:
+                ours = len(fates) + len(self._in_hand) + len(self._senders)
+                sent = await self._run(self._outbox.delivered_since, self._now() - DAY)
+                room = max(min(room, self._schedule.per_day - sent - ours), 0)
             if self._in_doubt:
                 known = [row.id for row in self._in_hand] + [fate.sent.id for fate in fates]
                 await self._run(self._outbox.give_back_others, {*known, *self._under_way})

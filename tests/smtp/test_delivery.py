@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import socket
 from datetime import UTC, datetime, timedelta
@@ -16,9 +17,10 @@ from hypothesis import strategies as st
 
 from pbem.config import Delivery, Duration
 from pbem.config import Smarthost as SmarthostConfig
+from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Permanent, Smarthost, Temporary, retry_time
 from pbem.store.database import Database
-from pbem.store.errors import FullError
+from pbem.store.errors import BusyError, FullError
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
 
@@ -183,6 +185,55 @@ def test_no_more_letters_leave_in_a_day_than_the_provider_takes(tmp_path: Path) 
         await post.until(lambda: post.outbox.count("delivered") == 5)
 
     play(tmp_path, scene, Delivery(per_day=3, concurrency=2))
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_store_that_fails_at_the_count_of_the_day_forgets_no_letter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Neither one that is to be sent nor one that was sent already, of which the store does not know yet."""
+    monkeypatch.setattr(delivery, "TROUBLE_WAIT", 0.01)
+
+    async def scene(post: Post) -> None:
+        count, calls = post.outbox.delivered_since, itertools.count(1)
+
+        def failing(time: datetime) -> int:
+            if next(calls) == at:
+                raise FullError("the disk does not work")
+            return count(time)
+
+        monkeypatch.setattr(post.outbox, "delivered_since", failing)
+        post.put()
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 1)
+        assert len(post.script.received) == 1
+
+    play(tmp_path, scene, Delivery(per_day=3))
+
+
+def test_a_letter_that_was_leased_by_a_commit_whose_answer_was_lost_leaves_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "TROUBLE_WAIT", 0.01)
+
+    async def scene(post: Post) -> None:
+        exchange, lost = post.outbox.exchange, [True]
+
+        def losing(*given: Any) -> Leased:
+            leased = exchange(*given)
+            if leased.rows and lost:
+                lost.pop()
+                raise BusyError("the answer was lost")
+            return leased
+
+        monkeypatch.setattr(post.outbox, "exchange", losing)
+        post.put()
+        post.deliverer.wake.set()
+        await post.until(lambda: post.outbox.count("delivered") == 1)
+        assert not lost
+        assert len(post.script.received) == 1
+
+    play(tmp_path, scene)
 
 
 def test_where_only_the_account_may_send_it_is_the_return_path(tmp_path: Path) -> None:
