@@ -28,9 +28,7 @@ class Daily:
         """
         day = now.date().isoformat()
         query = "SELECT count FROM daily WHERE mark = ? AND day >= ?"
-        before = self._database.stands_on(
-            lambda: self._database.scalar(query, (mark, day)) or 0, holds=lambda *_: True
-        )
+        before = self._database.glance(lambda: self._database.scalar(query, (mark, day)) or 0)
         self._database.write(
             "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET"
             " count = CASE WHEN daily.day < excluded.day THEN 1 ELSE daily.count + 1 END,"

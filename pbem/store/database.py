@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -226,17 +226,19 @@ class Database:
             done = steps
         self._play(script.steps[done:], script, meanwhile)
 
+    def glance(self, look: Callable[[], T]) -> T:
+        """What is found, without letting the decision stand on it."""
+        with self._script.silent() if self._script else nullcontext():
+            return look()
+
     def stands_on(self, look: Callable[[], T], *, holds: Callable[[T, T], bool]) -> T:
         """What is found, apart from the queries that find it, which a decision stands on while it `holds`.
 
         `holds` is asked of what was found and of what is found when the decision is written.
         """
-        script = self._script
-        if script is None:
-            return look()
-        with script.silent():
-            found = look()
-        script.stands_on.append(lambda: holds(found, look()))
+        found = self.glance(look)
+        if self._script is not None:
+            self._script.stands_on.append(lambda: holds(found, look()))
         return found
 
     def _play(
