@@ -1,12 +1,13 @@
 """Letters accepted while the desk is busy, beside a desk that leaves all letters alone: both in one run.
 
 Half of the letters are orders that a player signed, half are a stranger's. What keeps the desk busy is a backlog of
-letters that ask for much, and it grows by what is sent.
+letters that ask for much, and it grows by what is sent. Both stores begin with the same players and matches.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -27,8 +28,8 @@ from pbem.store.vault import Vault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SLICES = 8
-SLICE = 160
+SLICES = 3
+SLICE = 800
 """Letters to the one and to the other in turn, so often in a round: the machine is the same for both."""
 
 MATCHES = 8
@@ -44,6 +45,7 @@ def measure(rounds: int) -> list[Part]:
         alone, busy = (stack.enter_context(servers.folder()) for _ in range(2))
         table = Table(busy, MATCHES)
         table.referee.close()
+        shutil.copytree(busy, alone, dirs_exist_ok=True)
         ports, processes = {}, {}
         for name, folder, module in ((IDLE, alone, "intake"), (BUSY, busy, "whole")):
             ports[name] = servers.free_port()

@@ -36,7 +36,7 @@ def main() -> None:
     config = Config(
         server="play.example",
         desks=1,
-        store=folder / "pbem.sqlite",
+        store=folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),
         limits=Limits(letters_per_day=MANY, messages_per_connection=MANY, connections_per_address=100),

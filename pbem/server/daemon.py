@@ -255,7 +255,9 @@ class Daemon:
         keys = found[0] if found else own_keys.make(*files, self._random)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        self._inbox = Inbox(stack.enter_context(Database(config.store, points=self._points, turn=turn)), keys.vault)
+        doorstep = stack.enter_context(Database(config.store, points=self._points, turn=turn))
+        doorstep.commit_lightly()  # somebody waits for it
+        self._inbox = Inbox(doorstep, keys.vault)
         self._door_base = stack.enter_context(Database(config.store, points=self._points, turn=turn))
         return keys
 
@@ -430,7 +432,7 @@ class Daemon:
         except BusyError:
             rows = await self._post(self._inbox.put_all, letters, self._now(), a_day)
         self._quick = time.monotonic() - began < QUICK
-        self.wake()
+        self._desks.came(len(letters))
         return [row is not None for row in rows]
 
     async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -79,7 +80,9 @@ NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 READY, WORKED, RESTS, FAILED = b"!", b".", b"z", b"?"
-FILES, WAKE, STOP = b"f", b"w", b"s"
+FILES, WAKE, EASE, STOP = b"f", b"w", b"e", b"s"
+EASED = 0.25  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
+RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
 
 log = structlog.get_logger()
 
@@ -190,6 +193,9 @@ class DeskPlace(Protocol):
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now."""
 
+    def ease(self) -> None:
+        """Let the desk take little of the processor for a moment: letters pour in."""
+
     def stop(self) -> None:
         """Begin no further letter."""
 
@@ -217,7 +223,7 @@ class OpenPlace(Protocol):
 
 
 class _Work:
-    """Letter after letter, and the clock between them; `wake` and `stop` may be called from other threads."""
+    """Letter after letter, and the clock between them; what others ask of it may be asked from their threads."""
 
     def __init__(
         self,
@@ -236,18 +242,22 @@ class _Work:
         self._rests = rests
         self._told = database.changes
         self._woken = threading.Event()
-        self._stopping = False
+        self._stopping = threading.Event()
+        self._eased = 0.0
 
     def wake(self) -> None:
         self._woken.set()
 
+    def ease(self) -> None:
+        self._eased = time.monotonic() + EASED
+
     def stop(self) -> None:
-        self._stopping = True
+        self._stopping.set()
         self._woken.set()
 
     def __call__(self) -> None:
         """Work until `stop`."""
-        while not self._stopping:
+        while not self._stopping.is_set():
             self._woken.clear()
             wait = 0.0
             try:
@@ -259,7 +269,7 @@ class _Work:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
             self._tell()
-            if wait and not self._stopping:
+            if wait and not self._stopping.is_set():
                 self._rests()
                 self._woken.wait(wait)
 
@@ -267,14 +277,21 @@ class _Work:
         """Handle some letters, and look at the clock after the last one; seconds until there is more to do."""
         since_tick = handled = 0
         while Role.DESK in self._roles and since_tick < LETTERS_PER_TICK:
+            began = time.monotonic()
             if not (handled := self._desk.handle_next(self._now())):
                 break
             self._tell()
             since_tick += handled
-            if self._stopping:
+            self._rest(time.monotonic() - began)
+            if self._stopping.is_set():
                 return 0.0
         following = self._desk.tick(self._now()) if Role.CLOCK in self._roles else None
         return 0.0 if handled else self._until(following)
+
+    def _rest(self, worked: float) -> None:
+        """Leave the processor to others after so many seconds of work, while letters pour in."""
+        if (rest := min(worked * RESTED, self._eased - time.monotonic())) > 0:
+            self._stopping.wait(rest)
 
     def _tell(self) -> None:
         """Say that there is something to send, if there may be."""
@@ -344,6 +361,11 @@ class OwnThread:
         self.resting = False
         if self._work is not None:
             self._work.wake()
+
+    def ease(self) -> None:
+        """Let the desk take little of the processor for a moment."""
+        if self._work is not None:
+            self._work.ease()
 
     def _rests(self) -> None:
         self.resting = True
@@ -469,8 +491,15 @@ class OwnProcess:
     def wake(self) -> None:
         """Let the desk look at its inbox and its clock now; one that has not heard yet need not be told twice."""
         self.resting = False
+        self._say(WAKE)
+
+    def ease(self) -> None:
+        """Let the desk take little of the processor for a moment."""
+        self._say(EASE)
+
+    def _say(self, word: bytes) -> None:
         if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
-            self._to_say.write(WAKE)
+            self._to_say.write(word)
 
     def _hear(self, said: bytes) -> None:
         if WORKED in said:
@@ -577,7 +606,10 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
 def _listen(line: socket.socket, work: _Work) -> None:
     """Hear what the daemon says; without one, what is in hand is no longer ours."""
     while said := _heard(line):
-        work.wake()
+        if EASE in said:
+            work.ease()
+        if WAKE in said:
+            work.wake()
         if STOP in said:
             work.stop()
     os._exit(1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from typing import TYPE_CHECKING
 
 from pbem.server.desk_process import Told
@@ -22,6 +23,10 @@ __all__ = ["MOST", "Desks", "usual"]
 
 MOST = 4
 """How many desks there are at the most where nobody says how many: each takes room in memory, and all one disk."""
+
+STRETCH = 0.1
+MANY = 25
+"""So many letters in so many seconds are a flood: who brings them waits for the intake, and nobody for the desk."""
 
 
 def usual() -> int:
@@ -39,7 +44,12 @@ class Desks:
         supplies: Supplies,
         worked: Callable[[], None],
         died: Callable[[str], Awaitable[object]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self._came = 0
+        """How many letters came since then."""
         self._more = False
         """Whether something came while nobody rested."""
         told = Told(worked, self._rests, died)
@@ -65,6 +75,18 @@ class Desks:
         self._more = resting is None
         if resting is not None:
             resting.wake()
+
+    def came(self, letters: int) -> None:
+        """Letters came in: let a desk look, and all of them rest more than they work while many come."""
+        now = self._clock()
+        if now - self._since > STRETCH:
+            self._since, self._came = now, 0
+        self._came += letters
+        if self._came >= MANY:
+            self._since, self._came = now, 0
+            for place in self._places:
+                place.ease()
+        self.wake()
 
     def stop(self) -> None:
         """Begin no further letter."""

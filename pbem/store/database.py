@@ -119,6 +119,10 @@ class Database:
         """Close the connection; an open transaction is rolled back."""
         self.engine.close()
 
+    def commit_lightly(self) -> None:
+        """Leave to other connections what a commit does beside having its own transaction on disk."""
+        self.engine.leave_log()
+
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open on this connection."""

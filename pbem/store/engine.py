@@ -72,6 +72,9 @@ class Engine(Protocol):
     def prepare(self) -> None:
         """Set the connection up; raises `StoreError` where the promises of a store cannot be kept."""
 
+    def leave_log(self) -> None:
+        """Leave it to other connections to bring what the log holds into the store, unless they leave it, too."""
+
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
 

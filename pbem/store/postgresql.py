@@ -131,6 +131,9 @@ class Postgresql:
             with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateFunction):
                 self.connection.execute(_BEGINNING)
 
+    def leave_log(self) -> None:
+        """The checkpointer is a process of its own."""
+
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
         self.connection.execute(_tables_of_postgresql(script).encode())

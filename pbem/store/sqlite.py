@@ -34,6 +34,7 @@ __all__ = ["Lock", "Sqlite", "sync"]
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+LONG_LOG = 16_000  # pages, 64 MiB
 HELP = 'docs/operating.md, "The store is damaged"'
 BROKEN = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
@@ -95,6 +96,10 @@ class Sqlite:
         for name, value in wanted.items():
             if self._asked(f"PRAGMA {name}") != value:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
+
+    def leave_log(self) -> None:
+        """Make no checkpoint while those who write beside this connection do (theirs: after a thousand pages)."""
+        self.run(f"PRAGMA wal_autocheckpoint = {LONG_LOG}")
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""

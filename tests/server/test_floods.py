@@ -1,0 +1,146 @@
+"""Letters that pour in: the intake has the machine, and desks do little until it is over.
+
+Case 7 of reliability.md, and what a letter costs whoever waits for its 250.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pbem.server import desk_process
+from pbem.server.desk_process import Supplies, Told, _Work
+from pbem.server.desks import MANY, STRETCH, Desks
+from pbem.store.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pbem.server.desk_process import DeskPlace
+    from pbem.store.write_turn import WriteTurn
+
+
+class Place:
+    """Where no desk is; it counts what is asked of it."""
+
+    deaths = 0
+    resting = True
+
+    def __init__(self) -> None:
+        self.woken = self.eased = 0
+
+    async def open(self, turn: WriteTurn, lock: Sequence[int]) -> None: ...
+    async def work(self) -> None: ...
+    async def close(self) -> None: ...
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def ease(self) -> None:
+        self.eased += 1
+
+    def stop(self) -> None: ...
+
+
+class TestDesks:
+    @pytest.fixture
+    def places(self) -> list[Place]:
+        return []
+
+    @pytest.fixture
+    def desks(self, places: list[Place]) -> Desks:
+        self.time = 100.0
+
+        def place(supplies: Supplies, told: Told) -> DeskPlace:
+            del supplies, told
+            places.append(Place())
+            return places[-1]
+
+        nothing: Any = None
+        return Desks(2, place, nothing, nothing, nothing, clock=lambda: self.time)
+
+    def test_all_ease_while_letters_pour_in(self, desks: Desks, places: list[Place]) -> None:
+        for flood in (1, 2):
+            for _ in range(MANY):
+                desks.came(1)
+                self.time += STRETCH / MANY / 2
+            assert [place.eased for place in places] == [flood, flood]
+
+    def test_none_does_for_single_letters(self, desks: Desks, places: list[Place]) -> None:
+        for _ in range(3 * MANY):
+            desks.came(1)
+            self.time += STRETCH / MANY * 1.5
+        assert [place.eased for place in places] == [0, 0]
+        assert sum(place.woken for place in places) == 3 * MANY
+
+
+class Desk:
+    """A desk that always has something to do, a hundredth of a second long."""
+
+    def __init__(self) -> None:
+        self.begun: list[float] = []
+
+    def handle_next(self, _now: datetime) -> int:
+        self.begun.append(time.monotonic())
+        time.sleep(0.01)
+        return 1
+
+    def tick(self, _now: datetime) -> None:
+        """Nothing is timed."""
+
+
+def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
+    desk = Desk()
+    with Database(tmp_path / "store.sqlite") as database:
+        work = _Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
+        work.ease()
+        thread = threading.Thread(target=work)
+        thread.start()
+        while len(desk.begun) < 12:
+            time.sleep(0.01)
+        work.stop()
+        thread.join()
+    gaps = [after - before for before, after in pairwise(desk.begun)]
+    assert gaps[0] > 0.09
+    assert min(gaps[4:]) < 0.05
+
+
+def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_process, "EASED", 3600.0)
+    monkeypatch.setattr(desk_process, "RESTED", 10**6)
+    desk = Desk()
+    with Database(tmp_path / "store.sqlite") as database:
+        work = _Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
+        work.ease()
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not desk.begun:
+            time.sleep(0.01)
+        work.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(desk.begun) == 1
+
+
+def test_who_waits_for_a_commit_waits_for_no_checkpoint(tmp_path: Path) -> None:
+    """It is made by others, who write beside; the log goes on growing until one does."""
+    path = tmp_path / "store.sqlite"
+    log = path.with_name("store.sqlite-wal")
+
+    def written(database: Database) -> int:
+        for letter in "abcdefghijklmnopqrstuvwxyz":
+            with database.transaction():
+                database.set_meta("much", letter * 400_000)
+        return log.stat().st_size
+
+    with Database(path) as other, Database(path) as doorstep:
+        doorstep.commit_lightly()
+        whole = written(doorstep)
+        assert whole > 10_000_000
+        assert written(other) < whole + 1_000_000  # its first commit goes into the log before the checkpoint
