@@ -85,3 +85,12 @@ def test_what_is_no_view_is_said_to_be_none(game: str) -> None:
 )
 def test_orders_are_read_back_in_words(game: str, text: str, said: list[str]) -> None:
     assert words(game).said(text) == said
+
+
+@pytest.mark.parametrize("game", ["dueling-masters", "spaceships"])
+def test_the_public_has_no_side_to_be_recalled(game: str) -> None:
+    raw, seats = random_players.PLAYERS[game].options[0]
+    played = random_players.play(game, Random("public"), raw, seats, 2000)
+    judge = rules(game)
+    with pytest.raises(ValueError, match="the public has no"):
+        judge.recalled(judge.view(played.states[0], None, []), 1)
