@@ -110,17 +110,17 @@ def _items(caller: Caller, command: Command, reply: Reply, write: Callable[[str]
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
     return [
         bulletin.of_answer(command.name, command.match, reply.outcome, faults, caller.letter.message_id),
-        *_challenge(reply),
+        *_challenge(command, reply),
         *_account(reply),
     ]
 
 
-def _challenge(reply: Reply) -> list[JsonObject]:
+def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
     """What a key is asked to sign, if one is."""
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
         return []
-    return [bulletin.of_challenge(str(fingerprint), str(challenge))]
+    return [bulletin.of_challenge(str(fingerprint), str(challenge), command.echo)]
 
 
 def _account(reply: Reply) -> list[JsonObject]:

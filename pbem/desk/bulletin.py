@@ -70,9 +70,13 @@ def of_answer(
     return told | {"answers": sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None}
 
 
-def of_challenge(fingerprint: str, challenge: str) -> JsonObject:
-    """What a key is asked to sign, to prove itself."""
-    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge}
+def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
+    """What a key is asked to sign, to prove itself, and the hash of the words that brought the key.
+
+    Some mail programs give a letter another Message-ID than its writer knows.
+    """
+    asked = sha256_hex(" ".join(words.split()).encode("utf-8", "replace"))
+    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
 
 
 def of_account(name: str, code: str) -> JsonObject:

@@ -140,7 +140,7 @@ class Correspondence:
         if self.memory.has_read(hashed):
             return [Event("doubled", letter.subject)]
         if (pinned := self.memory.fact("server_key")) is None:
-            if not any(self._answered(letter, item) for item in heard.items):
+            if not any(self._answered(letter, item) or self._is_asked(item) for item in heard.items):
                 return [Event("unpinned", letter.subject)]
             self.memory.know("server_key", heard.key)
         elif pinned != heard.key:
@@ -168,6 +168,12 @@ class Correspondence:
         found = [sent for known in letter.in_reply_to if (sent := self.memory.by_message_id(known))]
         found += self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
         return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
+
+    def _is_asked(self, item: JsonObject) -> bool:
+        """Whether an item asks our key for what our registration asked for: that holds a secret of ours."""
+        asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+        words = [sha256_hex(" ".join(sent.form.split()).encode()) for sent in asked]
+        return item.get("about") == "challenge" and item.get("asked") in words
 
     def _bounced(self, letter: Letter) -> Event | None:
         """A letter of ours that came back: only who had it knows its Message-ID."""
@@ -477,7 +483,8 @@ class Correspondence:
         failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
         if before and before[-1].state != "refused" and not failed:
             return self._again(before[-1])
-        form = forms.registration(self.party.name, public_key)
+        # Not as long as a recovery code, which is masked wherever it is repeated.
+        form = forms.registration(self.party.name, public_key, self._random(20).hex())
         with self.memory.transaction():
             self.memory.know("fingerprint", fingerprint)
             rev = len(before) + 1

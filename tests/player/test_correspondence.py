@@ -174,8 +174,9 @@ class TestRegistering:
         evil = Ed25519PrivateKey.generate()
         challenge = {"about": "challenge", "fingerprint": side.fingerprint, "challenge": "0" * 64}
         answer: dict[str, object] = {"about": "command", "command": "register", "match": None, "outcome": "asked"}
-        for answers in (None, "0" * 64, sha256_hex(b"<guess@mail.example>")):
-            raw = forged(evil, [answer | {"answers": answers}, challenge])
+        words = f"register ann {side.key} ann@home"
+        for answers in (None, "0" * 64, sha256_hex(b"<guess@mail.example>"), sha256_hex(words.encode())):
+            raw = forged(evil, [answer | {"answers": answers}, challenge | {"asked": answers}])
             assert [event.kind for event in side.letters.receive(raw, referee.now)] == ["unpinned"]
         assert side.memory.fact("server_key") is None
         side.post(asked)
@@ -366,6 +367,26 @@ class TestBadInput:
         playing.restart()
         (alarm,) = playing.memory.alarms()
         assert "two heads" in alarm.said
+
+    def test_another_head_for_programs_than_for_people_convicts(self, playing: Side, referee: Referee) -> None:
+        """The text shows the true chain, the bulletin another: both are signed, and the letter was kept."""
+
+        def lie(found: dict[str, Any]) -> None:
+            (item,) = (item for item in found["items"] if item["about"] == "match")
+            item["head"]["head"] = "f" * 64
+            said = statement(SERVER, "m1", item["head"]["seq"], "f" * 64)
+            item["head"]["signature"] = referee.signing_key.sign(said).hex()
+
+        forged = rewritten(playing, lie, key=referee.signing_key)
+        playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert proof.holds
+        number = playing.memory.keep("0" * 64, "", "", "", forged)
+        playing.memory.file(number, "m1")
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert [letter.standing for letter in proof.accusing] == ["two stories"]
 
     def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
         def lie(found: dict[str, Any]) -> None:
