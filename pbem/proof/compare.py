@@ -229,9 +229,10 @@ class Against:
 
     def _by_heads(self, kept: Kept) -> Iterator[Finding]:
         shown = {(head.seq, head.head) for head in kept.heads}
-        for head in dict.fromkeys(filter(self._ours, (*kept.heads, *kept.for_programs))):
-            if head not in kept.heads and ((head.seq, head.head) in shown or self._heads.get(head.seq) == head.head):
-                continue  # what agrees is told of what people read
+        # What agrees is told of what people read.
+        shown.update((head.seq, head.head) for head in kept.for_programs if self._heads.get(head.seq) == head.head)
+        others = [head for head in kept.for_programs if (head.seq, head.head) not in shown]
+        for head in dict.fromkeys(filter(self._ours, (*kept.heads, *others))):
             key = self._signed(head)
             if key is None and head in kept.quoted:
                 continue
