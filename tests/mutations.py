@@ -75,7 +75,9 @@ def body_changed(found: Bundle, dice: Dice) -> Bundle:
     value, what = owner[key], dice.randrange(5)
     if what == 0:
         del owner[key]
-    elif what == 1 and isinstance(owner, dict):
+    elif what == 1 and isinstance(owner, list):
+        owner.insert(key, value)
+    elif what == 1:
         owner["more"] = dice.choice(OTHERS)
     elif isinstance(value, int) and not isinstance(value, bool):
         owner[key] = value + dice.choice((-1, 1, 1000))

@@ -1259,6 +1259,10 @@ def list_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(kind(one) for one in value)
 
 
+def are_seats(value: Any) -> bool:
+    return list_of(is_seat)(value) and bool(value == sorted(set(value)))
+
+
 def by_seat(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: (
         isinstance(value, dict) and all(re.fullmatch("[1-9]", seat) and kind(one) for seat, one in value.items())
@@ -1323,19 +1327,19 @@ FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "game": is_number,
         "turn": is_number,
         "orders": by_seat(is_hash),
-        "default": list_of(is_seat),
+        "default": are_seats,
         "shown": by_seat(is_hash),
         "reports": is_hash,
         "trace": is_hash,
     },
     "missed": {"game": is_number, "turn": is_number, "seat": is_seat, "deadline": is_time},
-    "extended": {"seat": is_seat, "to": list_of(is_seat), "seconds": is_number},
-    "forfeited": {"game": is_number, "seats": list_of(is_seat)},
-    "claimed": {"seat": is_seat, "against": list_of(is_seat)},
+    "extended": {"seat": is_seat, "to": are_seats, "seconds": is_number},
+    "forfeited": {"game": is_number, "seats": are_seats},
+    "claimed": {"seat": is_seat, "against": are_seats},
     "draw": {"seat": is_seat, **WORD},
     "annul": {"seat": is_seat, **WORD},
     "moved": {
-        "seats": list_of(is_seat),
+        "seats": are_seats,
         "reason": one_of("outage", "delivery", "unreachable"),
         "until": is_time,
     },

@@ -79,7 +79,7 @@ def write(
             letter_writer.send(caller.address, letter, caller.now)
         out.attachments += reply.attachments
         draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
-        items += _items(command, reply, partial(letter_writer.write, language=language))
+        items += _items(caller, command, reply, partial(letter_writer.write, language=language))
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
         told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
@@ -104,23 +104,23 @@ def write(
     letter_writer.send(caller.address, out, caller.now)
 
 
-def _items(command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
+def _items(caller: Caller, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
     """What came of a command, for programs."""
     found = reply.facts.get("faults") if reply.outcome == "refused" else ()
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
     return [
-        bulletin.of_answer(command.name, command.match, reply.outcome, faults),
-        *_challenge(reply),
+        bulletin.of_answer(command.name, command.match, reply.outcome, faults, caller.letter.message_id),
+        *_challenge(command, reply),
         *_account(reply),
     ]
 
 
-def _challenge(reply: Reply) -> list[JsonObject]:
+def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
     """What a key is asked to sign, if one is."""
     fingerprint, challenge = (reply.facts.get(name) for name in ("fingerprint", "challenge"))
     if reply.outcome != "asked" or not (fingerprint and challenge):
         return []
-    return [bulletin.of_challenge(str(fingerprint), str(challenge))]
+    return [bulletin.of_challenge(str(fingerprint), str(challenge), command.echo)]
 
 
 def _account(reply: Reply) -> list[JsonObject]:
@@ -150,7 +150,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
             write = partial(desk.letters.write, language=caller.language)
             told.append(_Told("", draft, write))
-            out.bulletin += _items(command, reply, write)
+            out.bulletin += _items(caller, command, reply, write)
             out.reply_to = reply.reply_to
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)

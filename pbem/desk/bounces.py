@@ -67,7 +67,7 @@ def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
     if desk.config.return_paths:
         token = bounces.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
         return desk.outbox.returned(token) if token else None
-    found = map(desk.outbox.returned_as, bounces.message_ids(letter, row.envelope.sender))
+    found = map(desk.outbox.returned, bounces.quoted_tokens(letter, row.envelope.sender))
     return next(filter(None, found), None)
 
 

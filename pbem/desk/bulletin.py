@@ -59,14 +59,24 @@ def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: st
     }
 
 
-def of_answer(command: str, match: str | None, outcome: str, faults: Sequence[str]) -> JsonObject:
-    """What came of a command of the letter that is answered; the faults in the reader's language."""
-    return {"about": "command", "command": command, "match": match, "outcome": outcome, "faults": list(faults)}
+def of_answer(
+    command: str, match: str | None, outcome: str, faults: Sequence[str], message_id: str | None
+) -> JsonObject:
+    """What came of a command of the letter that is answered; the faults in the reader's language.
+
+    It is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no word to anybody.
+    """
+    told = {"about": "command", "command": command, "match": match, "outcome": outcome, "faults": list(faults)}
+    return told | {"answers": sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None}
 
 
-def of_challenge(fingerprint: str, challenge: str) -> JsonObject:
-    """What a key is asked to sign, to prove itself."""
-    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge}
+def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
+    """What a key is asked to sign, to prove itself, and the hash of the words that brought the key.
+
+    Some mail programs give a letter another Message-ID than its writer knows.
+    """
+    asked = sha256_hex(" ".join(words.split()).encode("utf-8", "replace"))
+    return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
 
 
 def of_account(name: str, code: str) -> JsonObject:

@@ -273,7 +273,7 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
         return {}
     name, server = caller.player.name, desk.config.server
     _demand_place(command, {"server": server, "player": name})
-    if spec.body == "text" or command.arguments.get("setting", ("",))[0] in OF_ANY_PLACE:
+    if spec.body == "text" or _is_first_choice(desk, name, command):
         return {}
     at = _place(desk, caller, command)
     place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}
@@ -281,6 +281,12 @@ def _left_out(desk: Desk, caller: Caller, command: Command) -> dict[str, str]:
         return {}
     rev = places.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
     return {**place, "rev": str(rev), **command.fields}
+
+
+def _is_first_choice(desk: Desk, player: str, command: Command) -> bool:
+    """Whether this is a `set` of any place that wins over no choice: its letter may come late, or from afar."""
+    setting, _ = command.arguments.get("setting", ("", ""))
+    return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)
 
 
 def _demand_place(command: Command, wanted: dict[str, str]) -> None:

@@ -58,7 +58,10 @@ if TYPE_CHECKING:
 
 
 class LetterWriter:
-    """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers."""
+    """Writes the letters of a server; `random` makes Message-IDs that tell nothing, at `pages` lie the composers.
+
+    Without `return_paths` of their own, letters name theirs in a header, which bounces quote.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the desk's own parts
         self,
@@ -73,7 +76,10 @@ class LetterWriter:
         operator: str = "",
         pages: str = "",
         language: str = ENGLISH,
+        *,
+        return_paths: bool = True,
     ) -> None:
+        self._return_paths = return_paths
         self.language = language
         """What is written to those who chose no other."""
         self._held = held
@@ -160,6 +166,7 @@ class LetterWriter:
             pictures=made.pictures,
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
             bulletin=self._bulletin(address, made, attachments, now),
+            returns="" if self._return_paths else self._outbox.return_token(address, message_id),
         )
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:

@@ -201,6 +201,7 @@ class Desk:
             self.config.operator,
             self.config.pages,
             self.config.language,
+            return_paths=self.config.return_paths,
         )
 
     @cached_property

@@ -3,7 +3,8 @@
 Here live the addresses that bounces come to (VERP) and the reading of what comes there: delivery status
 notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only when it comes to
 the return path of one letter, which nobody but its receiver can know; where letters have none of their own, when it
-quotes the letter's Message-ID, which is as secret. What follows from it is the desk's.
+quotes the header field of the letter that holds what the return path would. A Message-ID is no such secret: answers
+name it, and players are shown each other's letters. What follows from it is the desk's.
 Implements reliability.md, case 28.
 """
 
@@ -18,17 +19,19 @@ from typing import TYPE_CHECKING, Literal
 
 from flufl.bounce import all_failures
 
+from pbem.mail.compose import RETURN
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pbem.mail.message import Letter
 
-__all__ = ["RETURN_PATH", "Bounce", "message_ids", "read", "token"]
+__all__ = ["RETURN_PATH", "Bounce", "quoted_tokens", "read", "token"]
 
 RETURN_PATH = "b"
 """What the sub-address of a return path begins with; the rest is the letter's token."""
 
-QUOTED = re.compile(rb"(?im)^[ \t>]*message-id:[ \t\r\n]*(<[!-;=?-~]{1,900}>)")
+QUOTED = re.compile(rb"(?im)^[ \t>]*x-pbem-return:[ \t]*([0-9a-f]{20})[ \t\r]*$")
 SEARCHED = 256 * 1024  # octets of a bounce that are searched for the letter in it
 TOKEN = re.compile(r"[0-9a-f]{20}")
 STATUS = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}")  # RFC 3463 2
@@ -60,12 +63,12 @@ def token(recipients: Iterable[str], address: str, delimiter: str) -> str | None
     return None
 
 
-def message_ids(letter: Letter, envelope_sender: str) -> list[str]:
-    """The Message-IDs that a letter quotes, if a machine wrote it of a delivery; its own is none of them."""
+def quoted_tokens(letter: Letter, envelope_sender: str) -> list[str]:
+    """The tokens that a letter quotes, if a machine wrote it of a delivery; its own is none of them."""
     if envelope_sender and letter.root.content_type != "multipart/report":
         return []
     quoted = (found.decode("ascii") for found in QUOTED.findall(letter.raw[:SEARCHED]))
-    return [message_id for message_id in dict.fromkeys(quoted) if message_id != letter.message_id][:10]
+    return [token for token in dict.fromkeys(quoted) if token not in letter.values(RETURN)][:10]
 
 
 def read(letter: Letter) -> Bounce:

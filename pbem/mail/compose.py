@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.letters.render import Templates
 
-__all__ = ["BULLETIN", "Attachment", "Composer", "MailingList", "Picture"]
+__all__ = ["BULLETIN", "RETURN", "Attachment", "Composer", "MailingList", "Picture"]
 
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
@@ -33,6 +33,7 @@ SUBJECT = 400  # characters; a longer one would not fit into a line when it has 
 REFERENCES = 20  # a thread's root and its latest letters say enough
 
 BULLETIN = "X-Pbem-Bulletin"
+RETURN = "X-Pbem-Return"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # dot-atom on both sides (RFC 5322 3.4.1): no quoted local parts, no address literals, no control characters.
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
@@ -132,12 +133,13 @@ class Composer:
         pictures: Sequence[Picture] = (),
         mailing: tuple[MailingList, str] | None = None,
         bulletin: bytes = b"",
+        returns: str = "",
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where it is left.
 
         Raises ValueError on an address or Message-ID that is none. Identifiers that come from others'
         letters (`in_reply_to`, `references`) are left out when they are malformed. `bulletin`, for programs,
-        stands in a header field, where people do not see it.
+        stands in a header field, where people do not see it; so does `returns`, by which a bounce is known.
         """
         answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
         headers = [
@@ -161,6 +163,7 @@ class Composer:
             *self._mark,
             *(self._listed(*mailing) if mailing else ()),
             *([_folded(BULLETIN, bulletin)] if bulletin else []),
+            *([f"{RETURN}: {returns}"] if returns else []),
             "MIME-Version: 1.0",
         ]
         body = _body(text, html, pictures, attachments, message_id)

@@ -132,11 +132,16 @@ def mapping(form: Mapping[str, Form], may: Mapping[str, Form] | None = None) -> 
     )
 
 
-seats = list_of(seat_number)
+_numbers = list_of(seat_number)
 _MAILBOX: Mapping[str, Form] = {"level": one_of("mailbox"), "evidence": hash_}
 letter = mapping({"mail": hash_, "received": time}, _MAILBOX)
 key = mapping({"format": text, "fingerprint": text, "public": text})
 player = mapping({"name": text, "keys": list_of(key)}, {"mailbox": hash_})
+
+
+def seats(value: object) -> bool:
+    """The numbers of seats, ascending, each once."""
+    return _numbers(value) and isinstance(value, list) and value == sorted(set(value))
 
 
 def said(**form: Form) -> Form:

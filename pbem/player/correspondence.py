@@ -140,7 +140,7 @@ class Correspondence:
         if self.memory.has_read(hashed):
             return [Event("doubled", letter.subject)]
         if (pinned := self.memory.fact("server_key")) is None:
-            if not self._is_first_answer(letter, heard):
+            if not any(self._answered(letter, item) or self._is_asked(item) for item in heard.items):
                 return [Event("unpinned", letter.subject)]
             self.memory.know("server_key", heard.key)
         elif pinned != heard.key:
@@ -160,12 +160,20 @@ class Correspondence:
         if heard.to.lower() != self.party.address.lower():
             raise NotGenuine(f"it was written to {heard.to}")
 
-    def _is_first_answer(self, letter: Letter, heard: Heard) -> bool:
-        """Whether this answers a letter of ours, which nobody else can have read but its server."""
-        if any(self.memory.by_message_id(answered) for answered in letter.in_reply_to):
-            return True
-        wanted = self.memory.fact("fingerprint")
-        return any(item.get("about") == "challenge" and item.get("fingerprint") == wanted for item in heard.items)
+    def _answered(self, letter: Letter, item: JsonObject) -> Sent | None:
+        """The letter of ours that an item answers: at first nobody else can have read its Message-ID but its server.
+
+        Who is not known yet is answered in short, and such an answer is in no thread.
+        """
+        found = [sent for known in letter.in_reply_to if (sent := self.memory.by_message_id(known))]
+        found += self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+        return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
+
+    def _is_asked(self, item: JsonObject) -> bool:
+        """Whether an item asks our key for what our registration asked for: that holds a secret of ours."""
+        asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+        words = [sha256_hex(" ".join(sent.form.split()).encode()) for sent in asked]
+        return item.get("about") == "challenge" and item.get("asked") in words
 
     def _bounced(self, letter: Letter) -> Event | None:
         """A letter of ours that came back: only who had it knows its Message-ID."""
@@ -262,17 +270,15 @@ class Correspondence:
     def _answers(self, letter: Letter, heard: Heard) -> list[Event]:
         """What the server made of letters of ours."""
         events = []
-        ours = next(filter(None, map(self.memory.by_message_id, letter.in_reply_to)), None)
-        if ours is None and not self.memory.fact("account"):
-            # Who is not known yet is answered in short, and the answer names no letter.
-            asked = self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
-            ours = asked[-1] if asked and any(item.get("command") == "register" for item in heard.items) else None
         for item in heard.items:
-            if item.get("about") != "command" or ours is None:
+            ours = self._answered(letter, item) if item.get("about") == "command" else None
+            if ours is None:
                 continue
             outcome, faults = str(item.get("outcome")), item.get("faults")
             found = tuple(map(str, faults)) if isinstance(faults, list) else ()
             state = {"refused": "refused", "asked": "asked", "unplaced": "refused"}.get(outcome, "done")
+            if ours.state == "done" and state != "done":
+                continue  # what was obeyed stays so; who saw the letter since can write under its Message-ID
             self.memory.settle(ours.id, state, json.dumps(found))
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
@@ -477,7 +483,8 @@ class Correspondence:
         failed = any(sent.state == "refused" for sent in self.memory.sent("confirm", "", self._challenge))
         if before and before[-1].state != "refused" and not failed:
             return self._again(before[-1])
-        form = forms.registration(self.party.name, public_key)
+        # Not as long as a recovery code, which is masked wherever it is repeated.
+        form = forms.registration(self.party.name, public_key, self._random(20).hex())
         with self.memory.transaction():
             self.memory.know("fingerprint", fingerprint)
             rev = len(before) + 1

@@ -38,9 +38,10 @@ def confirm(name: str, server: str, challenge: str) -> str:
     return sentence(f"confirm {name}", {"server": server, "challenge": challenge})
 
 
-def registration(name: str, public_key: str) -> str:
-    """What asks for an account; nothing in it is signed."""
-    return checked(f"register {name}\n{public_key.strip()}\n")
+def registration(name: str, public_key: str, secret: str) -> str:
+    """What asks for an account; nothing in it is signed. By the secret, its comment, the answer is known."""
+    kind, blob, *_ = public_key.split()
+    return checked(f"register {name}\n{kind} {blob} {secret}@pbem\n")
 
 
 def checked(form: str) -> str:

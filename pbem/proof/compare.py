@@ -93,6 +93,8 @@ class Kept:
     faults: tuple[str, ...] = ()
     terms: tuple[tuple[str, str], ...] = ()
     """Match and hash of each agreement that it tells of."""
+    for_programs: tuple[SignedHead, ...] = ()
+    """The heads that its bulletin shows: a server might tell programs another story than people."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()
     """What stands in quotes alone, where anybody may have written it: unless it is signed, it says nothing."""
     unread: str = ""
@@ -226,7 +228,11 @@ class Against:
     # Heads
 
     def _by_heads(self, kept: Kept) -> Iterator[Finding]:
-        for head in dict.fromkeys(filter(self._ours, kept.heads)):
+        shown = {(head.seq, head.head) for head in kept.heads}
+        # What agrees is told of what people read.
+        shown.update((head.seq, head.head) for head in kept.for_programs if self._heads.get(head.seq) == head.head)
+        others = [head for head in kept.for_programs if (head.seq, head.head) not in shown]
+        for head in dict.fromkeys(filter(self._ours, (*kept.heads, *others))):
             key = self._signed(head)
             if key is None and head in kept.quoted:
                 continue

@@ -7,13 +7,17 @@ is a catalogue of, after years in mailboxes, quoted, forwarded, wrapped and save
 
 from __future__ import annotations
 
+import base64
+import binascii
 import html
+import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from pbem.config import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
+from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.proof import bundle
 from pbem.proof.compare import Attached, Kept, SignedHead, SignedPaper
@@ -42,6 +46,8 @@ _64 = r"[0-9a-f](?:\s*[0-9a-f]){63}"
 _128 = r"[0-9a-f](?:\s*[0-9a-f]){127}"
 _MATCH = "m[0-9]{1,9}"
 _NUMBER = "[0-9]{1,9}"
+_HEAD = re.compile("m[0-9]{1,9} [0-9]{1,9} [0-9a-f]{64} [0-9a-f]{128}")
+_KEY = re.compile("[0-9a-f]{64}")
 _SERVER = r"[\w.-]{1,253}"
 _PREV = re.compile(
     rf"^(?:setup|orders)\s+(m[0-9]{{1,9}})\s+(?:game|turn)\s+[0-9]+\s+server\s+([\w.-]{{1,253}})\s+player\s+\S+\s+prev\s+({_64})\s",
@@ -106,7 +112,7 @@ def kept(source: str, raw: bytes) -> Kept:
         letter = read(raw, LIMITS)
     except Unreadable as error:
         return Kept(source, None, "", unread=f"the letter cannot be read: {error.reason}")
-    texts, attachments, servers = _parts(letter, 0)
+    texts, attachments, servers, programs = _parts(letter, 0)
     texts = [_FOREIGN.sub("", text) for text in texts]
     own = "\n".join(_QUOTE.sub(lambda _: "\0", text) for text in texts)  # what is quoted is nobody's own word
     unquoted = "\n".join(line for line in own.split("\n") if "\0" not in line)
@@ -121,6 +127,7 @@ def kept(source: str, raw: bytes) -> Kept:
         letter.subject,
         servers=frozenset(servers),
         heads=heads,
+        for_programs=tuple(programs),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
         terms=tuple(_terms(unquoted)),
@@ -140,9 +147,10 @@ def _servers(letter: Letter) -> set[str]:
     return {name.lower() for name in (sender, named, *loops) if name}
 
 
-def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str]]:
-    """The texts, attachments and servers of a letter, those of letters that it forwards among them."""
+def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str], list[SignedHead]]:
+    """Texts, attachments, servers and bulletins' heads of a letter, those of letters that it forwards among them."""
     servers = _servers(letter)
+    programs = list(_heads_for_programs(letter))
     texts: list[str] = []
     attachments: list[Attached] = []
     has_plain = any(part.content_type == "text/plain" and not part.filename for part in letter.parts)
@@ -155,6 +163,7 @@ def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[s
             texts += inner[0]
             attachments += inner[1]
             servers |= inner[2]
+            programs += inner[3]
         elif part.filename:
             attachments.append(Attached(part.filename, tuple(_ways(part.content))))
         elif part.content_type == "text/html":
@@ -162,7 +171,25 @@ def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[s
                 texts.append(_text_of_html(part))
         elif part.content_type.startswith("text/"):
             texts.append(part.text)
-    return texts, attachments, servers
+    return texts, attachments, servers, programs
+
+
+def _heads_for_programs(letter: Letter) -> Iterator[SignedHead]:
+    """The heads in a letter's bulletin (docs/attachments.md); what has not the form of one is passed over."""
+    for packed in letter.values(BULLETIN):
+        try:
+            document = json.loads(base64.b64decode("".join(packed.split()), validate=True))
+        except (binascii.Error, ValueError, RecursionError):
+            continue
+        items = document.get("items") if isinstance(document, dict) else None
+        for item in items if isinstance(items, list) else ():
+            match item:
+                case {
+                    "match": str(match),
+                    "head": {"seq": int(seq), "head": str(head), "signature": str(signature)},
+                } if _HEAD.fullmatch(f"{match} {seq} {head} {signature}"):
+                    server, key = str(document.get("server")), str(document.get("key"))
+                    yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
 
 
 def _ways(content: bytes) -> Iterator[bytes]:

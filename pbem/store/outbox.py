@@ -124,9 +124,13 @@ class Outbox:
                 letter.then(lambda raw: self._vault.seal(raw, f"outbox {message_id} {recipient}"), b""),
                 to_db(created),
                 to_db(created),
-                self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN],
+                self.return_token(recipient, message_id),
             ),
         )
+
+    def return_token(self, recipient: str, message_id: str) -> str:
+        """The token by which a letter is known that came back; nobody can make it who was not sent the letter."""
+        return self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN]
 
     def number(self, recipient: str, message_id: str) -> int:
         """The number of a letter that was put here."""
@@ -266,13 +270,8 @@ class Outbox:
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
     def returned(self, token: str) -> Failure | None:
-        """The letter whose return path has this token, as one that came back; None when there is none."""
+        """The letter whose return path, or header, has this token, as one that came back; None when there is none."""
         row = self._database.row("SELECT * FROM outbox WHERE token = ?", (token,))
-        return None if row is None else _failure(row)
-
-    def returned_as(self, message_id: str) -> Failure | None:
-        """The letter of this Message-ID, as one that came back; None when there is none."""
-        row = self._database.row("SELECT * FROM outbox WHERE message_id = ?", (message_id,))
         return None if row is None else _failure(row)
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:

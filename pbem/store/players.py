@@ -79,6 +79,9 @@ class WaitingAddress:
     challenge: str
 
 
+_SUPPOSED = "supposed {}"
+"""The row of a setting that nobody chose; no command sets one of such a name."""
+
 _BY_NAME = "SELECT name, address FROM players WHERE name = :value"
 _BY_ADDRESS = (
     "SELECT name, address FROM players WHERE address = :value COLLATE NOCASE"
@@ -168,13 +171,24 @@ class Players:
         return row[0] if row else None
 
     def setting(self, player: str, name: str, default: str) -> str:
-        """What the player chose for a setting, or the default."""
+        """What the player chose for a setting, else what was supposed, or the default."""
         self._look_anew()
         if (player, name) not in self._chosen:
-            query = "SELECT value FROM settings WHERE player = ? AND name = ?"
-            self._chosen[player, name] = self._database.scalar(query, (player, name))
+            query = "SELECT name, value FROM settings WHERE player = ? AND name IN (?, ?)"
+            supposed = _SUPPOSED.format(name)
+            found: dict[str, str] = dict(self._database.execute(query, (player, name, supposed)).fetchall())
+            self._chosen[player, name] = found.get(name, found.get(supposed))
         chosen = self._chosen[player, name]
         return default if chosen is None else chosen
+
+    def has_chosen(self, player: str, name: str) -> bool:
+        """Whether the player ever chose this setting."""
+        query = "SELECT 1 FROM settings WHERE player = ? AND name = ?"
+        return self._database.scalar(query, (player, name)) is not None
+
+    def suppose(self, player: str, name: str, value: str) -> None:
+        """What a setting is taken to be until the player chooses one."""
+        self.choose(player, _SUPPOSED.format(name), value)
 
     def choose(self, player: str, name: str, value: str) -> None:
         """The player's choice for a setting, from now on."""

@@ -69,9 +69,9 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     assert match(bob)["deadline"]
     for person, setup in ((ann, ANN), (bob, BOB)):
         referee.send(person, person.filled("setup", setup))
-    assert items(bob.last, "command") == [
-        {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
-    ]
+    answered = hashlib.sha256(str(bob.last["In-Reply-To"]).encode()).hexdigest()
+    done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
+    assert items(bob.last, "command") == [done | {"answers": answered}]
     before = match(ann)
     assert (before["phase"], before["turn"], before["asked"], before["rev"]) == ("playing", 1, True, 1)
     referee.send(ann, ann.filled("orders", "Rv1"))

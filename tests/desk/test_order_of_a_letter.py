@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, body, form_in
+from referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
 
+from pbem.identity import ssh
 from pbem.letters.subjects import LONGEST
 from pbem.proof.kept_letters import kept
 
@@ -220,12 +221,43 @@ class TestSettings:
         assert "Your setup stands" in ann.text
         assert "this is the example" not in ann.text
 
-    def test_language_and_time_zone_are_set_by_any_proved_letter(self, referee: Referee) -> None:
+    def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
         assert "Your time zone is Europe/Berlin" in ann.text
         referee.send(ann, "set language de\n", sign=False)
         assert "must be signed" in ann.text
+
+    @pytest.mark.parametrize(
+        ("setting", "first", "later"), [("language", "en", "de"), ("timezone", "Europe/Berlin", "Asia/Tokyo")]
+    )
+    def test_signed_words_of_no_place_win_over_no_choice(
+        self, referee: Referee, setting: str, first: str, later: str
+    ) -> None:
+        """They may have been held back on their way, or be meant for another server."""
+        ann = referee.registered("ann")
+        held_back = referee.raw(ann, referee.signed(ann, f"set {setting} {later}\n"))
+        referee.send(ann, f"set {setting} {first}\n{placed(ann)}")
+        referee.deliver(held_back, "evil@elsewhere.example")
+        assert referee.desk.players.setting("ann", setting, "") == first
+        whole = f"set {setting} {later}\n{placed(ann)}rev 2\nend\n"
+        assert whole in ann.text
+        referee.send(ann, whole)
+        assert referee.desk.players.setting("ann", setting, "") == later
+
+    def test_the_language_of_the_letter_that_registered_is_no_choice(self, referee: Referee) -> None:
+        ann = referee.person("ann")
+        asks = f"register ann\n{ssh.public(ann.key)} ann@home\n"
+        german = "Accept-Language: de\n" + sent_from(ann.address)
+        referee.deliver(referee.raw(ann, asks, headers=german), ann.address)
+        signed = referee.signed(ann, confirming(ann))
+        referee.deliver(referee.raw(ann, signed, headers=german), ann.address)
+        referee.send(ann, "whoami\n")
+        assert "  language de\n" in ann.text
+        referee.send(ann, "set language en\n", follow=False)
+        assert "Your letters come in English." in ann.text
+        referee.send(ann, "set language de\n", follow=False)
+        assert whole_sentence(ann.text) == f"set language de\n{placed(ann)}rev 3\nend\n"
 
     def test_a_match_that_is_over_cannot_be_watched(self, referee: Referee) -> None:
         played(referee)

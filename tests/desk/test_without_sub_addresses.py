@@ -12,12 +12,15 @@ from domains import Domain, rsa_key
 from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
 
 from pbem.config import Mailbox as MailboxConfig
+from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.store.outbox import Outbox
 from pbem.store.players import Players
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from email.message import EmailMessage
     from pathlib import Path
 
 HOME = Domain("mail.example", key=rsa_key(1024))
@@ -39,9 +42,15 @@ Status: 5.1.1
 Content-Type: text/rfc822-headers
 
 From: pbem@play.example
-Message-ID: {message_id}
+Message-ID: {letter[Message-ID]}
+X-Pbem-Return: {letter[X-Pbem-Return]}
 --b--
 """
+
+
+def dsn(letter: Mapping[str, object] | EmailMessage) -> bytes:
+    """What a mail server writes that could not deliver this letter."""
+    return DSN.format(letter=letter).replace("\n", "\r\n").encode()
 
 
 @pytest.fixture
@@ -110,6 +119,19 @@ def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: 
     assert "was good for one letter" in " ".join(bob.text.split())
 
 
+def test_a_message_id_that_a_shown_letter_names_makes_no_bounce(referee: Referee) -> None:
+    """The opponent has the letter by which bob accepted: it answers one of ours, and says which."""
+    ann, _ = begun(referee)
+    referee.send(ann, "transcript m1\n")
+    accepted = bundle.read(attachment(ann.last, ".pbem.zip")).papers["letters/agreed-seat-2.eml"]
+    (message_id,) = re.findall(r"(?m)^In-Reply-To: (\S+)", accepted.decode())
+    assert Outbox(referee.database, referee.vault).number("bob@mail.example", message_id)
+    for token in ("", "0" * 20, message_id.partition(".")[2][:20]):
+        referee.deliver(dsn({"Message-ID": message_id, "X-Pbem-Return": token}), "")
+    assert Players(referee.database).unreachable("bob") is None
+    assert not re.search(rb"(?i)x-pbem-return", accepted)
+
+
 def test_without_the_message_id_nothing_counts(referee: Referee) -> None:
     _, bob = begun(referee)
     answer(referee, bob, bob.filled("orders", "final"), to="<m1.aaaaaaaaaaaaaaaaaaaa@play.example>")
@@ -117,19 +139,17 @@ def test_without_the_message_id_nothing_counts(referee: Referee) -> None:
     assert not referee.match().orders
 
 
-def test_a_bounce_is_known_by_the_message_id_that_it_quotes(referee: Referee) -> None:
+def test_a_bounce_is_known_by_the_header_that_it_quotes(referee: Referee) -> None:
     ann, bob = begun(referee)
-    raw = DSN.format(message_id="<guessed@play.example>").replace("\n", "\r\n").encode()
-    referee.deliver(raw, "")
-    assert Players(referee.database).unreachable("bob") is None
-    message_id = str(bob.last["Message-ID"])
-    # A person who quotes a letter with its headers is no bounce.
+    letter = bob.last
+    # A person who quotes a letter with its headers is no bounce, nor is the letter itself.
     answered = len(bob.letters)
-    referee.send(bob, f"help\n\n> Message-ID: {message_id}\n", sign=False)
+    referee.send(bob, f"help\n\n> X-Pbem-Return: {letter['X-Pbem-Return']}\n", sign=False)
     assert len(bob.letters) == answered + 1
+    referee.deliver(bytes(letter), "")
     assert Players(referee.database).unreachable("bob") is None
     before = len(ann.letters)
-    referee.deliver(DSN.format(message_id=message_id).replace("\n", "\r\n").encode(), "")
+    referee.deliver(dsn(letter), "")
     assert Players(referee.database).unreachable("bob") is not None
     assert re.search(r"letters to bob .*do not arrive|letters do not reach bob", ann.text + str(ann.last["Subject"]))
     assert len(ann.letters) == before + 1

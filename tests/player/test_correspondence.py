@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from bulletins import FIELD, unpacked
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Mailbox, Referee, new
+from referee import SERVER, Mailbox, Referee, new, sent_from
 from table import ANN, BOB, SMALL, TO, Side
 
 from pbem.games import Refused
@@ -112,6 +112,17 @@ class TestAMatch:
             playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
         assert playing.memory.count() == before
 
+    def test_what_was_obeyed_is_not_refused_since(self, playing: Side, referee: Referee) -> None:
+        """The opponent has seen the letter by which she accepted, and writes in her name under its Message-ID."""
+        (accepted,) = playing.memory.prepared("accept", "m1")
+        assert accepted.state == "done"
+        ann = playing.person
+        lines = f"From: {ann.address}\nTo: {TO}\nMessage-ID: {accepted.message_id}\n\n{accepted.form}"
+        referee.deliver((sent_from(ann.address) + lines).replace("\n", "\r\n").encode(), ann.address)
+        assert "must be signed" in ann.text
+        assert "answer" not in [event.kind for event in playing.receive()]
+        assert playing.memory.prepared("accept", "m1") == [accepted]
+
     def test_a_refusal_is_told_with_its_faults(self, playing: Side, referee: Referee) -> None:
         sent = playing.letters.tell("new spaceships with nobody-here", referee.now)
         (answer,) = [event for event in playing.post(sent) if event.kind == "answer"]
@@ -157,12 +168,29 @@ class TestRegistering:
         assert stat.S_IMODE(ann.path.parent.stat().st_mode) == 0o700
 
     def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
+        """Who knows address and public key, and not the letter, is not its server, and shuts nobody out."""
         side = Side(referee, referee.person("ann"), None)
-        side.letters.register(side.key, side.fingerprint, referee.now)
-        item = {"about": "challenge", "fingerprint": "SHA256:somebody else's", "challenge": "0" * 64}
-        events = side.letters.receive(forged(Ed25519PrivateKey.generate(), [item]), referee.now)
-        assert [event.kind for event in events] == ["unpinned"]
+        asked = side.letters.register(side.key, side.fingerprint, referee.now)
+        evil = Ed25519PrivateKey.generate()
+        challenge = {"about": "challenge", "fingerprint": side.fingerprint, "challenge": "0" * 64}
+        answer: dict[str, object] = {"about": "command", "command": "register", "match": None, "outcome": "asked"}
+        words = f"register ann {side.key} ann@home"
+        for answers in (None, "0" * 64, sha256_hex(b"<guess@mail.example>"), sha256_hex(words.encode())):
+            raw = forged(evil, [answer | {"answers": answers}, challenge | {"asked": answers}])
+            assert [event.kind for event in side.letters.receive(raw, referee.now)] == ["unpinned"]
         assert side.memory.fact("server_key") is None
+        side.post(asked)
+        assert side.memory.fact("server_key") == referee.desk.archive.key
+        side.close()
+
+    @pytest.mark.parametrize("vouched", [False, True])
+    def test_the_first_answer_names_the_letter(self, referee: Referee, vouched: bool) -> None:
+        side = Side(referee, referee.person("ann"), None)
+        asked = side.letters.register(side.key, side.fingerprint, referee.now)
+        above = sent_from("ann@mail.example").replace("\n", "\r\n").encode() if vouched else b""
+        referee.deliver(above + asked.raw, "ann@mail.example")
+        assert bool(side.person.last["In-Reply-To"]) is vouched
+        assert [event.kind for event in side.receive()] == ["challenge", "answer"]
         side.close()
 
 
@@ -339,6 +367,26 @@ class TestBadInput:
         playing.restart()
         (alarm,) = playing.memory.alarms()
         assert "two heads" in alarm.said
+
+    def test_another_head_for_programs_than_for_people_convicts(self, playing: Side, referee: Referee) -> None:
+        """The text shows the true chain, the bulletin another: both are signed, and the letter was kept."""
+
+        def lie(found: dict[str, Any]) -> None:
+            (item,) = (item for item in found["items"] if item["about"] == "match")
+            item["head"]["head"] = "f" * 64
+            said = statement(SERVER, "m1", item["head"]["seq"], "f" * 64)
+            item["head"]["signature"] = referee.signing_key.sign(said).hex()
+
+        forged = rewritten(playing, lie, key=referee.signing_key)
+        playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert proof.holds
+        number = playing.memory.keep("0" * 64, "", "", "", forged)
+        playing.memory.file(number, "m1")
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert [letter.standing for letter in proof.accusing] == ["two stories"]
 
     def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
         def lie(found: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 import second_verifier
 from forgers import checked
 from make_vectors import GOOD, KEPT, LIES, VECTORS, made
-from mutations import mutated
+from mutations import mutated, with_body
 
 from pbem.proof import bundle
 
@@ -60,6 +60,18 @@ def test_bad_bundles_are_found_out(row: tuple[str, str, str, str]) -> None:
     assert word in f"{last.path} {last.found}"
     assert other is not None
     assert str(last.seq or "file") == str(other.seq or "file") == entry
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "key"), [("claim", "claimed", "against"), ("forfeit", "forfeited", "seats")]
+)
+def test_a_seat_is_named_once(name: str, kind: str, key: str) -> None:
+    found = bundle.read(content("good", name))
+    at = next(number for number, entry in enumerate(found.entries) if entry.type == kind)
+    body = found.entries[at].body
+    forged = bundle.write(with_body(found, at, {**body, key: [*body[key], body[key][-1]]}))
+    assert f"{kind}: its body has not the form of one" in checked(forged)[-1].found
+    assert second(forged) is not None
 
 
 def test_all_files_are_in_the_table() -> None:

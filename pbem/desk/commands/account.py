@@ -145,7 +145,7 @@ def _house(desk: Desk) -> str:
 def _keep_language(desk: Desk, caller: Caller, player: str) -> None:
     """Go on in the language in which the new player was answered, where that is not the server's own."""
     if caller.language != desk.letters.language:
-        desk.players.choose(player, "language", caller.language)
+        desk.players.suppose(player, "language", caller.language)
 
 
 def whoami(desk: Desk, caller: Caller, _command: Command) -> Reply:

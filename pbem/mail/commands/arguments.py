@@ -76,7 +76,7 @@ ANY_WORD = frozenset({"timezone"})
 """The settings whose values are too many to be listed: they are judged where they are known."""
 
 OF_ANY_PLACE = frozenset({"language", "timezone"})
-"""The settings that any proved letter sets, whether or not it says its place: how its reader is written to at all."""
+"""The settings that a signed letter may choose first without its place: how its reader is written to at all."""
 
 RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
