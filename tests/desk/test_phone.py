@@ -106,6 +106,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
         referee.turn((ann, ""))
         assert referee.match().turn == turn + 1
     assert phone.replies == 12
+    assert not [text for text in map(body, bob.letters) if re.search(r"^  (>|On Sun|Am So)", text, re.MULTILINE)]
     texts = [bob.letters.text(number) for number in range(3, len(bob.letters))]
     assert any(MENDED[language] in text for text in texts)
     assert all(GERMAN.search(text) is not None for text in texts if language == "de"), texts
