@@ -148,6 +148,7 @@ class Smarthost(_Table, frozen=True):
     user: str = ""
     password_file: str = ""
     password_command: str = ""
+    token_command: str = ""
     timeout: Duration = Duration(seconds=60)
     maildirs: str = ""
 
@@ -161,6 +162,7 @@ class Mailbox(_Table, frozen=True):
     user: str = ""
     password_file: str = ""
     password_command: str = ""
+    token_command: str = ""
     spam: str = ""
     maildir: str = ""
     poll: Duration = Duration(seconds=60)
@@ -329,13 +331,19 @@ class Config(_Table, frozen=True):
         box = self.mailbox
         if box.imap and box.maildir:
             yield "mailbox: imap and maildir: give one of them"
-        if box.imap and not (box.password_file or box.password_command):
-            yield "mailbox: imap needs password_file or password_command"
+        if box.imap and not (box.password_file or box.password_command or box.token_command):
+            yield "mailbox: imap needs password_file, password_command or token_command"
         if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
             yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
         for name, account in (("mailbox", box), ("smarthost", self.smarthost)):
-            if account.password_file and account.password_command:
-                yield f"{name}: password_file and password_command: give one of them"
+            given = account.password_file, account.password_command, account.token_command
+            if len(list(filter(None, given))) > 1:
+                yield f"{name}: password_file, password_command and token_command: give one of them"
+        smarthost = self.smarthost
+        if smarthost.token_command and not smarthost.user:
+            yield "smarthost: token_command needs user, the account that the token is for"
+        if smarthost.token_command and smarthost.tls == "none" and smarthost.host not in LOOPBACK:
+            yield 'smarthost: tls = "none" shows the token to the network: one of starttls, implicit is possible'
         if not self.delimiter and not box:
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
 

@@ -419,10 +419,10 @@ def reveal(players: Sequence[Player], game: int, plays: ModuleType) -> Letter:
     """The letter of the end, which each player gets; the first player's."""
     letters = [player.wait(headed(plays, game, "the end")) for player in players]
     line = re.search(r"^.* after \d+ turns?.*$", letters[0].text, re.MULTILINE)
-    scores = re.findall(SCORES, letters[0].text, re.MULTILINE)
-    if not line:
+    score = re.findall(r"^Score (?:of this game|after 1 game): (.*)\.$", letters[0].text, re.MULTILINE)
+    if not line or not score:
         raise Trouble(f"the letter of the end of game {game} names no result")
-    print(f"game {game}: {line[0]} Scores: {', '.join(' '.join(score) for score in scores)}\n", flush=True)
+    print(f"game {game}: {line[0]} Scores: {score[-1]}\n", flush=True)
     return letters[0]
 
 

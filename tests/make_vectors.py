@@ -1,6 +1,7 @@
 """Makes the bundles below tests/vectors/ again, byte for byte: `python tests/make_vectors.py`.
 
-Signatures of OpenPGP and S/MIME come out otherwise each time, and version 1 is no longer made: KEPT stay as they are.
+Signatures of OpenPGP and S/MIME come out otherwise each time, and version 1 is no longer made, nor is edition
+1 of Shoot 'em up unless it is asked for: KEPT stay as they are.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 CELLS = ("Rv1", "Rv3", "Bz5")
 OVER = timedelta(days=11)
-KEPT = {"openpgp", "smime", "version-1"}
+KEPT = {"openpgp", "smime", "version-1", "three-seats"}
 
 
 def proof(referee: Referee, person: Mailbox) -> bytes:
@@ -85,18 +86,17 @@ MASTERS = (
     "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1",
 )
 THREE = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S", "cem": "G a2 N\nH a3 E\nI a4 S"}
-TURNS = (
-    ("A: SSL\nB: LRL\nC: LRL", "D: LRL\nE: LRL\nF: LRL", "G: MFF\nH: LFF\nI: MFF"),
-    ("A: RRR\nB: LLL\nC: LRL", "D: LRL\nE: LLL\nF: LRL"),
-    ("A: LRL\nB: LRL\nC: LRL", "D: RMS\nE: RSS\nF: RRR"),
-)
+TURNS = ("A: SSL\nB: LRL\nC: LRL", "D: LRL\nE: LRL\nF: LRL", "G: SSS\nH: SSS\nI: SSS")
 
 
-def three(referee: Referee) -> bytes:
-    people = referee.table("shoot-em-up", "board: 5x5\nsettle: 0\nmax_turns: 3", THREE)
-    for orders in TURNS:
-        referee.turn(*zip(people, orders, strict=False))
-    return proof(referee, people[2])
+def one_leaves(referee: Referee) -> bytes:
+    """Bob resigns while his orders for turn 2 wait; the others play on."""
+    ann, bob, cem = people = referee.table("shoot-em-up", "board: 5x5\nsettle: 0\nmax_turns: 2", THREE)
+    referee.turn(*zip(people, TURNS, strict=True))
+    referee.turn((bob, "D: LRL\nE: LLL\nF: LRL"))
+    referee.send(bob, "resign m1 game 1\n")
+    referee.turn((ann, "A: RRR\nB: LLL\nC: LRL"), (cem, "G: SSS\nH: SSS\nI: SSS"))
+    return proof(referee, cem)
 
 
 def early(referee: Referee, person: Mailbox, place: str, text: str) -> None:
@@ -291,7 +291,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "ssh": single,
     "continued": scored,
     "dueling-masters": masters,
-    "three-seats": three,
+    "one-leaves": one_leaves,
     "default": default,
     "withdrawal": withdrawal,
     "draw": draw,
@@ -463,6 +463,7 @@ LIES: dict[str, Lie] = {
     "backwards": ("ssh", "time runs backwards", partial(at_time, at=4, time="2026-02-01T12:00:00Z")),
     "carried-over": ("continued", "other options of game 2", partial(said, at=8, options={"fleet": "cost:3"})),
     "forced": ("dueling-masters", "a turn without the orders that were asked for", partial(said, at=3, orders={})),
+    "stays": ("one-leaves", "another seat that resigned", partial(said, at=4, seat=3)),
     "third": ("three-seats", "another winner of three", partial(said, at=8, winner=3)),
     "not-missed": ("default", "default orders although the turn was not missed", no_miss),
     "by-default": (

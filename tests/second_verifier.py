@@ -355,6 +355,7 @@ def record(match: Match, result: Result) -> bytes:
     for played in match.played:
         lines = [f"{seat} = {toml_text(played[seat], lines=True)}" for seat in sorted(played)]
         tables += ["\n".join(["[[turn]]", *lines])]
+    tables += [f"[[resigned]]\nseat = {seat}\nturn = {turn}" for turn, seat in sorted(match.left)]
     scores = toml(list(result.scores))
     tables.append(f'[result]\nwinner = {result.winner}\nscores = {scores}\nreason = "{result.reason}"')
     return ("\n\n".join(tables) + "\n").encode()
@@ -1441,6 +1442,8 @@ class Match:
     setups: dict[int, Any] = field(default_factory=dict)
     position: Any = None
     played: list[dict[int, str]] = field(default_factory=list)
+    left: list[tuple[int, int]] = field(default_factory=list)
+    """Who resigned while others played on: the turn that was due, and the seat."""
     head: str = ""
     prev: str = ""
     printed: list[str] = field(default_factory=list)
@@ -1676,7 +1679,7 @@ def ask_setups(match: Match, entry: Entry, last: Result) -> None:
     carried = match.terms["kind"] == "continued" and match.game > 1
     match.options = match.rules.carry(first, last) if carried else first
     match.prev, match.printed = entry.head, []
-    match.setups, match.position, match.played = {}, None, []
+    match.setups, match.position, match.played, match.left = {}, None, [], []
     match.said.clear()
     match.missed.clear()
     match.offers.clear()
@@ -2289,6 +2292,15 @@ def resigned(match: Match, entry: Entry) -> None:
         must(seat in match.position.remaining, "a seat that is out")
         left = [other for other in match.position.remaining if other != seat]
         winner = left[0] if len(left) == 1 else 0
+        plays_on = match.terms["game"] == "shoot-em-up" and match.terms["edition"] == 2 and len(left) > 1
+        if plays_on and not (whole and match.terms["kind"] != "single"):
+            match.left.append((match.position.turn, seat))
+            match.position = match.rules.without(match.position, seat, 2)
+            must(match.position is not None and seat not in match.position.due, "the seat plays on")
+            match.missed.pop(seat, None)
+            match.clocks.pop(seat, None)
+            match.offers.clear()
+            return
         end_game(match, Result(winner, match.position.scores, "resignation"), onward=not whole)
     if whole:
         match.due.append(("closed", (winner if match.terms["kind"] == "single" else last, "resignation")))
@@ -2391,7 +2403,7 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
 
 BETWEEN = {
     *("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation", "extended", "draw", "annul"),
-    *("substitute", "substituted", "turn"),
+    *("substitute", "substituted", "resigned", "turn"),
 }
 LETTER_OF = {"extended": "extend", "claimed": "claim", "resigned": "resign"}
 
@@ -2409,7 +2421,10 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
                 said = here_in(match, read_opening(paper, old=match.old), seat=seat)
                 hidden_letter(match, f"game-{match.game}-setup-seat-{seat}", said)
         return
-    must(entry.type in BETWEEN, f"{entry.type} cannot stand here")
+    must(
+        entry.type in BETWEEN and (entry.type != "resigned" or len(match.seats) > 2),
+        f"{entry.type} cannot stand here",
+    )
     if entry.type == "turn":
         must((body["game"], body["turn"]) == (match.game, turns), "another turn")
         running_turn(match, body)

@@ -130,8 +130,13 @@ def _account(reply: Reply) -> list[JsonObject]:
 
 
 def _told_of_ignored(reading: Reading) -> list[str]:
-    """The first lines of what was ignored: enough to recognise it."""
-    lines = [line for run in reading.ignored for line in run.splitlines() if line.strip()]
+    """The first lines of what was ignored, enough to recognise it; no quotes, nor who wrote them, nor signatures."""
+    lines: list[str] = []
+    for run in reading.ignored:
+        if run.startswith(">"):
+            lines = lines[:-1] if lines and lines[-1].endswith(":") else lines
+        elif not run.startswith("--"):
+            lines += [line.rstrip() for line in run.splitlines() if line.strip()]
     told = [line.strip()[:70] for line in lines[:10]]
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 

@@ -41,8 +41,17 @@ _MOST = 4000
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 _COMMENT = re.compile(r"#[^\n]*")
-_YES = re.compile(r"(i )?(accept(ed)?|agreed?|yes|ok|okay|ja|einverstanden|angenommen)", re.I)
+_YES = re.compile(
+    r"yes|yeah|yep|sure|ok|okay|accept(ed)?|agreed?|fine"
+    r"|ja|jawohl|gerne?|klar|einverstanden|angenommen|abgemacht|akzeptiert?|akzeptiere|nehme|dabei|passt"
+)
+_POLITE = re.compile(
+    r"i|we|with|it|of|course|the|this|match|game|please|thanks|thank|you|very|much|gladly|play|to|all|right"
+    r"|ich|wir|bin|sind|an|die|das|diese|partie|spiel|bitte|danke|sehr|doch|natürlich|alles|spielen|mit"
+)
+"""What a sentence of consent holds beside such a word, in the languages of the letters; with another it is prose."""
 _NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
+_SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
 
@@ -87,9 +96,7 @@ def _complete(
 
 
 def _short_reply(match: Match, seat: int, text: str) -> _Completed | None:
-    """What a few words come to in answer to a letter about what is due now: orders, or that terms are accepted."""
-    if match.phase == "proposed":
-        return _Completed(_accepting(match)) if _YES.fullmatch(plain(text).strip()) else None
+    """What a few words come to in answer to a letter about what is due now: orders or a setup."""
     return _complete(match, seat, _NAMED.sub("", text))
 
 
@@ -103,6 +110,8 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
     if at is None or caller.answers != (at.row.number, at.match.game, at.match.turn):
         return None
     match, seat = at.match, at.seat
+    if (after := _after_consent(short)) is not None and (reply := _consented(at)) is not None:
+        return Command("accept", short[: len(short) - len(after)], "", 1), reply, after.split("\n")
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _short_reply(match, seat, short), _nearly(match, seat, short)
@@ -119,6 +128,27 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[Command, Reply, 
     else:
         return None
     return Command("orders", text, "", 1), reply, left_out.split("\n")
+
+
+def _after_consent(text: str) -> str | None:
+    """What follows a first sentence that says yes, and nothing else; None where it says something else."""
+    end = _SENTENCE_END.search(text)
+    assert end is not None
+    words = plain(text[: end.start()]).lower().split()
+    others = [word for word in words if not _YES.fullmatch(word)]
+    return text[end.end() :] if len(others) < len(words) and all(map(_POLITE.fullmatch, others)) else None
+
+
+def _consented(at: SeatContext) -> Reply | None:
+    """The answer to a yes: the terms' acceptance to send back; and of a turn, whether nothing is to be ordered."""
+    match = at.match
+    if match.phase == "proposed":
+        facts: dict[str, object] = {"faults": [], "form": _accepting(match), "level": "mailbox"}
+        return Reply("completed", facts, at=at, outcome="unplaced")
+    if _due(match, at.seat) != "orders":
+        return None
+    asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True}
+    return Reply("untouched", asked | at.facts(), at=at, outcome="asked")
 
 
 def _nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:

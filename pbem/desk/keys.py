@@ -8,13 +8,14 @@ mailbox alone takes effect after a delay in which every old key can stop it. The
 from __future__ import annotations
 
 import hmac
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.outgoing import duration
 from pbem.desk.seats import commit
 from pbem.identity import Key
 from pbem.letters.draft import OutgoingLetter
+from pbem.match import clock
 from pbem.match.events import keys as keys_changed
 from pbem.match.keys import HOW, KeyChange
 from pbem.match.state import RUNNING
@@ -25,7 +26,6 @@ from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from datetime import datetime
 
     from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
@@ -128,7 +128,10 @@ def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
     waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
     return {
         "player": player,
-        "waiting": [(one, from_db(one.due) if one.due else None) for one in waiting],
+        "waiting": [
+            (one, clock.written(from_db(one.due), desk.time.zone(player.name)) if one.due else None)
+            for one in waiting
+        ],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
         "waiting_addresses": desk.players.waiting_addresses(player=player.name),
         "has_code": desk.players.recovery_hash(player.name) is not None,
@@ -244,7 +247,7 @@ def tell_opponents(
                 continue
             out = desk.letters.thread(match, row, other, subject)
             m = desk.letters.facts(match, row, other, match)
-            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, **facts)
+            out.text = desk.letters.draft(f"letters/{template}.txt", m=m, **_by_the_clock_of(desk, to.name, facts))
             desk.letters.send(to.address, out, now)
 
 
@@ -261,7 +264,15 @@ def tell_player(
     """Tell the player, at every address but the one that is answered."""
     for address in player.addresses:
         if address.lower() != but.lower():
-            write(desk, address, template, subject, now, name=player.name, **facts)
+            write(
+                desk, address, template, subject, now, name=player.name, **_by_the_clock_of(desk, player.name, facts)
+            )
+
+
+def _by_the_clock_of(desk: Desk, player: str, facts: Mapping[str, object]) -> dict[str, object]:
+    """The facts, with the time from which keys count as a player's wall clock shows it."""
+    due = facts.get("due")
+    return {**facts, "due": clock.written(due, desk.time.zone(player))} if isinstance(due, datetime) else {**facts}
 
 
 def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:

@@ -172,6 +172,9 @@ class Rules(Protocol):
     def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
 
+    def without(self, state: State, seat: int, edition: int) -> State | None:
+        """The position once a seat has resigned and the others play on; None where this ends the game for all."""
+
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What this seat (None: the public) may read of a report; None for nothing. Deny by default."""
 

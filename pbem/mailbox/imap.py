@@ -39,7 +39,8 @@ Tls = Literal["none", "starttls", "implicit"]
 class Imap:
     """The letters of an account, of which each is fetched up to `most` octets and one more; a `Mailbox`.
 
-    `password` is asked for at each connection. `spam` names the folder of spam where the server does not.
+    `password` is asked for at each connection; with `xoauth2` it gives an access token. `spam` names the folder of
+    spam where the server does not.
     """
 
     def __init__(  # noqa: PLR0913 - an account has as many properties
@@ -51,12 +52,13 @@ class Imap:
         password: Callable[[], str],
         *,
         most: int,
+        xoauth2: bool = False,
         spam: str = "",
         timeout: float = 60.0,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
         self._host, self._port, self._tls = host, port, tls
-        self._user, self._password = user, password
+        self._user, self._password, self._xoauth2 = user, password, xoauth2
         self._most = most
         self._spam = spam
         self._timeout = timeout
@@ -134,7 +136,7 @@ class Imap:
             return call(self._box)
         except imap_tools.MailboxLoginError as error:
             self._drop()
-            raise Denied(f"{self._host} does not accept this user and password") from error
+            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
         except (imaplib.IMAP4.error, imap_tools.ImapToolsError, OSError, ValueError) as error:
             # What a server says may name an address; of its words none is passed on.
             self._drop()
@@ -153,17 +155,23 @@ class Imap:
         self._box = box
         self._selected = ("", "")
         # LOGIN carries ASCII alone; RFC 4616 carries the rest.
-        login = box.login if f"{self._user}{password}".isascii() else box.login_utf8
+        login: Callable[..., object] = box.login if f"{self._user}{password}".isascii() else box.login_utf8
+        if self._xoauth2:
+            login = box.xoauth2
         try:
             login(self._user, password, initial_folder=None)
         except imaplib.IMAP4.abort:
             raise
         except imaplib.IMAP4.error as error:
-            raise Denied(f"{self._host} does not accept this user and password") from error
+            raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
         # Many servers tell only those who logged in that they can MOVE.
         _, told = box.client.capability()
         box.client.capabilities = tuple(b" ".join(told).decode("ascii", "replace").upper().split())
         self._find_folders(box)
+
+    @property
+    def _secret(self) -> str:
+        return "access token" if self._xoauth2 else "password"
 
     def _connected(self) -> imap_tools.BaseMailBox:
         if self._tls == "implicit":

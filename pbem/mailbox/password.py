@@ -1,6 +1,6 @@
-"""The password of an account: from a file that nobody else may read, or from a command that prints it.
+"""The password of an account, from a file that nobody else may read or a command that prints it; or its access token.
 
-Nothing of it is shown in any error. Implements mailbox.md, "Spam folder" and "Secrets".
+Nothing of them is shown in any error. Implements mailbox.md, "Spam folder" and "Secrets".
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from pbem.mailbox import Unreachable
 
-__all__ = ["PasswordError", "password"]
+__all__ = ["PasswordError", "password", "token"]
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECONDS = 30.0  # that a command may take, such as one that asks a key ring
 
 
 class PasswordError(Unreachable):
-    """There is no password; the text says why, and holds none of it. A key ring may be open later."""
+    """There is no password, or no token; the text says why, and holds none of it. A key ring may be open later."""
 
 
 def password(file: str, command: str) -> str:
@@ -30,6 +30,11 @@ def password(file: str, command: str) -> str:
     if file:
         return _first_line(_read(Path(file)), file)
     return _first_line(_printed(command), command) if command else ""
+
+
+def token(command: str) -> str:
+    """The access token (OAuth 2.0, RFC 6749 1.4) that a command prints on its first line. Raises `PasswordError`."""
+    return _first_line(_printed(command), command, "token")
 
 
 def _read(path: Path) -> bytes:
@@ -54,11 +59,11 @@ def _printed(command: str) -> bytes:
     return done.stdout
 
 
-def _first_line(data: bytes, where: str) -> str:
+def _first_line(data: bytes, where: str, what: str = "password") -> str:
     try:
         line = data.decode("utf-8").partition("\n")[0].rstrip("\r")
     except UnicodeDecodeError:
         line = ""
     if not line:
-        raise PasswordError(f"{where}: no password in its first line")
+        raise PasswordError(f"{where}: no {what} in its first line")
     return line

@@ -35,6 +35,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         stored={},
         position=None,
         turns=Turns(),
+        left={},
         resolve_at=None,
         banks=banks(step),
         missed=frozenset(),

@@ -38,6 +38,8 @@ class EntryType:
     """The papers of a running game that it names, each path with its hash."""
     between: bool = False
     """Whether it may stand between the turns of a game."""
+    among: int = 2
+    """How many seats the game must have for that."""
     letter: str = ""
     """How the file of the player's letter is called on which it rests, before its number and seat."""
     silent: bool = False

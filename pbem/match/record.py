@@ -49,6 +49,7 @@ _KEYS = (
     "options",
     "seat",
     "turn",
+    "resigned",
     "result",
     "extra",
 )
@@ -111,6 +112,8 @@ class Record(NamedTuple):
     match: str | None = None
     round: int | None = None
     previous: str | None = None
+    left: Mapping[int, int] = MappingProxyType({})
+    """The seats that resigned while the others played on, each with the turn that was due."""
     result: RecordedResult | None = None
     extra: Mapping[str, object] | None = None
 
@@ -192,6 +195,7 @@ def _record(table: JsonObject) -> Record:
         match=_typed(table, "match", str, None),
         round=number,
         previous=_typed(table, "previous", str, None),
+        left=_left(table, len(seats)),
         result=_recorded_result(table),
         extra=_extra(table),
     )
@@ -270,6 +274,19 @@ def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:
     return Turn(orders, _typed(table, "note", str, None))
 
 
+def _left(table: Mapping[str, object], seats: int) -> dict[int, int]:
+    left: dict[int, int] = {}
+    for one in _tables(table, "resigned"):
+        _known(one, ("seat", "turn"), "a resignation")
+        seat, turn = _typed(one, "seat", int, None), _typed(one, "turn", int, None)
+        if seat is None or turn is None:
+            raise _fault("a resignation needs `seat` and `turn`")
+        if not 1 <= seat <= seats or seat in left:
+            raise _fault(f"seat {seat} is none of this game, or resigned twice")
+        left[seat] = turn
+    return left
+
+
 def _recorded_result(table: Mapping[str, object]) -> RecordedResult | None:
     if "result" not in table:
         return None
@@ -301,6 +318,8 @@ def write(record: Record) -> str:
         lines += ["", "[[turn]]", *(f"{seat} = {_block(text)}" for seat, text in sorted(turn.orders.items()))]
         if turn.note is not None:
             lines.append(f"note = {_quoted(turn.note)}")
+    for turn_due, seat in sorted((turn_due, seat) for seat, turn_due in record.left.items()):
+        lines += ["", "[[resigned]]", f"seat = {seat}", f"turn = {turn_due}"]
     if record.result is not None:
         result = record.result
         lines += ["", "[result]", f"winner = {result.winner}", f"scores = {toml_value(list(result.scores))}"]
@@ -365,13 +384,17 @@ class _Player:
         self.rules: Rules = rules(record.game)
 
     def replay(self) -> Replay:
-        state = self.begin()
+        state = self.leave(self.begin(), 1)
         turns = []
         for number, turn in enumerate(self.record.turns, start=1):
             if state.result is not None:
                 raise Illegal(number, None, None, "the game was over before this turn")
             state, reports = self.play(state, number, turn)
             turns.append(tuple(reports))
+            state = self.leave(state, number + 1)
+        for seat, turn_due in self.record.left.items():
+            if not 1 <= turn_due <= len(turns) + 1:
+                raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat resigned, never came")
         return Replay(tuple(turns), state, self.result(state, len(turns)))
 
     def begin(self) -> State:
@@ -392,6 +415,15 @@ class _Player:
             except Refused as refused:
                 raise _illegal(0, seat, refused) from refused
         return self.rules.begin(options, setups)
+
+    def leave(self, state: State, number: int) -> State:
+        """The position at the start of a turn, without the seats that had resigned by then."""
+        for seat in sorted(seat for seat, turn_due in self.record.left.items() if turn_due == number):
+            without = self.rules.without(state, seat, self.record.rules)
+            if without is None:
+                raise Illegal(number, seat, None, "the others do not play on when this seat resigns")
+            state = without
+        return state
 
     def play(self, state: State, number: int, turn: Turn) -> tuple[State, list[Report]]:
         orders = {}

@@ -143,6 +143,8 @@ class Match:
     position: State | None = None
     turns: Turns = field(default_factory=Turns)
     """Those of this game."""
+    left: Mapping[int, int] = field(default_factory=dict)
+    """The seats that resigned this game while the others played on, each with the turn that was due."""
     games: tuple[Ended, ...] = ()
     previous: str | None = None
     resolve_at: datetime | None = None

@@ -133,6 +133,8 @@ class Fates:
             entry = self._turn(paper.game, turn)
             if given_up and (entry is None or entry.seq > given_up):
                 break
+            if entry is not None and self._resigned_between(missed, entry):
+                break
             if not self._in_time(paper, missed) or self._withdrawn_by(paper, missed):
                 continue
             if paper.game not in self._revealed:
@@ -196,6 +198,11 @@ class Fates:
         for entry in self._missed:
             if (entry.body["game"], entry.body["seat"]) == (paper.game, paper.seat):
                 yield entry
+
+    def _resigned_between(self, missed: Entry, turn: Entry) -> bool:
+        """Whether the seat that had missed the turn left the game to the others before it was resolved."""
+        between = self.found.entries[missed.seq : turn.seq - 1]
+        return any(entry.type == "resigned" and entry.body["seat"] == missed.body["seat"] for entry in between)
 
     def _withdrawn_by(self, paper: Opening | Receipt, missed: Entry) -> bool:
         """Whether it had been set aside when this was entered; of games that are not revealed nobody can tell."""

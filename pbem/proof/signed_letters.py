@@ -160,7 +160,7 @@ class Letters:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
     def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
-        """Check that these orders were sent in advance, and could not be played; raises ValueError."""
+        """Check that these orders could not be played, sent in advance or by who resigned; raises ValueError."""
         kind = "default orders" if receipt.by_default else "orders"
         reading = self._read(match, seat, letter, receipt, evidence, waited=True, former=True)
         if receipt.player != match.name(seat):
@@ -169,7 +169,7 @@ class Letters:
         if _withdraws(reading, match, kind):
             raise ValueError(f"holds `{kind}` and its own `clear`")
         found = [form(one) for one in reading if _fits(one, match, kind, seat) and not one.faults]
-        if not receipt.by_default:
+        if not receipt.by_default and match.left.get(seat) != match.turn:
             found = [form for form in found if _in_advance(form, match, evidence)]
         if evidence:
             found = [at_reply_address(replace(one, rev=one.rev or receipt.rev), match, seat) for one in found]

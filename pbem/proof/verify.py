@@ -184,11 +184,12 @@ def _revealed(found: Bundle) -> int:
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """The running game: its secrets are checked after the reveal; what is here must be what the entries name."""
     game = found.entries[until].body.get("game")
+    seats = len(found.entries[0].body["terms"]["players"])
     named = dict(_named(found.entries[until]))
     for entry in found.entries[until + 1 :]:
         if entry.type == "keys":
             named.update(_named(entry))
-    following = [entry for entry in found.entries[until + 1 :] if not _between(entry)]
+    following = [entry for entry in found.entries[until + 1 :] if not _between(entry, seats)]
     for turn, entry in enumerate(following, start=1):
         if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
             raise TranscriptError(
@@ -196,7 +197,8 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
             )
         named.update(_named(entry))
     for entry in found.entries[until + 1 :]:
-        named.update(_named_letter(entry))
+        if _between(entry, seats):
+            named.update(_named_letter(entry))
     for path in sorted(rest & named.keys()):
         if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
             try:
@@ -217,14 +219,15 @@ def _named(entry: Entry) -> Sequence[tuple[str, str]]:
         raise TranscriptError(entry.seq, None, f"not an entry `{entry.type}`") from error
 
 
-def _between(entry: Entry) -> bool:
-    """Whether an entry may stand between the turns of a game that is not revealed yet."""
-    return entry.type in events.TYPES and events.TYPES[entry.type].between
+def _between(entry: Entry, seats: int) -> bool:
+    """Whether an entry may stand between the turns of a game of so many that is not revealed yet."""
+    kind = events.TYPES.get(entry.type)
+    return kind is not None and kind.between and seats >= kind.among
 
 
 def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
     """The letter of a player that an entry between the turns names."""
-    if _between(entry) and (what := events.TYPES[entry.type].letter):
+    if what := events.TYPES[entry.type].letter:
         name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
         yield f"letters/{name}.eml", str(entry.body.get("mail"))
         if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):

@@ -18,6 +18,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
@@ -26,7 +27,7 @@ import structlog
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.signing import BadDkimKey
-from pbem.mailbox.password import PasswordError, password
+from pbem.mailbox.password import PasswordError, password, token
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.desk_process import DeskError, OwnProcess, Supplies, now, open_composer, open_desk
@@ -484,7 +485,17 @@ def _described(place: Place) -> dict[str, str | int]:
 def _transport(config: Config, password: str) -> Transport:
     if config.smarthost.maildirs:
         return Filing(Path(config.smarthost.maildirs))
-    return Smarthost(config.smarthost, server=config.server, password=password)
+    command = config.smarthost.token_command
+    access = partial(_access_token, command) if command else None
+    return Smarthost(config.smarthost, server=config.server, password=password, token=access)
+
+
+async def _access_token(command: str) -> str:
+    """What the command prints; raises ConnectionError where there is none now, and letters wait."""
+    try:
+        return await asyncio.to_thread(token, command)
+    except PasswordError as error:
+        raise ConnectionError(str(error)) from error
 
 
 def _password(config: Config) -> str:

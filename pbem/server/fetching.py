@@ -21,7 +21,7 @@ from pbem.mailbox import Denied, Unreachable
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.imap import Imap
 from pbem.mailbox.maildir import Maildir
-from pbem.mailbox.password import password
+from pbem.mailbox.password import password, token
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def open_mailbox(config: Config) -> Mailbox:
         box.port,
         box.tls,
         box.user or config.mail_address,
-        lambda: password(box.password_file, box.password_command),
+        lambda: token(box.token_command) if box.token_command else password(box.password_file, box.password_command),
         most=most,
+        xoauth2=bool(box.token_command),
         spam=box.spam,
         timeout=box.timeout.total_seconds(),
     )

@@ -29,7 +29,7 @@ from pbem.store.outbox import Sent
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from pbem.config import Delivery as Schedule
@@ -83,14 +83,24 @@ class _Ended(Exception):
 
 
 class Smarthost:
-    """The mail server that takes our letters; a connection carries one letter after the other."""
+    """The mail server that takes our letters; a connection carries one letter after the other.
+
+    `token` gives an access token (XOAUTH2) in place of the password, for each connection; it may raise OSError.
+    """
 
     def __init__(
-        self, config: SmarthostConfig, *, server: str, password: str = "", tls_context: ssl.SSLContext | None = None
+        self,
+        config: SmarthostConfig,
+        *,
+        server: str,
+        password: str = "",
+        token: Callable[[], Awaitable[str]] | None = None,
+        tls_context: ssl.SSLContext | None = None,
     ) -> None:
         self._config = config
         self._server = server
         self._password = password
+        self._token = token
         self._tls_context = tls_context
         self._idle: list[SmtpClient] = []
 
@@ -154,7 +164,8 @@ class Smarthost:
             hostname=config.host,
             port=config.port,
             username=config.user or None,
-            password=self._password if config.user else None,
+            password=self._password if config.user and self._token is None else None,
+            oauth_token_generator=self._token,
             local_hostname=self._server,
             timeout=config.timeout.total_seconds(),
             use_tls=config.tls == "implicit",

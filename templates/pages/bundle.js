@@ -54,12 +54,12 @@ const BUNDLE = (() => {
    * A game record in its canonical form (TOML).
    * @typedef {{winner: number, scores: number[], reason: string}} Result
    * @typedef {{name: string, setup: string}} Seat
-   * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], result: ?Result}} Played turns: orders by seat
+   * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], resigned: {seat: number, turn: number}[], result: ?Result}} Played turns: orders by seat
    * @param {string} source
    * @returns {Played}
    */
   function record(source) {
-    const found = { options: {}, seats: [], turns: [], result: null }, lines = source.split("\n");
+    const found = { options: {}, seats: [], turns: [], resigned: [], result: null }, lines = source.split("\n");
     /** @type {Object<string, *>} */
     let into = found;
     for (let at = 0; at < lines.length; at++) {
@@ -69,6 +69,7 @@ const BUNDLE = (() => {
         into = {};
         if (section[1] === "seat") found.seats.push(into);
         else if (section[1] === "turn") found.turns.push(into);
+        else if (section[1] === "resigned") found.resigned.push(into);
         else found[section[1]] = into;
         continue;
       }

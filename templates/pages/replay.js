@@ -44,14 +44,15 @@
   }
 
   function events() {
-    if (!at) return [make("p", {}, "The setups are in.")];
+    const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, `Then ${name(seat - 1)} resigned, and the others played on.`));
+    if (!at) return [make("p", {}, "The setups are in."), ...left];
     const given = Object.entries(game.turns[at - 1]).filter(([seat]) => !reader || Number(seat) === reader).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
     const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), reader).map(([title, lines, none = "nothing"]) => [
       title ? make("h3", {}, title) : null,
       lines.length ? make("ul", { class: "told" }, lines.map((line) => make("li", { class: `told-${line.tone || "plain"}` },
         make("b", {}, `${line.label}${line.square ? " " + line.square : ""}`), " ", line.text.map((words, row) => [row ? make("br") : null, words])))) : make("p", {}, none),
     ]);
-    return [...told.flat().filter(Boolean), make("h3", {}, reader ? `The orders of ${name(reader - 1)}` : "The orders"), make("ul", { class: "told" }, given)];
+    return [...told.flat().filter(Boolean), make("h3", {}, reader ? `The orders of ${name(reader - 1)}` : "The orders"), make("ul", { class: "told" }, given), ...left];
   }
 
   function press() {

@@ -144,13 +144,17 @@ const VERIFY = (() => {
   function drawn(files, entries) {
     const games = BUNDLE.games(files);
     const holders = (seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
-    for (const { number, seats, turns, result } of games) {
+    for (const { number, seats, turns, resigned, result } of games) {
       const path = `records/game-${number}.pbem.toml`;
       const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
       must(ended && result && ended.body.winner === result.winner && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
         `${path}: its result is not that of the entry \`ended\``);
       const played = entries.filter((entry) => entry.type === "turn" && entry.body.game === number);
       must(played.length === turns.length, `${path}: ${turns.length} turns, and ${played.length} in the transcript`);
+      const left = entries.filter(({ type, seq }) => type === "resigned" && seq > entries.find(({ type, body }) => type === "commitments" && body.game === number).seq && seq < ended.seq - 1);
+      const due = ({ seq }) => played.filter((entry) => entry.seq < seq).length + 1;
+      const listed = left.map((entry) => [due(entry), entry.body.seat]).sort(([one, first], [two, second]) => one - two || first - second);
+      must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), `${path}: not the resignations of the transcript`);
       seats.forEach(({ name, setup }, at) => {
         const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
         must(name === holders(ended.seq)[at + 1].name, `${path}: seat ${at + 1} is another player's`);

@@ -55,7 +55,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for game, setups in SETUPS.items():
         referee = Referee(tmp_path_factory.mktemp(game))
-        people = referee.table(game, "settle: 0", setups)
+        people = referee.table(game, "settle: 0\nrules: 1", setups)  # by 1 a resignation ends the game of three
         random = Random(2)
         orders = sensible_orders if game == "spaceships" else PLAYERS[game].orders
         for _ in range(6):
@@ -140,6 +140,17 @@ def test_a_match_is_seen_as_each_player_knew_it(bundles: dict[str, bytes], opene
     assert 0 < own.count() <= 23
     page = opened(replay(bundle.read(bundles["shoot-em-up"])), "open.html")
     assert page.locator("#readers").is_hidden()
+
+
+def test_who_left_the_board_to_the_others_is_said_after_the_turn(opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes())))
+    left = "Then bob resigned, and the others played on."
+    told = []
+    for turn in range(3):
+        until(page, f"document.getElementById('turn').value === '{turn}'")
+        told.append(left in page.locator("#events").inner_text())
+        page.keyboard.press("ArrowRight")
+    assert told == [False, True, False]
 
 
 def test_a_page_proves_itself_and_says_so_at_its_top(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:

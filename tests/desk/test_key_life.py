@@ -375,6 +375,17 @@ class TestMailboxAlone:
         send(referee, ann, form, new)
         assert "replaces all your others on" in said(ann), ann.text
 
+    def test_each_is_told_the_day_in_the_own_zone(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        for person, zone in ((ann, "Pacific/Auckland"), (bob, "America/New_York")):
+            referee.send(person, f"set timezone {zone}\n")
+        self.lost(referee, ann, another("ann"))
+        told = [" ".join(body(letter).split()) for letter in bob.letters]
+        assert "Pacific/Auckland (UTC+13)" in said(ann)
+        assert any("America/New_York (UTC-4)" in text and "says that all keys are lost" in text for text in told)
+        send(referee, ann, "whoami\n", ann.key)
+        assert "Pacific/Auckland (UTC+13)" in said(ann)
+
     def test_after_notice_and_delay(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, SETUPS)
         old, new, first = ann.key, another("ann"), code_of(ann)
@@ -383,7 +394,7 @@ class TestMailboxAlone:
         self.lost(referee, ann, new)
         told = body(bob.find("says that all keys are lost"))
         assert fingerprint(new) in told
-        assert "2026-03-08 at 12:00" in told
+        assert "Sunday 8 March 2026, 12:00 UTC" in told
         assert not changes(proof(referee, bob))
         referee.wait(timedelta(days=7) - timedelta(seconds=1))
         send(referee, ann, "clear m1\n", new)

@@ -738,7 +738,13 @@ def test_a_slip_in_it_is_asked_back(post: Post) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["Accept!", "accept", "yes \U0001f44d", "I accept.", "ok", "Einverstanden.", "accept m1", "Accept m1."]
+    "written",
+    [
+        *("Accept!", "accept", "yes \U0001f44d", "I accept.", "ok", "Einverstanden.", "accept m1", "Accept m1."),
+        *("Yes, please", "Sure, gladly!", "Yes! Looking forward to it.", "Of course, yes.\n\nAnn, who is that?"),
+        *("Ja", "Ja, gerne!", "Gerne. Wer spielt mit?", "Ich nehme die Partie an", "Natürlich, einverstanden"),
+        "Bin dabei!",
+    ],
 )
 def test_terms_are_accepted_by_the_line_that_comes_back(post: Post, written: str) -> None:
     ann, bob = post.referee.registered("ann"), post.registered("bob")
@@ -748,6 +754,36 @@ def test_terms_are_accepted_by_the_line_that_comes_back(post: Post, written: str
     assert "This is the completed form" in bob.text
     post.reply(bob, form_in(bob.text, "accept", lines=1))
     assert post.referee.match().phase == "setup"
+
+
+@pytest.mark.parametrize(
+    "written", ["No", "Nein, danke", "Yes, but not before Monday", "Ja, aber mit vier Spielern", ""]
+)
+def test_what_may_not_be_meant_so_accepts_nothing(post: Post, written: str) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, written)
+    assert "This is the completed form" not in bob.text
+
+
+@pytest.mark.parametrize("written", ["yes", "Ja, gerne!", "ok"])
+def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> None:
+    """Whether nothing is to be ordered; the form in the question says so."""
+    _, bob = post.begun()
+    post.reply(bob, bob.form("orders"), to=reply_to(bob.find("begins")))
+    assert "There are no orders in your form, and nothing was stored." in bob.text
+    post.reply(bob, written)
+    assert "There are no orders in your letter, and nothing was stored." in bob.text
+    assert "Not understood" not in bob.text
+    assert post.standing(2) is None
+    post.reply(bob, bob.form("orders"))
+    assert "Your orders for turn 1 stand, revision 1, final, at the level mailbox:\n\n  (none)" in bob.text
+
+
+def test_yes_where_a_setup_is_due_is_prose(post: Post) -> None:
+    _, bob = post.agreed()
+    post.reply(bob, "yes", to=reply_to(bob.find("send your setup")))
+    assert "Not understood" in bob.text
 
 
 def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> None:
@@ -763,7 +799,7 @@ def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> 
         assert "This is the completed form" not in bob.text, address
 
 
-@pytest.mark.parametrize("written", ["Hello Ann", "yes", "Gx3 Gy3 and so on", "Thank you, Gx3"])
+@pytest.mark.parametrize("written", ["Hello Ann", "Gx3 Gy3 and so on", "Thank you, Gx3"])
 def test_prose_is_no_order(post: Post, written: str) -> None:
     _, bob = post.begun()
     post.reply(bob, written, to=reply_to(bob.find("begins")))

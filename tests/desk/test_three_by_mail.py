@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
 
+import pytest
+import second_verifier
+from honest import accused
 from referee import Referee, attachment, body
 
+from pbem.match.record import read as read_record
+from pbem.match.record import replay
+from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 
 if TYPE_CHECKING:
+    from email.message import EmailMessage as Message
+
     from referee import Mailbox
+
+    from pbem.games.shoot_em_up.view import View
+    from pbem.match.state import Match
 
 OPTIONS = "board: 5x5\nsettle: 0"
 SETUPS = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S", "cem": "G a2 N\nH a3 E\nI a4 S"}
+FOUR = {
+    "ann": "A b1 N\nB c1 N\nC d1 N",
+    "bob": "D b9 S\nE c9 S\nF d9 S",
+    "cem": "G a2 E\nH a3 E\nI a4 E",
+    "dan": "J i2 W\nK i3 W\nL i4 W",
+}
 TURNS = (
     {"ann": "A: SSL\nB: LRL\nC: LRL", "bob": "D: LRL\nE: LRL\nF: LRL", "cem": "G: MFF\nH: LFF\nI: MFF"},
     {"ann": "A RRR\nB LLL\nC: LRL", "bob": "D: LRL\nE: LLL\nF: LRL"},
@@ -94,13 +113,155 @@ def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Refe
     assert "turn 2" in str(cem.last["Subject"])
 
 
-def test_a_resignation_among_three_ends_the_game_without_a_winner(referee: Referee) -> None:
-    people = begun(referee)
+def held(letter: Message) -> list[str]:
+    """What two verifiers say of the bundle in a letter: that it holds."""
+    content = attachment(letter, ".zip")
+    second_verifier.verify(content)
+    checks = list(verify(content, Letters))
+    assert all(check.holds for check in checks), checks
+    return [check.found for check in checks]
+
+
+def in_game(referee: Referee) -> tuple[int, ...]:
+    position = referee.match().position
+    assert position
+    return position.remaining
+
+
+def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Referee) -> None:
+    """What it had sent for the turn is not played, and what the others had sent is, at once."""
+    people = begun(referee, f"{OPTIONS}\nmax_turns: 2")
+    ann, bob, cem = people
+    referee.turn((ann, "A: SSS\nB: SSS\nC: SSS"), (cem, "G: SSS\nH: SSS\nI: SSS"))
+    referee.send(bob, "resign m1 game 1\n")
+    assert "You have resigned game 1 of match m1." in bob.text
+    assert "The others play on." in bob.text
+    for person in (ann, cem):
+        told = next(body(letter) for letter in person.letters if "bob resigned game 1 of match m1" in body(letter))
+        assert "What bob had there leaves the board, and the others play on." in told
+    assert in_game(referee) == (1, 3)
+    assert "turn 1" in str(cem.find("turn 1")["Subject"])
+    ships = json.loads(attachment(ann.find("turn 1"), ".json"))["reports"][-1]["ships"]
+    assert set(ships) == {"A", "B", "C", "G", "H", "I"}
+    referee.send(bob, "orders m1 turn 2\nD: LRL\nE: LRL\nF: LRL\nend\n")
+    assert "you have nothing to order in turn 2" in bob.text
+    referee.send(bob, "resign m1 game 1\n")
+    assert "you are out of this game, and the others play on" in bob.text
+    referee.read_three_ways()
+    referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: MFF\nH: LFF\nI: MFF"))
+    for person in people:
+        assert held(person.find(", the end"))[-1].startswith("ann won, scores [3, 0, 0]")
+    record = attachment(ann.find(", the end"), ".zip")
+    text = read_bundle(record).papers["records/game-1.pbem.toml"].decode()
+    assert "[[resigned]]\nseat = 2\nturn = 1\n" in text
+    assert replay(read_record(text)).result["winner"] == 1
+
+
+def test_orders_of_who_resigns_are_set_aside_and_accounted_for(referee: Referee) -> None:
+    people = begun(referee, f"{OPTIONS}\nmax_turns: 1")
+    ann, bob, cem = people
+    referee.turn((bob, "D: LRL\nE: LRL\nF: LRL"))
+    referee.send(bob, "resign m1 match\n")
+    assert referee.match().phase == "playing"
+    referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: LRL\nH: LRL\nI: LRL"))
+    end = bob.find(", the end")
+    held(end)
+    assert accused(referee) == []
+    papers = read_bundle(attachment(end, ".zip")).papers
+    assert "receipts/game-1-turn-1-unused-seat-2-rev-1.txt" in papers
+    assert "receipts/game-1-turn-1-seat-2.txt" not in papers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whoever_leaves_when_the_bundle_holds_and_no_letter_accuses(referee: Referee, seed: int) -> None:
+    """Four send, withdraw, miss turns and resign at random; two verifiers and all letters agree with the server."""
+    dice = random.Random(seed)
+    people = referee.table("shoot-em-up", "settle: 0\nmiss: default\npace: 2d\ngrace: 1d\nmax_turns: 4", FOUR)
+    for _ in range(60):
+        match = referee.match()
+        if match.phase == "closed":
+            break
+        assert match.position
+        seat = dice.choice(match.position.remaining)
+        person, ships = people[seat - 1], "ABCDEFGHIJKL"[seat * 3 - 3 : seat * 3]
+        living = [ship for ship in ships if ship in view_of(match)]
+        orders = "\n".join(f"{ship}: {''.join(dice.choices('LRFMS', k=3))}" for ship in living)
+        form = person.filled("orders", orders, rev=dice.randrange(1, 90)) if match.asked(seat) else ""
+        what = dice.choice(("orders", "orders", "orders", "default", "clear", "draw", "wait", "resign"))
+        if what == "orders" and form:
+            referee.turn((person, orders))
+        elif what == "default" and form:
+            referee.send(person, form.replace(f"orders m1 turn {match.turn}", "orders m1 default", 1))
+        elif what in {"clear", "draw", "resign"}:
+            words = {"clear": "clear m1", "draw": "draw m1 offer", "resign": "resign m1 game 1"}
+            referee.send(person, f"{words[what]}\n")
+        elif what == "wait":
+            referee.wait(timedelta(days=4))
+    while (match := referee.match()).phase != "closed":
+        assert match.position
+        referee.send(people[match.position.remaining[0] - 1], "resign m1 game 1\n")
+    for person in people:
+        held(person.find(", the end"))
+    assert accused(referee) == []
+
+
+def view_of(match: Match) -> set[str]:
+    """The letters of the ships that are left."""
+    view = match.view(None)
+    assert view
+    return {ship["ship"] for ship in cast("View", view)["ships"]}
+
+
+def test_a_running_game_that_one_has_left_can_be_verified(referee: Referee) -> None:
+    ann, bob, cem = begun(referee)
+    referee.send(bob, "resign m1 game 1\n")
+    referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: LRL\nH: LRL\nI: LRL"))
+    for person in (ann, bob):
+        referee.send(person, "transcript m1\n", sign=False)
+        assert any("not revealed yet" in found for found in held(person.last))
+
+
+def test_two_of_four_resign_and_then_the_last_but_one(referee: Referee) -> None:
+    """Offers lapse when somebody leaves, and of the last two the other wins."""
+    people = referee.table("shoot-em-up", "settle: 0", FOUR)
+    ann, bob, cem, dan = people
+    referee.send(ann, "draw m1 offer\n")
+    referee.send(bob, "draw m1 offer\n")
+    for person in (cem, dan):
+        referee.send(person, "resign m1 game 1\n")
+        assert referee.match().phase == "playing"
+    assert referee.match().offers == {}
+    referee.send(bob, "resign m1 game 1\n")
+    assert held(dan.find(", the end"))[-1].startswith("ann won, scores [3, 3, 0, 0]")
+
+
+def test_who_resigns_a_match_of_several_games_ends_it_for_all(referee: Referee) -> None:
+    people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2")
+    referee.send(people[1], "resign m1 match\n")
+    assert referee.match().phase == "closed"
+    assert "without a winner, because a player resigned" in body(people[0].find("the match is closed"))
+
+
+def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
+    people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2\nmax_turns: 1\npace: 7d\nbank: 2d")
+    ann, bob, cem = people
+    referee.send(bob, "resign m1 game 1\n")
+    assert sorted(referee.match().clocks) == [1, 3]
+    referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: LRL\nH: LRL\nI: LRL"))
+    assert (referee.match().game, referee.match().left) == (2, {})
+    assert sorted(referee.match().clocks) == [1, 2, 3]
+    for person in people:
+        referee.send(person, person.filled("setup", SETUPS[person.name]))
+    assert in_game(referee) == (1, 2, 3)
+
+
+def test_by_edition_1_a_resignation_among_three_ends_the_game_without_a_winner(referee: Referee) -> None:
+    people = begun(referee, f"{OPTIONS}\nrules: 1")
     ann, bob, _ = people
     referee.send(bob, "resign m1 game 1\n")
     reveal = ann.find(", the end")
     assert "Spaceships game 1 ends without a winner after 0 turns" in body(reveal)
-    assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
+    held(reveal)
     assert "The match ends without a winner, because a player resigned." in body(ann.find("the match is closed"))
 
 

@@ -32,6 +32,40 @@ def opened(account: Account, **options: Any) -> Iterator[Imap]:
         yield box
 
 
+def test_an_access_token_opens_the_account_and_is_asked_for_each_time() -> None:
+    account = Account(token="ya29.first")
+    account.put(LETTER)
+    tokens = ["ya29.first", "ya29.second"]
+
+    def hang_up(command: str) -> None:
+        if account.token == "ya29.second" and command == "NOOP":
+            account.passing = lambda _: None
+            raise Broken
+
+    account.passing = hang_up
+    with serving(account) as port:
+        given = iter(tokens)
+        with closing(Imap("127.0.0.1", port, "none", USER, lambda: next(given), most=1000, xoauth2=True)) as box:
+            assert [one.raw for one in box.letters()] == [LETTER]
+            account.token = "ya29.second"
+            with pytest.raises(Unreachable):
+                list(box.letters())
+            assert [one.raw for one in box.letters()] == [LETTER]
+    assert account.seen.count("AUTHENTICATE") == 2
+    assert "LOGIN" not in account.seen
+
+
+def test_an_access_token_that_is_over_is_no_trouble_of_the_network() -> None:
+    account = Account(token="ya29.now")
+    with (
+        serving(account) as port,
+        closing(Imap("127.0.0.1", port, "none", USER, lambda: "ya29.past", most=10, xoauth2=True)) as box,
+        pytest.raises(Denied, match="does not accept this user and access token") as caught,
+    ):
+        list(box.letters())
+    assert "ya29" not in str(caught.value)
+
+
 def test_letters_come_octet_by_octet_and_move_when_they_are_done_with() -> None:
     account = Account()
     for number in range(3):

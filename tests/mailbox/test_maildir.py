@@ -11,7 +11,7 @@ import pytest
 from pbem.mailbox import Unreachable
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir, put
-from pbem.mailbox.password import PasswordError, password
+from pbem.mailbox.password import PasswordError, password, token
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,3 +115,9 @@ def test_what_is_no_password_is_said_without_showing_any(tmp_path: Path) -> None
         with pytest.raises(PasswordError, match=why) as error:
             password(named, command)
         assert "sesame" not in str(error.value)
+
+
+def test_a_token_is_what_a_command_prints() -> None:
+    assert token("echo ya29.first") == "ya29.first"
+    with pytest.raises(PasswordError, match="no token in its first line"):
+        token("true")

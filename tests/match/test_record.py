@@ -113,6 +113,22 @@ def test_no_record(text: str) -> None:
         f"turn = 1\n{GAME}",
         f"turn = [1]\n{GAME}",
         f"turn = {{1 = ''}}\n{GAME}",
+        f"resigned = 1\n{GAME}",
+        *(
+            f"resigned = [{one}]\n{GAME}"
+            for one in (
+                "1",
+                "{}",
+                "{seat = 1}",
+                "{turn = 1}",
+                "{seat = 0, turn = 1}",
+                "{seat = 3, turn = 1}",
+                "{seat = '1', turn = 1}",
+                "{seat = 1, turn = true}",
+                "{seat = 1, turn = 1, note = 'why'}",
+                "{seat = 1, turn = 1}, {seat = 1, turn = 2}",
+            )
+        ),
         f"seat = 1\n{HEAD}",
         f"options = 1\n{HEAD}{SEATS}",
         HEAD,
@@ -206,6 +222,7 @@ def test_canonical_form() -> None:
         match="m17",
         round=2,
         previous="ab" * 32,
+        left={1: 3, 2: 1},
         result=RecordedResult(1, (9, 0)),
         extra={"server": {"version": "1"}},
     )
@@ -215,6 +232,7 @@ def test_canonical_form() -> None:
         'allowed = {KC = 1, LG = 2}\n\n[[seat]]\nname = "Ann"\nsetup = """\nDS Ov1-Yw2\nLG Rv1"""\n\n'
         '[[seat]]\nname = "B\\"ob"\nsetup = "LG Bz5"\n\n[[turn]]\n1 = "Gx3 m2 Ox4"\n2 = ""\n\n'
         '[[turn]]\n1 = ""\n2 = "sRv1"\nnote = "he\\nhesitated"\n\n'
+        "[[resigned]]\nseat = 2\nturn = 1\n\n[[resigned]]\nseat = 1\nturn = 3\n\n"
         '[result]\nwinner = 1\nscores = [9, 0]\nreason = "rules"\n\n[extra.server]\nversion = "1"\n'
     )
 
@@ -239,6 +257,7 @@ RECORDS = st.builds(
     match=st.none() | TEXT,
     round=st.none() | st.integers(1, 99),
     previous=st.none() | TEXT,
+    left=st.dictionaries(st.integers(1, 2), st.integers(0, 9)),
     result=st.none()
     | st.builds(
         RecordedResult,
@@ -270,7 +289,8 @@ JUNK = st.recursive(
     ),
     max_leaves=5,
 )
-KEYS = ("record", "rules", "note", "match", "round", "previous", "options", "seat", "turn", "result", "extra", "x")
+TOP = ("record", "rules", "note", "match", "round", "previous")
+KEYS = (*TOP, "options", "seat", "turn", "resigned", "result", "extra", "x")
 
 
 @settings(deadline=None, max_examples=300)

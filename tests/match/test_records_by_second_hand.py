@@ -35,6 +35,8 @@ class Story:
     reports: list[list[dict[str, Any]]] = field(default_factory=list)
     winner: int | None = None
     scores: list[int] = field(default_factory=list)
+    left: list[dict[str, int]] = field(default_factory=list)
+    """Who resigned while the others played on, and when."""
     fault: tuple[int, int | None] | None = None
     result: dict[str, Any] | None = None
 
@@ -66,6 +68,8 @@ class Story:
 
         lines = [f"game = {text(self.game)}", "record = 1"]
         lines += dice.choice(([], ["rules = 1"], ['note = "of chance"', 'match = "m17"', "round = 2"]))
+        if self.left:
+            lines = [*(line for line in lines if not line.startswith("rules")), "rules = 2"]
         if self.options:
             lines += ["[options]", *(f"{key} = {value(inner)}" for key, inner in self.options.items())]
         for setup in self.setups:
@@ -74,6 +78,8 @@ class Story:
             keys = list(turn.items())
             dice.shuffle(keys)
             lines += ["[[turn]]", *(f"{dice.choice((key, json.dumps(key)))} = {text(words)}" for key, words in keys)]
+        for one in dice.sample(self.left, len(self.left)):
+            lines += ["[[resigned]]", *(f"{key} = {inner}" for key, inner in one.items())]
         if self.result is not None:
             lines += ["[result]", *(f"{key} = {value(inner)}" for key, inner in self.result.items())]
         return "\n".join(lines) + dice.choice(("", "\n", "\n[extra]\nanything = [{goes = 1}]\n"))
@@ -167,6 +173,11 @@ def story_of_shooting(dice: random.Random, bad: bool) -> Story:
             break
         table.play(given)
         story.reports.append(table.reports)
+        staying = [seat for seat in range(1, seats + 1) if table.living(seat)]
+        while table.winner is None and len(staying) > 2 and dice.random() < 0.3:
+            seat = staying.pop(dice.randrange(len(staying)))
+            assert table.leaves(seat)
+            story.left.append({"seat": seat, "turn": table.turn})
     story.winner, story.scores = table.winner, table.scores()
     return story
 
@@ -216,6 +227,8 @@ def spoil(dice: random.Random, story: Story) -> None:
     at = dice.randrange(last)
     turn = story.turns[at]
     kinds = [no_orders, no_text, no_such_seat, no_such_option, no_such_key, too_few, too_many, wrong_result, a_result]
+    if story.game == "shoot-em-up":
+        kinds += [nobody_resigns, too_late, with_one_other]
     if story.winner is not None:
         kinds += [after_the_end, after_the_end, not_by_rules]
     if story.game == "dueling-masters" or len(turn) < len(story.setups):
@@ -285,6 +298,25 @@ def not_by_rules(_dice: random.Random, story: Story, _at: int) -> None:
 def after_the_end(_dice: random.Random, story: Story, _at: int) -> None:
     story.turns.append(dict(story.turns[-1]))
     story.fault = (len(story.turns), None)
+
+
+def nobody_resigns(_dice: random.Random, story: Story, _at: int) -> None:
+    story.left.append({"seat": len(story.setups) + 1, "turn": 1})
+    story.fault = (0, None)
+
+
+def too_late(_dice: random.Random, story: Story, _at: int) -> None:
+    """Whoever it is: the turn never came."""
+    gone = {one["seat"] for one in story.left}
+    seat = next(seat for seat in range(1, len(story.setups) + 1) if seat not in gone)
+    story.left.append({"seat": seat, "turn": len(story.turns) + 2})
+    story.fault = (len(story.turns), seat)
+
+
+def with_one_other(_dice: random.Random, story: Story, _at: int) -> None:
+    """At the start so many leave that one alone would be left."""
+    story.left = [{"seat": seat, "turn": 1} for seat in range(2, len(story.setups) + 1)]
+    story.fault = (1, len(story.setups))
 
 
 def out_of_turn(dice: random.Random, story: Story, at: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from forgers import checked, signed_again, tampered, with_entry
 from javascript import Scripts
 from make_vectors import VECTORS
-from mutations import mutated, paper_changed, paper_dropped, papers_swapped
+from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
 
 from pbem.identity import ed25519_points
 from pbem.match.transcript import Entry, canonical
@@ -169,6 +169,16 @@ def test_a_list_whose_lines_have_not_each_an_end_is_none(
     assert re.search(said, last["said"])
 
 
+@pytest.mark.parametrize(("old", "new"), [("turn = 2", "turn = 1"), ("seat = 2", "seat = 3"), (None, "")])
+def test_the_record_must_say_who_left_the_game_and_when(old: str | None, new: str, verifier: Scripts) -> None:
+    found = bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes())
+    record = found.papers["records/game-1.pbem.toml"].decode()
+    before, left, after = record.partition("[[resigned]]\nseat = 2\nturn = 2\n\n")
+    other = before + (left.replace(old, new) if old else "") + after
+    said = fails(verifier, rewritten(found, "records/game-1.pbem.toml", other.encode()))
+    assert said == "games: records/game-1.pbem.toml: not the resignations of the transcript"
+
+
 # Ed25519: what is judged before the browser is asked, whatever that may answer
 
 P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
@@ -255,7 +265,7 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
 
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "terms", "trace", "winner"}  # fmt: skip
+         "stays", "terms", "trace", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from forgers import checked, fails, holds, index, proof, saying, signed_again, with_entry
 from honest import accused
-from make_vectors import SETUPS, SMALL, THREE, TURNS, VECTORS, key
+from make_vectors import SETUPS, SMALL, THREE, VECTORS, key
 from make_vectors import by as sent_by
 from mutations import rewritten
 from referee import Mailbox, Referee, form_in
@@ -223,7 +223,8 @@ class TestWhoIsOutOfTheGame:
         """Cem is out; Ann and Bob miss the turn, and Cem claims: nobody is left, and the match is abandoned."""
         people = referee.table("shoot-em-up", "board: 5x5\nsettle: 0\nmiss: wait\npace: 2d\ngrace: 1d", THREE)
         ann, _, cem = people
-        referee.turn(*zip(people, TURNS[0], strict=False))
+        out = "A: SSL\nB: LRL\nC: LRL", "D: LRL\nE: LRL\nF: LRL", "G: MFF\nH: LFF\nI: MFF"
+        referee.turn(*zip(people, out, strict=True))
         position = referee.match().position
         assert position is not None
         assert 3 not in position.remaining
@@ -233,7 +234,7 @@ class TestWhoIsOutOfTheGame:
         liar = referee
         if late:
             store = Store(referee)
-            referee.send(ann, ann.filled("orders", TURNS[1][0]))
+            referee.send(ann, ann.filled("orders", "A: RRR\nB: LLL\nC: LRL"))
             receipt = ann.last
             liar = store.again()
             liar.now += HOUR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import ssl
 from collections.abc import Awaitable, Callable
@@ -14,6 +15,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
 from pbem.config import Duration
 from pbem.config import Smarthost as SmarthostConfig
+from pbem.server.daemon import _access_token
 from pbem.smtp.client import _Replies
 from pbem.smtp.delivery import Permanent, Smarthost, Temporary
 
@@ -293,6 +295,63 @@ class Vault:
 
     def login(self, _server: Any, _session: Any, _envelope: Any, mechanism: str, data: Any) -> AuthResult:
         return AuthResult(success=mechanism == "PLAIN" and data == LoginPassword(b"pbem", b"secret"), handled=False)
+
+
+class TokenVault(Vault):
+    """Lets in who brings the token of the hour."""
+
+    token = "ya29.first"
+
+    async def auth_XOAUTH2(self, _server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802 - aiosmtpd calls it so
+        said = base64.b64decode(args[1])
+        return AuthResult(success=said == f"user=pbem\1auth=Bearer {self.token}\1\1".encode(), handled=False)
+
+
+def test_an_access_token_is_asked_for_at_each_connection(tmp_path: Path) -> None:
+    """One that is over, or cannot be had now, lets letters wait."""
+    files = certificate.make(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+    trusting = ssl.create_default_context(cafile=files[0])
+    trusting.check_hostname = False
+
+    async def main() -> None:
+        vault = TokenVault()
+        exclude = ["LOGIN", "PLAIN"]
+        listener = await asyncio.get_running_loop().create_server(
+            lambda: SMTP(vault, auth_require_tls=True, auth_exclude_mechanism=exclude, tls_context=context),
+            "127.0.0.1",
+            0,
+        )
+        port = listener.sockets[0].getsockname()[1]
+        config = SmarthostConfig(
+            host="127.0.0.1", port=port, tls="starttls", user="pbem", timeout=Duration(seconds=5)
+        )
+        printed = []
+        command = f"echo {vault.token}"
+
+        async def token() -> str:
+            printed.append(command)
+            return await _access_token(command)
+
+        smarthost = Smarthost(config, server="play.example", token=token, tls_context=trusting)
+        async with listener:
+            for _ in range(2):
+                assert await send(smarthost) == "taken"
+            assert len(printed) == 1
+            await smarthost.rest()
+            vault.token = "ya29.second"
+            with pytest.raises(Temporary, match="535"):
+                await send(smarthost)
+            command = "false"
+            with pytest.raises(Temporary, match="false: ended with status 1"):
+                await send(smarthost)
+            command = f"echo {vault.token}"
+            assert await send(smarthost) == "taken"
+            await smarthost.rest()
+        assert vault.taken == [(True, RAW)] * 3
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])

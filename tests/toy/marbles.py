@@ -118,6 +118,9 @@ class Marbles:
         after = State(position.options, position.hidden, position.turn + (result is None), result)
         return after, [{"seat": seat, "kind": "guess", "number": guess, "answer": answer, "hidden": hidden}]
 
+    def without(self, state: games.State, seat: int, edition: int) -> State | None:  # noqa: ARG002 - of two
+        return None
+
     def show(self, report: Report, seat: int | None) -> Report | None:
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
 

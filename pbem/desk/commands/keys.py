@@ -17,6 +17,7 @@ from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
+from pbem.match.clock import written
 from pbem.match.keys import HOW, KeyChange
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
@@ -232,7 +233,8 @@ def _recover_by_mailbox(desk: Desk, caller: Caller, command: Command, player: Pl
 def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The mailbox is proved: everybody is told, and the delay runs."""
     if waiting.due is not None:
-        return Reply("recovery_waits", {"due": from_db(waiting.due), "fingerprint": waiting.key.fingerprint})
+        told = written(from_db(waiting.due), desk.time.zone(player.name))
+        return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
     due = caller.now + desk.config.recovery.delay
     for other in desk.changes.of_player(player.name):
         if other.due is not None:
@@ -243,7 +245,7 @@ def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) ->
     keys.tell_player(desk, player, "own_recovery_waits", subject, caller.now, facts, but=caller.address)
     subject = Phrase("{player} says that all keys are lost", player=player.name)
     keys.tell_opponents(desk, player, "recovery", subject, caller.now, facts)
-    return Reply("recovery_waits", facts)
+    return Reply("recovery_waits", {**facts, "due": written(due, desk.time.zone(player.name))})
 
 
 def _new_key(desk: Desk, caller: Caller, command: Command) -> Key:

@@ -11,6 +11,7 @@ from pbem.desk.places import placed
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import Fault, Refused
+from pbem.match import progress
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
@@ -55,15 +56,17 @@ def resign(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(Fault("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted)))
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
+    others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
     resigned.resign(step, seated.seat, said, caller.signed, whole_match=whole)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)
     for seat in match.seats:
         if seat != seated.seat:
-            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
+    progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
-    return Reply("resign", {"what": what} | seated.facts(), at=seated)
+    return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
 
 
 HANDLERS: Handlers = {

@@ -72,7 +72,8 @@ def orders(desk: Desk, caller: Caller, command: Command) -> Reply:
     if _untouched(seated, command):
         given = command.arguments.get("turn", 0)
         allowed = seated.match.rules.empty_orders
-        return Reply("untouched", {"turn": given, "allowed": allowed} | seated.facts(), at=seated, outcome="asked")
+        asked = {"turn": given, "allowed": allowed, "consent": False}
+        return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.arguments.get("default") or command.arguments["turn"] > turn:
         return advance_orders.store(seated, command, caller)
     step = seated.step(caller.now)

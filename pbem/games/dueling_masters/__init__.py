@@ -81,6 +81,9 @@ class DuelingMasters:
         position = cast("State", state)
         return transit.resolve(position, cast("Orders", orders[position.seat]))
 
+    def without(self, state: games.State, seat: int, edition: int) -> None:
+        """None: of two, the other has won."""
+
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat (None: the public) may read of a report: all but the destinations of the other side."""
         return knowledge.show(report, seat)

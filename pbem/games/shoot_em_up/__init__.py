@@ -1,4 +1,4 @@
-"""Shoot 'em up Spaceships as one object of rules: `RULES`, edition 1 of the rulings.
+"""Shoot 'em up Spaceships as one object of rules: `RULES`, editions 1 and 2 of the rulings.
 
 Here the parts are put together behind the interface of `pbem.games`: `board` (squares, options), `notation` (text),
 `action` (resolution), `knowledge` (what is shown). Implements rules/shoot-em-up.md.
@@ -30,7 +30,7 @@ class ShootEmUp:
 
     name: str = "shoot-em-up"
     title: str = "Shoot 'em up Spaceships"
-    editions: tuple[int, ...] = (1,)
+    editions: tuple[int, ...] = (1, 2)
     seats: tuple[int, ...] = SEATS
     empty_orders: bool = False
 
@@ -76,6 +76,10 @@ class ShootEmUp:
     def turn(self, state: games.State, orders: Mapping[int, games.Orders]) -> tuple[State, list[Report]]:
         """Resolve a turn; total on judged orders of all seats with ships left."""
         return action.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))
+
+    def without(self, state: games.State, seat: int, edition: int) -> State | None:
+        """The position without a seat's ships, since edition 2 and among three or four; else None (ruling 29)."""
+        return action.without(cast("State", state), seat) if edition > 1 else None
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat (None: the public) may read of a report: all of it."""

@@ -1,7 +1,7 @@
 """A turn: three actions, each resolved in two half-steps, with the reports made on the way.
 
 Here live the state of a game and the step from one state to the next. No text of players. Implements rulings
-9-27 of Shoot 'em up Spaceships, rules/shoot-em-up.md "Resolution" and "End".
+9-27 and 29 of Shoot 'em up Spaceships, rules/shoot-em-up.md "Resolution" and "End".
 """
 
 from __future__ import annotations
@@ -56,6 +56,14 @@ def scores(seats: int, letters: Iterable[int]) -> tuple[int, ...]:
 def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     return State(options, 1, tuple(ship for setup in setups for ship in setup.ships))
+
+
+def without(state: State, seat: int) -> State | None:
+    """The position once a seat has resigned, if it was in the game and two others still are (ruling 29); or None."""
+    others = [other for other in state.remaining if other != seat]
+    if state.result or seat not in state.remaining or len(others) < 2:
+        return None
+    return state._replace(ships=tuple(ship for ship in state.ships if ship.seat != seat))
 
 
 def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:

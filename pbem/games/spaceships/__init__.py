@@ -71,6 +71,9 @@ class Spaceships:
         """Resolve a turn; total on judged orders of both seats."""
         return turn.resolve(cast("State", state), cast("Mapping[int, Orders]", orders))
 
+    def without(self, state: games.State, seat: int, edition: int) -> None:
+        """None: of two, the other has won."""
+
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat (None: the public) may read of a report: all that the rules make known."""
         return knowledge.show(report, seat)

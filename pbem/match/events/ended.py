@@ -93,6 +93,7 @@ def _record(match: Match, result: Result) -> Record:
         options=dict(match.options.changed),
         seats=tuple((match.name(seat), match.setups[seat].text) for seat in match.seats),
         turns=tuple(Turn(dict(turn.orders)) for turn in match.turns),
+        left=match.left,
         result=RecordedResult(result.winner, tuple(result.scores), result.reason),
     )
 

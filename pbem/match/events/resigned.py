@@ -8,28 +8,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
+from pbem.match.asking import banks
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.events.ended import end_game
 from pbem.match.forms import boolean, said, seat_number
-from pbem.match.state import RUNNING, only_one_without
+from pbem.match.state import RUNNING, only_one_without, standing
+from pbem.match.submissions import submit
+from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.games import State
     from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
+    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
 def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_match: bool) -> None:
-    """Give up the game, or the whole match: the position's scores stand.
+    """Give up the game, or the whole match.
 
-    Who alone remains then has won; of several who remain nobody has. Who is out of the game has nothing to give
-    up, and the others play on.
+    Where the rules say so, several others who remain play on. Else the position's scores stand: who alone remains
+    has won, and of several nobody has. Who is out of the game has nothing to give up, and the others play on.
     """
     match = step.match
     if match.phase not in RUNNING:
@@ -45,13 +51,44 @@ def resign(step: Step, seat: int, form: SignedForm, signed: Signed, *, whole_mat
     in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
     if seat not in in_game:
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
+    others_play = position_without(match, seat, whole_match=whole_match)
     winner = only_one_without(in_game, seat)
     said = step.sentence("resign", seat, form, signed)
     step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
+    if others_play is not None:
+        _leave(step, seat, others_play)
+        return
     if match.position is not None and match.phase == "playing":
         end_game(step, Result(winner, match.position.scores, "resignation"), goes_on=not whole_match)
     if whole_match and step.match.phase != "closed":
         close(step, winner if match.terms.kind == "single" else only_one_without(match.seats, seat), "resignation")
+
+
+def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:
+    """The position in which the others play on when a seat resigns; None where they do not.
+
+    They do in a game; a match of several games needs all its players, and ends when one resigns it.
+    """
+    if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
+        return None
+    return match.rules.without(match.position, seat, match.terms.edition)
+
+
+def _leave(step: Step, seat: int, position: State) -> None:
+    """The seat is out of the game: its orders for this turn are not used, nor is its time; offers lapse."""
+    match = step.match
+    if orders := standing(match.orders, seat):
+        unused = SetAside(orders.paper, orders.letter, orders.evidence)
+        submit(step, seat, replace(orders, standing=False, aside=(*orders.aside, unused)))
+    step.match = replace(
+        step.match,
+        position=position,
+        left={**match.left, seat: match.turn},
+        banks=banks(step),
+        clocks={other: clock for other, clock in step.match.clocks.items() if other != seat},
+        missed=match.missed - {seat},
+        offers={},
+    )
 
 
 def remake(replay: TranscriptReplay) -> Step:
@@ -70,4 +107,12 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     return f"seat {body['seat']} resigned the {'match' if body['match'] else 'game'}, signed{level}"
 
 
-ENTRY = EntryType("resigned", said(seat=seat_number, match=boolean), remake=remake, says=_says)
+ENTRY = EntryType(
+    "resigned",
+    said(seat=seat_number, match=boolean),
+    remake=remake,
+    says=_says,
+    between=True,
+    among=3,
+    letter="resign",
+)

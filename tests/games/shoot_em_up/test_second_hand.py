@@ -101,6 +101,13 @@ class Table:
             return
         self.turn += 1
 
+    def leaves(self, seat: int) -> bool:
+        """A seat resigns; whether the others play on, without its ships."""
+        plays_on = len({OWNER[ship.letter] for ship in self.living()} - {seat}) > 1
+        for ship in self.living(seat) if plays_on else ():
+            ship.alive = False
+        return plays_on
+
     def first_half(self, number: int, orders: Mapping[str, str]) -> list[Shot]:
         shots = []
         for ship in self.living():
@@ -255,6 +262,12 @@ def play_both(seed: int) -> None:
         table.play(given)
         state, reports = game.turn(state, judged)
         assert reports == table.reports
+        if table.winner is None and dice.random() < 0.1:
+            seat = dice.choice(list(state.due))
+            assert game.without(state, seat, 1) is None
+            left = game.without(state, seat, 2)
+            assert (left is not None) == table.leaves(seat)
+            state = left or state
         assert list(state.scores) == table.scores()
     assert state.result is not None
     assert (state.result.winner, list(state.result.scores)) == (table.winner, table.scores())

@@ -1,0 +1,120 @@
+"""The first hour of somebody without a key, on a phone: from the invitation to the third turn, by replies of a line.
+
+The phone writes as phones do: plain text that flows, the same in HTML beside it, the reply above a quote of the whole
+letter, and a line that nobody asked for. What it gets back as a form goes back as it stands.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import html
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from domains import Domain, rsa_key
+from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+WIDE = 66  # columns, beyond which it lets a line flow (RFC 3676)
+WRITES = {
+    "en": "On Sun, 1 Mar 2026, 12:00 pbem <{}> wrote:",
+    "de": "Am So., 1. März 2026 um 12:00 Uhr schrieb pbem <{}>:",
+}
+FOOT = {"en": "Sent from my iPhone", "de": "Von meinem iPhone gesendet"}
+ACCEPTS = {"en": "Yes, gladly!", "de": "Ja, gerne!"}
+GERMAN = re.compile(r"\b(du|dein|der|die|das|ist)\b")
+MENDED = {"en": "did you mean Gx5?", "de": "meinst du Gx5?"}
+
+
+class Phone:
+    """Bob's phone, whose words are in one language."""
+
+    def __init__(self, referee: Referee, bob: Mailbox, language: str) -> None:
+        self.referee, self.bob, self.language = referee, bob, language
+        self.replies = 0
+
+    def reply(self, written: str, letter: EmailMessage | None = None) -> None:
+        """What is written above the quote of a letter, the latest by default."""
+        self.replies += 1
+        letter = letter or self.bob.last
+        to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
+        says = WRITES[self.language].format(to)
+        quoted = "\n".join(f"> {line}".rstrip() for line in body(letter).split("\n"))
+        plain = f"{flowing(written)}\n\n{FOOT[self.language]}\n\n{says}\n\n{quoted}\n"
+        shown = html.escape(written).replace("\n", "<br>")
+        page = (
+            f'<html><body dir="auto">{shown}<br><div dir="ltr">{FOOT[self.language]}</div><div class="gmail_quote">'
+            f'{html.escape(says)}<br><blockquote class="gmail_quote">{html.escape(body(letter))}</blockquote></div>'
+        )
+        raw = (
+            f"From: Bob <{self.bob.address}>\nTo: {to}\nSubject: Re: {letter['Subject']}\n"
+            f"Message-ID: <{next(self.referee.sent)}.bob@mail.example>\nIn-Reply-To: {letter['Message-ID']}\n"
+            f'MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary="Apple-Mail-1"\n'
+            f"Content-Language: {self.language}\n\n--Apple-Mail-1\n"
+            f"Content-Type: text/plain; charset=utf-8; format=flowed\nContent-Transfer-Encoding: 8bit\n\n{plain}"
+            f"\n--Apple-Mail-1\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n{page}\n"
+            "--Apple-Mail-1--\n"
+        )
+        signed = HOME.sign(raw.encode().replace(b"\n", b"\r\n"), self.referee.now)
+        self.referee.deliver(signed, self.bob.address, to)
+
+    def says(self, line: str, kind: str, letter: EmailMessage | None = None) -> None:
+        """One line, and the form that comes back for it."""
+        self.reply(line, letter)
+        self.reply(form_in(self.bob.text, kind, 1 if kind == "accept" else None).rstrip())
+
+
+def flowing(text: str) -> str:
+    """Long lines flow on, with a blank at the break."""
+    return "\n".join(
+        re.sub(rf"(.{{1,{WIDE}}}) (?=\S)", "\\1 \n", line) if len(line) > WIDE else line for line in text.split("\n")
+    )
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    made = Referee(tmp_path, openings=Openings())
+    made.records[HOME.where] = HOME.record
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) -> None:
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    phone = Phone(referee, bob, language)
+    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+    phone.reply("register bob")
+    phone.reply("register bob")
+    assert referee.desk.players.level("bob") == "mailbox"
+    phone.says(ACCEPTS[language], "accept", bob.letters[-2])
+    assert referee.match().phase == "setup"
+    phone.says(BOB, "setup")
+    referee.send(ann, ann.filled("setup", ANN))
+    for turn, line in enumerate(("Gx3", "Gx4.", "gx5"), start=1):
+        phone.says(line, "orders")
+        assert standing(referee) == line.rstrip(".").capitalize()
+        referee.turn((ann, ""))
+        assert referee.match().turn == turn + 1
+    assert phone.replies == 12
+    assert not [text for text in map(body, bob.letters) if re.search(r"^  (>|On Sun|Am So)", text, re.MULTILINE)]
+    texts = [bob.letters.text(number) for number in range(3, len(bob.letters))]
+    assert any(MENDED[language] in text for text in texts)
+    assert all(GERMAN.search(text) is not None for text in texts if language == "de"), texts
+    referee.send(ann, "resign m1 game 1\n")
+    checks = list(verify(attachment(ann.find(", the end"), ".zip"), Letters))
+    assert all(check.holds for check in checks), checks
+
+
+def standing(referee: Referee) -> str:
+    """Bob's orders that stand."""
+    return referee.match().orders[2].text
