@@ -29,6 +29,7 @@ def _foreign(config: pytest.Config) -> list[Path]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all is collected: what is imported is no garbage
     folder = config.getoption("corpora")
     if folder is not None and not _foreign(config):
         raise pytest.UsageError(f"no .eml and no .mbox below {folder}")
@@ -39,6 +40,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -264,7 +264,7 @@ _CATEGORIES = {
 
 # How long it takes.
 
-SIZES = (18, 24, 96, 384, 1536, 6144)
+SIZES = (18, 22, 96, 384, 1536, 6144)
 LARGE = 24_576
 """Tried where the last step began to look steep."""
 NOTHING = 0.002

@@ -42,6 +42,8 @@ class Side:
 
     def start(self) -> None:
         self.memory = Memory(self.path)
+        # Deaths here are a program's, no machine's: what it wrote is kept by the system that lives on.
+        self.memory._database.execute("PRAGMA synchronous = OFF")
         party = Party(self.person.name, self.person.address, SERVER, TO)
         self.letters = Correspondence(party, self.memory, self._sign, self.random, self.failpoint)
 

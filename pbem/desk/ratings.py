@@ -8,12 +8,13 @@ Implements protocol.md, "Commands" (`standings`).
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
-
-from openskill.models import PlackettLuce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from openskill.models import PlackettLuce
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
@@ -27,7 +28,12 @@ PROVISIONAL = 5
 FEW_TURNS = 10
 """Below so many turns the share of those in time tells little, and is marked."""
 
-_MODEL = PlackettLuce()
+
+@cache
+def _model() -> PlackettLuce:
+    from openskill.models import PlackettLuce
+
+    return PlackettLuce()
 
 
 def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> list[Standing]:
@@ -37,12 +43,13 @@ def rated(standings: Sequence[Standing], winner: int, *, abandoned: bool) -> lis
     """
     if abandoned:
         return [replace(found, abandoned=found.abandoned + 1) for found in standings]
+    model = _model()
     teams = [
-        [_MODEL.rating() if found.mean is None else _MODEL.rating(mu=found.mean, sigma=found.deviation)]
+        [model.rating() if found.mean is None else model.rating(mu=found.mean, sigma=found.deviation)]
         for found in standings
     ]
     ranks = [1.0 if winner in (0, seat) else 2.0 for seat in range(1, len(standings) + 1)]
-    after = _MODEL.rate(teams, ranks=ranks)
+    after = model.rate(teams, ranks=ranks)
     return [
         replace(
             found,

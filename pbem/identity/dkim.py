@@ -15,10 +15,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import dkim
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
-from dkim.util import InvalidTagValueList, parse_tag_value
 
 from pbem.identity import ed25519_points
 from pbem.identity.verdict import Verdict
@@ -27,6 +25,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    import dkim
 
 __all__ = ["Received", "Signature", "signatures", "verify"]
 
@@ -129,6 +129,8 @@ def verify(letter: Received, signature: Signature, record: str | None, at: datet
     `record` is the TXT record of its key, "" when the DNS has none, None when nobody could be asked. `at` is when the
     letter was received.
     """
+    import dkim
+
     try:
         _timely(signature, at)
         kind, key, bits = _key(signature, record)
@@ -157,6 +159,8 @@ _NONE = Phrase(
 
 def _message(letter: Received) -> dkim.DKIM:
     """Dkimpy's reading of the letter, once it is ours, too: what is verified must be what is read."""
+    import dkim
+
     refused = Verdict("refused", Phrase("The headers of the letter are malformed."), "dkim")
     try:
         message = dkim.DKIM(letter.raw)
@@ -169,6 +173,9 @@ def _message(letter: Received) -> dkim.DKIM:
 
 
 def _signature(index: int, value: bytes, sender: str) -> Signature:
+    import dkim
+    from dkim.util import InvalidTagValueList, parse_tag_value
+
     malformed = Verdict("bad", Phrase("The letter's DKIM signature is malformed."), "dkim")
     if len(value) > HEADER:
         raise _Unfit(malformed)
@@ -235,6 +242,8 @@ def _timely(signature: Signature, at: datetime) -> None:
 
 def _key(signature: Signature, record: str | None) -> tuple[bytes, _RsaNumbers | _Ed25519, int]:
     """The kind, the key and its size, from a key record (RFC 6376 3.6.1)."""
+    from dkim.util import InvalidTagValueList, parse_tag_value
+
     if record is None:
         silent = Phrase(
             "The name server of {domain} could not be asked for the key {name}. Send the letter again later.",

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
@@ -30,6 +29,7 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from asn1crypto import algos, cms, core
+    from cryptography import x509
 
 __all__ = ["Signature", "parse", "read"]
 
@@ -63,6 +63,8 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
             octets = base64.b64decode("".join(found[0].split()), validate=True)
         except ValueError as error:
             raise damaged from error
+    from cryptography import x509
+
     try:
         certificate = x509.load_der_x509_certificate(octets)
         public = certificate.public_key()
@@ -83,6 +85,8 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
 
 def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetime) -> None:
     """Refuse at registration what is dear, or would count otherwise another day; raises `BadKey`."""
+    from cryptography import x509
+
     if len(octets) > CERTIFICATE_BYTES:
         raise BadKey(Phrase("This certificate is too long: {most} octets are enough.", most=CERTIFICATE_BYTES))
     if certificate.not_valid_before_utc > at + AHEAD:
@@ -93,6 +97,8 @@ def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetim
 
 
 def _usage(certificate: x509.Certificate) -> x509.KeyUsage | None:
+    from cryptography import x509
+
     try:
         return certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
@@ -116,6 +122,8 @@ def _standing(certificate: x509.Certificate, at: datetime | None) -> State:
 
 
 def _certificate(key: Key) -> x509.Certificate:
+    from cryptography import x509
+
     return x509.load_pem_x509_certificate(key.public.encode())
 
 

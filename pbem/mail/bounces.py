@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from email.policy import compat32
 from typing import TYPE_CHECKING, Literal
 
-from flufl.bounce import all_failures
-
 from pbem.mail.compose import RETURN
 
 if TYPE_CHECKING:
@@ -112,6 +110,8 @@ def _statuses(content: bytes) -> Iterator[Bounce]:
 
 
 def _old_form(raw: bytes) -> Bounce:
+    from flufl.bounce import all_failures
+
     try:
         slow, dead = all_failures(email.message_from_bytes(raw, policy=compat32))
     except Exception:  # hostile mail meets old parsers; what they make of it is theirs

@@ -9,8 +9,6 @@ from __future__ import annotations
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
-from icalendar import Alarm, Calendar, Event
-
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -26,6 +24,8 @@ def appointment(
 
     `sequence` grows with each change of the same event (RFC 5545 3.8.7.4).
     """
+    from icalendar import Alarm, Calendar, Event
+
     event = Event()
     event.add("uid", uid)
     event.add("dtstamp", now.astimezone(UTC).replace(microsecond=0))

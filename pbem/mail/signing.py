@@ -7,16 +7,19 @@ Implements reliability.md, promise 3.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import dkim
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
+
+    import dkim
 
 __all__ = ["BadDkimKey", "DkimSigner"]
 
@@ -37,22 +40,27 @@ class DkimSigner:
 
     def __call__(self, raw: bytes, date: datetime) -> bytes:
         """The letter with its signature on top."""
-        signer = _AtTime(raw, int(date.timestamp()))
+        signer = _at_time()(raw, int(date.timestamp()))
         signature: bytes = signer.sign(self._selector, self._domain, self._key, canonicalize=(b"relaxed", b"relaxed"))
         return signature + raw
 
 
-class _AtTime(dkim.DKIM):  # type: ignore[misc]  # dkimpy ships no types
-    """dkimpy's signer with the time handed in; its own clock would give one letter two sets of bytes."""
+@cache
+def _at_time() -> Callable[[bytes, int], dkim.DKIM]:
+    """The signer of dkimpy with the time handed in; its own clock would give one letter two sets of bytes."""
+    import dkim
 
-    def __init__(self, message: bytes, time: int) -> None:
-        super().__init__(message, linesep=b"\r\n")
-        self._time = str(time).encode("ascii")
+    class AtTime(dkim.DKIM):  # type: ignore[misc]  # dkimpy ships no types
+        def __init__(self, message: bytes, time: int) -> None:
+            super().__init__(message, linesep=b"\r\n")
+            self._time = str(time).encode("ascii")
 
-    def gen_header(self, fields: list[tuple[bytes, bytes]], *arguments: object, **named: object) -> bytes:
-        fields[:] = [(name, self._time if name == b"t" else value) for name, value in fields]
-        header: bytes = super().gen_header(fields, *arguments, **named)
-        return header
+        def gen_header(self, fields: list[tuple[bytes, bytes]], *arguments: object, **named: object) -> bytes:
+            fields[:] = [(name, self._time if name == b"t" else value) for name, value in fields]
+            header: bytes = super().gen_header(fields, *arguments, **named)
+            return header
+
+    return AtTime
 
 
 def _key(path: Path) -> bytes:

@@ -19,7 +19,6 @@ import structlog
 from pbem.failpoints import Failpoints, passing
 from pbem.mailbox import Denied, Unreachable
 from pbem.mailbox.envelope import recipients, sender
-from pbem.mailbox.imap import Imap
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
 from pbem.store.inbox import Envelope
@@ -44,6 +43,8 @@ def open_mailbox(config: Config) -> Mailbox:
     box, most = config.mailbox, config.limits.message_bytes
     if box.maildir:
         return Maildir(Path(box.maildir), most=most)
+    from pbem.mailbox.imap import Imap
+
     return Imap(
         box.imap,
         box.port,

@@ -14,10 +14,9 @@ import fcntl
 import os
 import sqlite3
 from contextlib import closing, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
-
-import sqlite_utils
 
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, StoreError
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
+
+    import sqlite_utils
 
     from pbem.store.decision import Parameters, Values
 
@@ -56,11 +57,17 @@ class Sqlite:
             self.connection = sqlite3.connect(
                 self.place, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._utils = sqlite_utils.Database(self.connection, execute_plugins=False)
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
-        self._utils.close()
+        self.connection.close()
+
+    @cached_property
+    def _utils(self) -> sqlite_utils.Database:
+        """What sqlite-utils does here, loaded for who needs it."""
+        import sqlite_utils
+
+        return sqlite_utils.Database(self.connection, execute_plugins=False)
 
     @property
     def in_transaction(self) -> bool:
@@ -82,7 +89,7 @@ class Sqlite:
         tables = self._asked("SELECT count(*) FROM sqlite_master")
         if not (tables or empty):
             raise DamagedError(f"{self.place} is empty: {HELP}")
-        if tables and not (self.version and self._utils["meta"].exists()):
+        if tables and not (self.version and "meta" in self.tables()):
             raise DamagedError(f"{self.place} is a database, and none of pbem: see `store` in the configuration")
 
     def prepare(self) -> None:
@@ -129,7 +136,7 @@ class Sqlite:
 
     def rollback(self) -> None:
         """Undo the transaction, if a full disk has not ended it already."""
-        self._utils.rollback()
+        self.connection.rollback()
 
     def savepoint(self) -> AbstractContextManager[object]:
         """A part of the open transaction that is undone by itself when the block raises."""

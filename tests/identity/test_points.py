@@ -82,7 +82,7 @@ BASE = base()
 
 def small() -> set[Point]:
     """The eight points whose order divides eight: what the order of the prime group leaves of any point."""
-    found = {times(L, (x, y)) for y in range(2, 60) if (x := x_of(y)) is not None}
+    found = (times(L, (x, y)) for y in range(2, 60) if (x := x_of(y)) is not None)
     eight = next(point for point in found if times(4, point) != ZERO)
     return {times(count, eight) for count in range(8)}
 

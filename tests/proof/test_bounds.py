@@ -402,10 +402,10 @@ def peak(content: bytes, tmp_path: Path) -> Iterator[Callable[[bytes], int]]:
 def test_memory_stays_in_proportion(content: bytes, match: Bundle, peak: Callable[[bytes], int]) -> None:
     """Above what a small bundle takes: three times the bundle, and eight times the size that was aimed at."""
     least = peak(content)
-    for name, hostile in bundles(match, 4 * MIB):
+    for name, hostile in bundles(match, 2 * MIB):
         grown = peak(hostile) - least
         print(f"{name}: {len(hostile) / MIB:.1f} MiB take {grown / MIB:.1f} MiB more than {least / MIB:.1f}")
-        assert grown < 3 * len(hostile) + 8 * 4 * MIB, name
+        assert grown < 3 * len(hostile) + 8 * 2 * MIB, name
 
 
 PEAK_OF_ONE = """

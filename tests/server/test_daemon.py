@@ -380,7 +380,7 @@ SERVE = "from pbem.cli.serve import serve; serve()"
 def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`pbem serve` as a process of its own, and the port it listens at."""
     config = folder / "pbem.toml"
-    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+    config.write_text('server = "play.example"\ndesks = 1\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
     command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]

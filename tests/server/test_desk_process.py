@@ -216,6 +216,13 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
     assert capfd.readouterr().err == ""
 
 
+def test_a_desk_begins_without_what_only_some_letters_need() -> None:
+    code = "import sys, pbem.server.desk_process, pbem.desk.wiring; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
+    rare = {"babel", "dkim", "dns", "email_validator", "flufl.bounce", "icalendar", "openskill", "sqlite_utils"}
+    assert not rare & set(loaded)
+
+
 def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
     """A letter wakes the desk, and its answer the post: neither waits for the minute at which they look again."""
 

@@ -257,6 +257,8 @@ def test_a_worker_loads_no_more_than_it_reads_with() -> None:
     assert {name for name in loaded if name.startswith("pbem.desk")} == {"pbem.desk", "pbem.desk.reading"}
     rooms = {"boards", "letters", "pages", "smtp", "store"}
     assert not loaded & ({f"pbem.{room}" for room in rooms} | {"jinja2", "PIL", "sqlite3"})
+    # What few letters need is loaded by those.
+    assert not loaded & {"asn1crypto", "cryptography.x509", "dkim", "dns", "flufl.bounce", "pysequoia"}
 
 
 def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(tmp_path: Path) -> None:

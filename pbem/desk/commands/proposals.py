@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from email_validator import EmailNotValidError, validate_email
-
 from pbem.desk.outgoing import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
@@ -102,6 +100,8 @@ def _wanted(
     desk: Desk, proposer: str, wanted: tuple[str, ...]
 ) -> tuple[tuple[str, ...], dict[int, str | None], list[Fault]]:
     """The players in seat order, the seats kept for addresses, and what is wrong."""
+    from email_validator import EmailNotValidError, validate_email
+
     names, free, faults = [proposer], dict[int, str | None](), list[Fault]()
     for name in wanted:
         seat = len(names) + 1
