@@ -3,8 +3,8 @@
 What a server or one of its desks has in hand is marked with its name. When its time is over it is held to be dead:
 what it had in hand is given back, and if it lives still, `Inbox.done` lets nothing of that have an effect. Who was
 not heard itself though it lives (the database fell silent, or failed over) knows nothing of the others' silence, and
-holds none of them dead before they had time to say that they live. A store in a file needs none of this: its lock says
-who works on it. Implements reliability.md, cases 2 and 30.
+holds none of them dead before they had time to say that they live. A store in a file needs none of this: its lock
+says who works on it. Implements reliability.md, cases 2 and 30.
 """
 
 from __future__ import annotations
