@@ -71,7 +71,7 @@ class Pair:
         """Start both, and let commits wait for the standby."""
         first = self._new_folder()
         _run("initdb", "-D", first / "data", "-U", "pbem", "--auth=trust", "-E", "UTF8", "--no-sync")
-        self.primary = self._start(first, "")
+        self.primary = self._start(first)
         self.say("CREATE DATABASE pbem", "postgres")
         self._follow()
         give_up = time.monotonic() + PATIENCE
@@ -98,7 +98,9 @@ class Pair:
             folder = self._new_folder()
             command: list[str | Path] = ["-h", self.primary.folder, "-U", "pbem", "-D", folder / "data"]
             if not _begin("pg_basebackup", *command, "-R", "--checkpoint=fast", "--no-sync").wait():
-                self.standby = self._start(folder, "*")
+                with (folder / "data" / "postgresql.auto.conf").open("a") as settings:
+                    settings.write("synchronous_standby_names = '*'\n")  # from when it takes over
+                self.standby = self._start(folder)
 
     def ready(self) -> bool:
         """Whether the standby has all that was answered for."""
@@ -137,10 +139,8 @@ class Pair:
             shutil.chown(folder, "postgres", "postgres")
         return folder
 
-    def _start(self, folder: Path, standbys: str) -> Node:
+    def _start(self, folder: Path) -> Node:
         settings = {"listen_addresses": "", "max_connections": "100", "wal_retrieve_retry_interval": "100ms"}
-        if standbys:
-            settings["synchronous_standby_names"] = standbys
         more = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         node = Node(folder, _begin("postgres", "-D", folder / "data", "-k", folder, *more))
         self._running.append(node)
