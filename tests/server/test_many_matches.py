@@ -75,7 +75,7 @@ class ManyMatches(Table):
         super().__init__(folder, seed, lambda _: None, figures)
         self.pairs: list[tuple[Wavering, Wavering]] = []
         for number in range(matches):
-            terms = f"fleet: {OPTIONS['fleet']}\nkind: scored\ngames: 1\nsettle: 1s"
+            terms = f"fleet: {OPTIONS['fleet']}\nkind: scored\ngames: 1\nsettle: 6h"
             proposal = f"new spaceships with bob{number}\nserver {SERVER}\nplayer ann{number}\n{terms}\nend\n"
             ann, bob = Wavering(f"ann{number}", self.random, proposal), Wavering(f"bob{number}", self.random)
             ann.opponent, bob.opponent = bob, ann
