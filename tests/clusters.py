@@ -7,7 +7,6 @@ waits for the standby. After a failover the standby is the database, and a new s
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -69,16 +68,20 @@ class Pair:
 
     def begin(self) -> None:
         """Start both, and let commits wait for the standby."""
-        first = self._new_folder()
-        _run("initdb", "-D", first / "data", "-U", "pbem", "--auth=trust", "-E", "UTF8", "--no-sync")
-        self.primary = self._start(first)
-        self.say("CREATE DATABASE pbem", "postgres")
+        self.alone()
         self._follow()
         give_up = time.monotonic() + PATIENCE
         while self.say("SELECT state FROM pg_stat_replication") != "streaming":
             assert time.monotonic() < give_up, "the standby does not follow"
             time.sleep(0.05)
         self.set("synchronous_standby_names", "*")
+
+    def alone(self) -> None:
+        """Start a database without a standby."""
+        first = self._new_folder()
+        _run("initdb", "-D", first / "data", "-U", "pbem", "--auth=trust", "-E", "UTF8", "--no-sync")
+        self.primary = self._start(first)
+        self.say("CREATE DATABASE pbem", "postgres")
 
     @property
     def url(self) -> str:
@@ -184,14 +187,27 @@ def _run(program: str, *words: str | Path | int) -> None:
 @contextmanager
 def pair() -> Iterator[Pair]:
     """A database with a standby, in memory where that can be had: what is tried is no disk."""
-    base = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
-    folder = Path(tempfile.mkdtemp(prefix="pbem-", dir=base))
-    if os.getuid() == 0:
-        os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-    both = Pair(folder)
-    try:
+    with _made(_SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None) as both:
         both.begin()
         yield both
+
+
+@contextmanager
+def single(folder: Path) -> Iterator[Pair]:
+    """A database without a standby, in a folder below this one."""
+    with _made(folder) as database:
+        database.alone()
+        yield database
+
+
+@contextmanager
+def _made(base: Path | None) -> Iterator[Pair]:
+    folder = Path(tempfile.mkdtemp(prefix="pbem-", dir=base))
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    made = Pair(folder)
+    try:
+        yield made
     finally:
-        both.close()
+        made.close()
         shutil.rmtree(folder, ignore_errors=True)
