@@ -26,6 +26,8 @@ from stores import of_postgresql, place
 from pbem.games import rules
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
+from pbem.server import daemon
+from pbem.store import owners
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class Wavering(Player):
         self.played: dict[int, str] = {}
         """By turn, what was sent last."""
         self.drafted = ""
+        self.aim = 0.7
         self.options = rules("spaceships").options(OPTIONS, 2)
 
     def write(self, text: str, *, sign: bool = True) -> None:
@@ -97,7 +100,8 @@ class ManyMatches(Table):
                 folder = self.folder / f"server{number}"
                 folder.mkdir()
                 (folder / "keys").symlink_to(self.folder / "keys")
-                server = Server(folder, self.smarthost.port, desks=1, shared=address)
+                lease = owners.LEASE, daemon.RENEW
+                server = Server(folder, self.smarthost.port, lease=lease, desks=1, shared=address)
                 stack.callback(server.kill)
                 server.start()
                 self.servers.append(server)
