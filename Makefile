@@ -40,12 +40,13 @@ test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
 # The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
-# MARKS=long: five hundred faults that befall three servers and their database.
+# MARKS=long: five hundred faults that befall three servers and their database, and two hundred matches over three servers.
 MARKS ?= not long and not browser
 
 test-postgresql: venv
 	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "$(MARKS)" tests/store tests/desk \
-		tests/server/test_many_machines.py tests/server/test_many_machines_die.py tests/cli/test_many_machines.py
+		tests/server/test_many_machines.py tests/server/test_many_machines_die.py tests/server/test_many_matches.py \
+		tests/cli/test_many_machines.py
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
 CLONE_USER ?=

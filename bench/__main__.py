@@ -9,7 +9,21 @@ import sys
 
 import structlog
 
-PARTS = ("intake", "busy", "effect", "turn", "outgoing", "rules", "verification", "size", "memory", "opponent")
+PARTS = (
+    "intake",
+    "busy",
+    "effect",
+    "latency",
+    "engines",
+    "desks",
+    "turn",
+    "outgoing",
+    "rules",
+    "verification",
+    "size",
+    "memory",
+    "opponent",
+)
 
 
 def main() -> int:

@@ -170,10 +170,10 @@ def work_at_desk(waits: socket.socket, others: socket.socket) -> None:
             sys.exit(serve(line, *received(line)))
 
 
-def live(folder: Path, end: End | None, rest: timedelta, *, worker: bool) -> None:
+def live(folder: Path, end: End | None, rest: timedelta, lease: tuple[timedelta, float], *, worker: bool) -> None:
     """One life of the daemon, in a process of its own."""
     pbem.store.inbox.REST = rest
-    pbem.store.owners.LEASE, pbem.server.daemon.RENEW = QUICK
+    pbem.store.owners.LEASE, pbem.server.daemon.RENEW = lease
     with (folder / "server.log").open("a") as file:
         structlog.configure(
             logger_factory=structlog.PrintLoggerFactory(file),
@@ -201,6 +201,7 @@ class Server:
         more: str = "",
         *,
         rest: timedelta = REST,
+        lease: tuple[timedelta, float] = QUICK,
         desks: int = 1,
         shared: PostgresqlAddress | None = None,
     ) -> None:
@@ -208,6 +209,7 @@ class Server:
         self._shared = shared
         self.port = 0
         self._rest = rest
+        self._lease = lease
         self._life: multiprocessing.process.BaseProcess | None = None
         store = f'store = "{shared.url}"' if shared else ""
         settings = CONFIG.format(
@@ -219,7 +221,8 @@ class Server:
         """Be born; returns when it listens, or when it is already dead again."""
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
-        self._life = births.Process(target=live, args=(self.folder, end, self._rest), kwargs={"worker": worker})
+        words = self.folder, end, self._rest, self._lease
+        self._life = births.Process(target=live, args=words, kwargs={"worker": worker})
         self._life.start()
         give_up = time.monotonic() + PATIENCE
         while self.alive and not ready.exists():
@@ -358,6 +361,8 @@ class Player:
     hurried: bool = True
     """Whether orders are final: otherwise the clock resolves the turn, a moment later."""
     options: Any = None
+    aim: float = 0.2
+    """How often a shot is one at a ship."""
     _asked: set[str] = field(default_factory=set)
     _count: int = 0
 
@@ -430,7 +435,7 @@ class Player:
         left = [cell for cell in targets if cell not in known["destroyed"]] or targets
 
         def target() -> str:
-            return self.random.choice(left) if self.random.random() < 0.2 else self.random.choice("ROYGB") + "w3"
+            return self.random.choice(left) if self.random.random() < self.aim else self.random.choice("ROYGB") + "w3"
 
         final = "final\n" if self.hurried else ""
         return final + _orders(self.random, position["view"], target, self.random.choice) + "\n"

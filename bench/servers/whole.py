@@ -1,6 +1,8 @@
-"""Our whole daemon on a store that was prepared, with its reader in a process of its own; nothing leaves the outbox.
+"""Our whole daemon on a store that was prepared, with its reader in a process of its own.
 
-python -m bench.servers.whole FOLDER PORT [DESKS]
+python -m bench.servers.whole FOLDER PORT [DESKS [SMARTHOST [STORE]]]
+
+Nothing leaves the outbox, unless there is a smarthost at that port. The store is in the folder, or is a database.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from pathlib import Path
 
 from bench.servers.clock import Clock
 from bench.table import START
-from pbem.config import Config, Limits, Listen, Listener, Log
+from pbem.config import Config, Limits, Listen, Listener, Log, Smarthost
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
+from pbem.store_place import PostgresqlAddress
 
 MANY = 10**9
 
@@ -31,14 +34,15 @@ class Nowhere:
         """There is nothing to let go of."""
 
 
-def configured(folder: Path, port: int, desks: int = 0) -> Config:
+def configured(folder: Path, port: int, desks: int = 0, smarthost: int = 1, store: str = "") -> Config:
     """The configuration of a server in this folder, with so many desks or as many as is usual."""
     return Config(
         server="play.example",
         desks=desks,
-        store=folder / "store.sqlite",
+        store=PostgresqlAddress(store) if store else folder / "store.sqlite",
         keys=folder / "keys",
         smtp=Listener(listen=Listen("127.0.0.1", port)),
+        smarthost=Smarthost(host="127.0.0.1", port=smarthost),
         limits=Limits(
             letters_per_day=MANY, messages_per_connection=MANY, connections=10_000, connections_per_address=10_000
         ),
@@ -48,8 +52,10 @@ def configured(folder: Path, port: int, desks: int = 0) -> Config:
 def main() -> None:
     """Serve until SIGTERM."""
     configure_logs(Log())
-    config = configured(Path(sys.argv[1]), *map(int, sys.argv[2:]))
-    daemon = Daemon(config, transport=Nowhere(), now=Clock(START, time.monotonic()))
+    folder, port, desks, smarthost, store = sys.argv[1:] + ["0", "1", ""][len(sys.argv) - 3 :]
+    config = configured(Path(folder), int(port), int(desks), int(smarthost), store)
+    transport = Nowhere() if config.smarthost.port == 1 else None
+    daemon = Daemon(config, transport=transport, now=Clock(START, time.monotonic()))
     asyncio.run(daemon.run())
 
 

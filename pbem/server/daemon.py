@@ -181,8 +181,10 @@ class Daemon:
         keys = self._open_store(stack, turn, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
         if self._name:
+            self._owners = Owners(self._post_base)
             stack.callback(self._leave)
-            log.info("store open", given_back=self._renew())
+            self._renew()
+            log.info("store open")
         else:
             # Whatever was in somebody's hands when the last process ended is in nobody's now: we hold the lock.
             log.info("store open", letters=self._inbox.release_all(), sendings=outbox.release_all())
@@ -366,14 +368,14 @@ class Daemon:
 
     def _renew(self) -> int:
         """Say that this server lives; how much it gave back that was in the hands of others which do not."""
-        owners, now = Owners(self._post_base), self._post_base.time(self._now())
+        now = self._post_base.time(self._now())
         with self._post_base.transaction():
-            owners.renew(self._name, now)
-            return owners.release(now)
+            self._owners.renew(self._name, now)
+            return self._owners.release(now)
 
     def _leave(self) -> None:
         with contextlib.suppress(StoreError):
-            Owners(self._post_base).leave(self._name)
+            self._owners.leave(self._name)
 
     async def _release_letters(self, owner: str) -> None:
         """Give back what a desk had in hand that died."""

@@ -2,8 +2,9 @@
 
 Here live what a desk is opened with, its work (letter after letter, and the clock between them), how its process is
 started, watched and ended, and what the two say to each other: that letters came in, that there is something to send,
-that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another. Both hold the store's
-lock, so that no second daemon begins while either lives. No logic: what becomes of a letter is the desk's.
+that it is over. A desk whose daemon is gone ends at once; one that dies is followed by another, and one that answers
+nothing any more is ended. Both hold the store's lock, so that no second daemon begins while either lives. No logic:
+what becomes of a letter is the desk's.
 Words of the line are single octets, so that asyncio may hear them; only what is handed over at first is a message.
 Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
 """
@@ -79,10 +80,11 @@ LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the an
 NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 PATIENCE = 20.0  # seconds for a desk to finish what it has in hand when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
-READY, WORKED, RESTS, FAILED = b"!", b".", b"z", b"?"
-FILES, WAKE, EASE, STOP = b"f", b"w", b"e", b"s"
 EASED = 0.25  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
+ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
+READY, WORKED, RESTS, FAILED, HERE = b"!", b".", b"z", b"?", b"h"
+FILES, WAKE, EASE, STOP, ASKED = b"f", b"w", b"e", b"s", b"a"
 
 log = structlog.get_logger()
 
@@ -420,6 +422,8 @@ class OwnProcess:
         self._supplies = supplies
         self._told = told
         self._start = start
+        self._silent = 0
+        """How often it was asked whether it is there since it last said anything."""
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
         self._to_say: asyncio.StreamWriter | None = None
@@ -455,8 +459,10 @@ class OwnProcess:
         while True:
             if self._process is not None:
                 began = asyncio.get_running_loop().time()
+                watch = asyncio.create_task(self._watch())
                 while said := await self._read(4096):
                     self._hear(said)
+                watch.cancel()
                 status = await self._bury()
                 if self._stopping.is_set():
                     return
@@ -501,7 +507,22 @@ class OwnProcess:
         if self._to_say is not None and not self._to_say.transport.get_write_buffer_size():
             self._to_say.write(word)
 
+    async def _watch(self) -> None:
+        """Ask the process again and again whether it is there, and end it when it does not answer.
+
+        It is counted how often it was asked, and no time: a machine that slept accuses nobody.
+        """
+        self._silent = 0
+        while self._silent < TIMES:
+            assert self._to_say is not None
+            self._to_say.write(ASKED)
+            self._silent += 1
+            await asyncio.sleep(ASKED_AGAIN)
+        log.error("desk does not answer")
+        self._kill()
+
     def _hear(self, said: bytes) -> None:
+        self._silent = 0
         if WORKED in said:
             self._told.worked()
         if RESTS in said:
@@ -588,13 +609,17 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
         with contextlib.suppress(OSError):  # it has not read yet that there is something to send, or is gone
             line.send(WORKED, socket.MSG_DONTWAIT)
 
+    def here() -> None:
+        with contextlib.suppress(OSError):  # as above
+            line.send(HERE, socket.MSG_DONTWAIT)
+
     def tell(word: bytes) -> None:
         with contextlib.suppress(OSError):  # the daemon is gone, and so are we in a moment
             line.sendall(word)
 
     try:
         with _opened(supplies, turn, worked, partial(tell, RESTS)) as work:
-            threading.Thread(target=_listen, args=(line, work), daemon=True).start()
+            threading.Thread(target=_listen, args=(line, work, here), daemon=True).start()
             tell(READY)
             work()
     except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
@@ -603,11 +628,13 @@ def serve(line: socket.socket, supplies: Supplies, turn: WriteTurn) -> int:
     return 0
 
 
-def _listen(line: socket.socket, work: _Work) -> None:
+def _listen(line: socket.socket, work: _Work, here: Callable[[], None]) -> None:
     """Hear what the daemon says; without one, what is in hand is no longer ours."""
     while said := _heard(line):
         if EASE in said:
             work.ease()
+        if ASKED in said:
+            here()
         if WAKE in said:
             work.wake()
         if STOP in said:

@@ -26,7 +26,7 @@ from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
 from pbem.store import own_keys
-from pbem.store.database import from_db, is_there, to_db
+from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
@@ -157,9 +157,18 @@ def _folder(what: str, file: Path) -> Finding:
     return Finding(True, what, f"{file} {'is there' if file.exists() else 'will be made at the first start'}")
 
 
+_STANDBY = {
+    True: "commits wait for a standby: if it takes over, it has all that was answered for",
+    False: "a standby follows, and commits do not wait for it: if it takes over, the last letters that were answered"
+    " for may be gone, and turns that were reported; see synchronous_standby_names and synchronous_commit",
+    None: "no standby is seen; what one that takes over would have is not known here",
+}
+
+
 def _database(address: PostgresqlAddress) -> Finding:
     try:
         there = is_there(address)
+        standby = standby_of(address)
     except StoreError as error:
         return Finding(False, "store", str(error))
     except ImportError:
@@ -167,8 +176,8 @@ def _database(address: PostgresqlAddress) -> Finding:
     return Finding(
         True,
         "store",
-        f"{address} {'is there' if there else 'will be filled at the first start'}; not looked at: its backups"
-        " (pg_dump, pg_basebackup), and whether a standby would have all that was answered for",
+        f"{address} {'is there' if there else 'will be filled at the first start'}; {_STANDBY[standby]}; not looked"
+        " at: its backups (pg_dump, pg_basebackup)",
     )
 
 
@@ -222,6 +231,7 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
     if not faults:
         yield Finding(True, "store", "all seals open" if elsewhere else "sound, and all seals open")
     if elsewhere:
+        yield Finding(True, "store", _STANDBY[standby_of(database.place)])
         yield Finding(True, "store", "not looked at: files and indexes (pg_amcheck), and backups (pg_dump)")
 
 

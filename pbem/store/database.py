@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pbem.store.write_turn import WriteTurn
     from pbem.store_place import Place
 
-__all__ = ["Database", "Row", "from_db", "is_there", "to_db"]
+__all__ = ["Database", "Row", "from_db", "is_there", "standby_of", "to_db"]
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -421,6 +421,15 @@ def is_there(place: Place) -> bool:
     engine = _connected(place, make=False)
     try:
         return engine.version > 0
+    finally:
+        engine.close()
+
+
+def standby_of(place: Place) -> bool | None:
+    """Whether commits of a store wait for a standby; None where none is seen. Raises `StoreError`."""
+    engine = _connected(place, make=False)
+    try:
+        return engine.standby()
     finally:
         engine.close()
 

@@ -140,3 +140,6 @@ class Engine(Protocol):
 
     def damage(self) -> list[str]:
         """What the engine finds wrong with the store."""
+
+    def standby(self) -> bool | None:
+        """Whether a commit waits for a standby of the database; None where no standby is seen from here."""

@@ -1,8 +1,10 @@
 """Who works on a store that several machines share: each server by a name, as long as it says so again and again.
 
 What a server or one of its desks has in hand is marked with its name. When its time is over it is held to be dead:
-what it had in hand is given back, and if it lives still, `Inbox.done` lets nothing of that have an effect. A store in
-a file needs none of this: its lock says who works on it. Implements reliability.md, cases 2 and 30.
+what it had in hand is given back, and if it lives still, `Inbox.done` lets nothing of that have an effect. Who was
+not heard itself though it lives (the database fell silent, or failed over) knows nothing of the others' silence, and
+holds none of them dead before they had time to say that they live. A store in a file needs none of this: its lock
+says who works on it. Implements reliability.md, cases 2 and 30.
 """
 
 from __future__ import annotations
@@ -39,9 +41,14 @@ class Owners:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._heard_since: datetime | None = None
+        """Since when this server was heard without a gap."""
 
     def renew(self, name: str, now: datetime) -> None:
         """Say, in the caller's transaction, that this server lives; names that long did not are forgotten."""
+        until = self._database.scalar("SELECT until FROM owners WHERE name = ?", (name,))
+        if until is None or until < to_db(now):
+            self._heard_since = now
         self._database.write(
             "INSERT INTO owners VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET until = excluded.until",
             (name, to_db(now + LEASE)),
@@ -53,7 +60,12 @@ class Owners:
         self._database.execute("DELETE FROM owners WHERE name = ?", (name,))
 
     def release(self, now: datetime) -> int:
-        """Give back, in the caller's transaction, what is in the hands of the dead; how many letters."""
+        """Give back, in the caller's transaction, what is in the hands of the dead; how many letters and sendings.
+
+        Nothing until this server was heard for as long as it takes to hold another dead.
+        """
+        if self._heard_since is None or now < self._heard_since + LEASE:
+            return 0
         stamp = {"now": to_db(now)}
         return sum(self._database.write(sql, stamp).rowcount for sql in (_LETTERS, _SENDINGS))
 

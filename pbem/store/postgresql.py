@@ -316,6 +316,15 @@ class Postgresql:
         """Refuse: PostgreSQL has a better way of its own."""
         raise StoreError(f"{path} was not made: back up {self.place} with pg_dump or pg_basebackup")
 
+    def standby(self) -> bool | None:
+        """Whether a commit waits for a standby of the database; None where no standby is seen from here."""
+        names, commit = (self.run(f"SHOW synchronous_{of}").fetchone() for of in ("standby_names", "commit"))
+        if names != ("",) and commit != ("local",):
+            return True
+        # Their state is shown to some users only, that there are any to all.
+        sql = "SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'"
+        return False if names != ("",) or self._asked(sql) else None
+
     def damage(self) -> list[str]:
         """Nothing that could be seen from here: pg_amcheck looks at files and indexes."""
         return []

@@ -215,6 +215,10 @@ class Sqlite:
             path.unlink()
             raise
 
+    def standby(self) -> bool | None:
+        """A file has none."""
+        return None
+
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file and with references between tables; empty when it is sound."""
         try:

@@ -24,6 +24,7 @@ from house import House, configured, deliver, run
 from lives import End, Server, Smarthost, children
 
 from pbem.desk.reading import InProcess
+from pbem.server import desk_process
 from pbem.server.daemon import StartError
 from pbem.server.desk_process import FILES, OwnProcess, Supplies, open_desk, received, started
 from pbem.store.write_turn import WriteTurn
@@ -233,3 +234,22 @@ def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
             await asyncio.wait_for(house.until(lambda count=number: len(house.post.sent) > count), 15)  # type: ignore[misc]  # a default in a lambda
 
     run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)
+
+
+def test_what_a_desk_that_stands_still_was_woken_for_is_soon_anothers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers nothing any more, and is ended; nobody waits for the minute at which the others look again."""
+    monkeypatch.setattr(desk_process, "ASKED_AGAIN", 0.5)
+
+    async def scene(house: House) -> None:
+        await asyncio.wait_for(house.until(lambda: all(place.resting for place in house.daemon._desks._places)), 10)
+        first, _ = children(os.getpid())[-2:]
+        os.kill(first, signal.SIGSTOP)
+        for number in range(2):
+            await house.send(LETTER % (number, number), f"anna{number}@mail.example")
+        await asyncio.wait_for(house.until(lambda: len(house.post.sent) == 2 and not lives(first)), 15)
+        assert house.daemon._desks.deaths == 1
+
+    config = configured(tmp_path, desks=2)
+    run(config, scene, desk=open_desk, place=OwnProcess, reader=InProcess)

@@ -2,7 +2,8 @@
 
 Three servers; players who write to one after the other and repeat what got no 250. Servers are killed, or sleep past
 their lease and wake; their connections to the database are cut, also between COMMIT and its answer; the database
-itself crashes. Each letter has its effect once, each report leaves in the same bytes, each match is proved.
+itself crashes, or its machine dies and a standby takes over, for which commits wait. Each letter has its effect once,
+each report leaves in the same bytes, each match is proved.
 Promises 1 and 3 of reliability.md.
 """
 
@@ -17,11 +18,12 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import quote
 
 import pytest
+from clusters import SOCKET, Pair, pair
 from lives import PATIENCE, QUICK, Figures, Server, Table, children
-from stores import POSTGRESQL, of_postgresql, schema
+from stores import of_postgresql
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import verify
@@ -35,17 +37,19 @@ if TYPE_CHECKING:
 pytestmark = of_postgresql
 
 SERVERS = 3
-SOCKET = ".s.PGSQL.5432"
-KINDS = ("kill", "sleep", "connection", "answer to COMMIT", "database")
-CHANCES = (8, 2, 5, 5, 1)
+KINDS = ("kill", "sleep", "connection", "answer to COMMIT", "database", "failover")
+CHANCES = (8, 2, 5, 5, 1, 1)
 BETWEEN = 0.6
 """At most so many seconds between two faults."""
 
+MOMENT = 10.0
+"""At most so many seconds count as waited for at once: the whole of us may have been stopped meanwhile."""
+
 
 class Line:
-    """The way of one server to the database: it may be cut, and lose the answer to a COMMIT."""
+    """The way of one server to the database, wherever that is now: it may be cut, and lose the answer to a COMMIT."""
 
-    def __init__(self, folder: Path, database: str) -> None:
+    def __init__(self, folder: Path, database: Pair) -> None:
         self.folder = folder
         self.lose = False
         self.lost = 0
@@ -87,7 +91,7 @@ class Line:
         self._writers.add(writer)
         committing: list[bool] = []
         try:
-            there, back = await asyncio.open_unix_connection(f"{self._database}/{SOCKET}")
+            there, back = await asyncio.open_unix_connection(self._database.primary.folder / SOCKET)
         except OSError:
             writer.transport.abort()
             return
@@ -125,6 +129,8 @@ class Faults:
 
     kinds: Counter[str] = field(default_factory=Counter)
     left: float = 500
+    first: list[str] = field(default_factory=lambda: list(KINDS))
+    """Each kind once, before chance decides."""
 
     def __str__(self) -> str:
         return f"{self.kinds.total()} faults: " + ", ".join(f"{count} {kind}" for kind, count in self.kinds.items())
@@ -133,35 +139,35 @@ class Faults:
 class ManyServers(Table):
     """Two players, and servers that share a store."""
 
-    def __init__(self, folder: Path, seed: str, faults: Faults, figures: Figures) -> None:
+    def __init__(self, folder: Path, seed: str, database: Pair, faults: Faults, figures: Figures) -> None:
         super().__init__(folder, seed, lambda _: None, figures)
+        self.database = database
         self.faults = faults
         self.again = 0.0
         self.asleep: dict[int, float] = {}
         """Of a server's number when it wakes."""
 
     def play(self) -> None:
-        address = schema(self.folder.resolve())
-        parts = urlsplit(address.url)
-        host = parse_qs(parts.query)["host"][0]
         with ExitStack() as stack:
             stack.enter_context(self.smarthost.open())
             self.lines = [
-                stack.enter_context(Line(self.folder / f"line{number}", host).open()) for number in range(SERVERS)
+                stack.enter_context(Line(self.folder / f"line{number}", self.database).open())
+                for number in range(SERVERS + 1)
             ]
+            *addresses, self.address = map(self._address, self.lines)
+            self._make_schema()
             self.servers = []
-            for number, line in enumerate(self.lines):
-                own = PostgresqlAddress(address.url.replace(f"host={host}", f"host={line.folder}"))
+            for number, address in enumerate(addresses):
                 folder = self.folder / f"server{number}"
                 folder.mkdir()
                 (folder / "keys").symlink_to(self.folder / "keys")
-                server = Server(folder, self.smarthost.port, rest=QUICK[0] / 10, desks=1, shared=own)
+                server = Server(folder, self.smarthost.port, rest=QUICK[0] / 10, desks=1, shared=address)
                 stack.callback(server.kill)
                 self.servers.append(server)
             (self.folder / "keys").mkdir(mode=0o700)
             for server in self.servers:
                 server.start()
-            self.server = Server(self.folder, self.smarthost.port, shared=address)
+            self.server = Server(self.folder, self.smarthost.port, shared=self.address)
             self._play()
             self._settle()
             for server in self.servers:
@@ -170,14 +176,27 @@ class ManyServers(Table):
             self.check()
         self.figures.matches += 1
 
+    def _address(self, line: Line) -> PostgresqlAddress:
+        """A schema for this match, on this way."""
+        path = quote(f"-c search_path={self.folder.name}")
+        return PostgresqlAddress(f"postgresql://pbem@/pbem?host={line.folder}&options={path}")
+
+    def _make_schema(self) -> None:
+        import psycopg  # noqa: PLC0415 - where it is not asked for it need not be there
+
+        with psycopg.connect(self.database.url, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {self.folder.name}".encode())
+
     def _until(self, condition: Callable[[], bool]) -> None:
-        progress = time.monotonic()
+        waited, now = 0.0, time.monotonic()
         while not condition():
             self._befall()
             self._post()
+            waited += min(time.monotonic() - now, MOMENT)
+            now = time.monotonic()
             if self._collect():
-                progress = time.monotonic()
-            assert time.monotonic() < progress + PATIENCE, f"nothing happens any more: {self._state()}"
+                waited = 0.0
+            assert waited < PATIENCE, f"nothing happens any more: {self._state()}"
 
     def _befall(self) -> None:
         now = time.monotonic()
@@ -191,15 +210,26 @@ class ManyServers(Table):
         if now < self.again or self.faults.left <= 0:
             return
         self.again = now + self.random.random() * BETWEEN
-        (kind,) = self.random.choices(KINDS, CHANCES)
-        if kind in {"kill", "sleep"} and self._at_the_brink():
-            return
-        number = self.random.choice([number for number in range(SERVERS) if number not in self.asleep])
-        self.faults.left -= 1
-        self.faults.kinds[kind] += 1
+        (kind,) = self.faults.first[:1] or self.random.choices(KINDS, CHANCES)
+        if self._may(kind):
+            del self.faults.first[:1]
+            self.faults.left -= 1
+            self.faults.kinds[kind] += 1
+            number = self.random.choice([number for number in range(SERVERS) if number not in self.asleep])
+            self._strike(kind, number, now)
+
+    def _may(self, kind: str) -> bool:
+        """Whether this may befall anybody now."""
+        if kind == "sleep" and len(self.asleep) == SERVERS - 1:
+            return False
+        if kind in {"kill", "sleep"}:
+            return not self._at_the_brink()
+        return kind != "failover" or self.database.ready()
+
+    def _strike(self, kind: str, number: int, now: float) -> None:
         if kind == "kill":
             self.servers[number].kill()
-        elif kind == "sleep" and len(self.asleep) < SERVERS - 1:
+        elif kind == "sleep":
             self._signal(number, signal.SIGSTOP)
             self.asleep[number] = now + QUICK[0].total_seconds() * (0.5 + self.random.random())
         elif kind == "connection":
@@ -208,6 +238,10 @@ class ManyServers(Table):
             self.lines[number].lose = True
         elif kind == "database":
             self._crash()
+        elif kind == "failover":
+            self.database.fail_over()
+            for line in self.lines:
+                line.cut()
 
     def _at_the_brink(self) -> bool:
         """Whether a letter is suspect, or nobody can say: after some more deaths at it, it would be set aside."""
@@ -227,7 +261,7 @@ class ManyServers(Table):
         """Kill one of the database's processes: it ends all connections, and recovers from its log."""
         import psycopg  # noqa: PLC0415 - where it is not asked for it need not be there
 
-        with suppress(psycopg.Error), psycopg.connect(POSTGRESQL, autocommit=True) as connection:
+        with suppress(psycopg.Error), psycopg.connect(self.database.url, autocommit=True) as connection:
             os.kill(connection.info.backend_pid, signal.SIGKILL)
             connection.execute("SELECT 1")
 
@@ -272,20 +306,23 @@ class ManyServers(Table):
 
 def play(folder: Path, most: int) -> tuple[Faults, Figures]:
     faults, figures = Faults(left=most), Figures()
-    while faults.left > 0:
-        each = folder / str(figures.matches)
-        each.mkdir()
-        table = ManyServers(each, f"many {figures.matches}", faults, figures)
-        table.play()
-        checks = list(verify(table.bundle(), Letters))
-        assert checks
-        assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+    with pair() as database:
+        while faults.left > 0:
+            each = folder / f"match{figures.matches}"
+            each.mkdir()
+            table = ManyServers(each, f"many {figures.matches}", database, faults, figures)
+            table.play()
+            checks = list(verify(table.bundle(), Letters))
+            assert checks
+            assert all(check.holds for check in checks), [check for check in checks if not check.holds]
+        assert database.failovers == faults.kinds["failover"]
     return faults, figures
 
 
 def test_a_match_over_many_faults(tmp_path: Path) -> None:
     faults, _ = play(tmp_path, 15)
     assert faults.kinds.total() == 15
+    assert set(faults.kinds) == set(KINDS)
 
 
 @pytest.mark.long

@@ -138,7 +138,7 @@ def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Databas
         dead.renew("dead.", NOW)
     (row,), (sending,) = inbox.lease_some(8, NOW), outbox.exchange((), NOW, 8).rows
     almost, then = NOW + LEASE - timedelta(seconds=1), NOW + LEASE
-    for now, given_back in ((almost, 0), (then, 2)):
+    for now, given_back in ((NOW, 0), (almost, 0), (then, 2)):
         with beside.transaction():
             living.renew("living.", now)
             assert living.release(now) == given_back
@@ -150,6 +150,28 @@ def test_the_letters_of_a_server_whose_time_is_over_are_others(database: Databas
     assert again.raw == sending.raw
     outbox.exchange([Sent(sending.id, "late", then, "failed")], then, 0)
     assert outbox.count("leased") == 1
+
+
+def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:
+    """It failed over, or one slept while all others waited for its lock: nobody could say that he lives."""
+    one, other, inbox = Owners(database), Owners(beside), Inbox(database, VAULT, "one.1")
+    letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
+    inbox.lease(NOW)
+    later = NOW + 3 * LEASE
+
+    def goes_on(owners: Owners, name: str, now: datetime) -> int:
+        with owners._database.transaction():
+            owners.renew(name, now)
+            return owners.release(now)
+
+    for step in range(8):
+        assert not goes_on(one, "one.", NOW + LEASE / 7 * step)
+        assert not goes_on(other, "other.", NOW + LEASE / 7 * step)
+    for step in range(14):
+        assert not goes_on(other, "other.", later + LEASE / 7 * step)
+        assert not goes_on(one, "one.", later + LEASE / 7 * step)
+    with database.transaction():
+        inbox.done(letter, "in time")
 
 
 def test_what_is_said_of_a_database_that_cannot_be_reached_holds_no_secret(caplog: pytest.LogCaptureFixture) -> None:
