@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import demo
+import post_office
 import pytest
 from click.testing import CliRunner
-from demo import PostOffice, Servers
 from machine import words
+from post_office import PostOffice, Servers
 
 from pbem.cli.verify import verify
 from pbem.player import mail_out, signing
@@ -68,7 +68,7 @@ class House:
 
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
-            command = [demo.PBEM, "opponent", "--config", str(self.folder / "opponent.toml")]
+            command = [post_office.PBEM, "opponent", "--config", str(self.folder / "opponent.toml")]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop(self) -> None:
@@ -83,6 +83,13 @@ class House:
     @property
     def log(self) -> str:
         return (self.folder / "log").read_text()
+
+    def until(self, words: str, patience: float = 60.0) -> None:
+        """Wait until its log says so."""
+        end = time.monotonic() + patience
+        while words not in self.log:
+            assert time.monotonic() < end, self.log
+            time.sleep(0.05)
 
     def seed(self, match: str) -> str:
         with closing(sqlite3.connect(self.folder / "opponent.sqlite")) as memory:
@@ -162,7 +169,7 @@ class Partner:
 def table(folder: Path) -> Iterator[tuple[House, Partner]]:
     office = PostOffice(folder)
     with office.opened():
-        server = Servers(folder, office.port, "store.sqlite", 1)
+        server = Servers(folder, office.port, "store.sqlite")
         house = partner = None
         try:
             for name in ("operator@play.example", "house@mail.example", "partner@mail.example"):
@@ -194,7 +201,7 @@ def played(partner: Partner, house: House, matches: list[str]) -> None:
 
 
 def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
+    monkeypatch.setattr(post_office, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
     with table(tmp_path) as (house, partner):
         match = partner.propose("shoot-em-up")
         played(partner, house, [match])
@@ -202,10 +209,39 @@ def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert house.seed(match) not in house.log
 
 
+def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
+    """As the servers that share a store start them: with one memory, for one file."""
+    maildir = tmp_path / "mail"
+    (maildir / "new").mkdir(parents=True)
+    (maildir / "cur").mkdir()
+    first = House(tmp_path / "program", maildir, 1)
+    second: subprocess.Popen[str] | None = None
+    command = [post_office.PBEM, "opponent", "--config", str(first.folder / "opponent.toml")]
+    try:
+        first.until("plays spaceships")
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert refused.returncode == 1
+        assert "Another `pbem opponent` runs with" in refused.stderr
+        second = subprocess.Popen([*command, "--standby"], stderr=subprocess.PIPE, text=True)
+        assert second.stderr is not None
+        assert "this one waits until it ends" in second.stderr.readline()
+        first.stop()
+        assert "plays spaceships" in second.stderr.readline()
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(30) == 0
+    finally:
+        first.kill()
+        if second is not None:
+            second.kill()
+            second.wait()
+            assert second.stderr is not None
+            second.stderr.close()
+
+
 @pytest.mark.long
 def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many at once, in all games; the house is killed in their midst, and started again."""
-    monkeypatch.setattr(demo, "PATIENCE", 120.0)
+    monkeypatch.setattr(post_office, "PATIENCE", 120.0)
     with table(tmp_path) as (house, partner):
         games = [game for _ in range(LOAD) for game in STRATEGIES][:LOAD]
         matches = [partner.propose(game) for game in games]
