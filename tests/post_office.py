@@ -51,6 +51,8 @@ port = {port}
 
 [house]
 config = "{house}"
+name = "house"
+address = "house@mail.example"
 
 [log]
 format = "text"

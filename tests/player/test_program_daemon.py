@@ -47,6 +47,9 @@ TERMS = {
 LOAD = int(os.environ.get("PBEM_LOAD", "12"))
 """Matches of the load; docs/opponent.md says what came of a thousand."""
 
+EACH = 20
+"""Matches that one partner proposes."""
+
 CONFIG = """\
 [account]
 name = "house"
@@ -106,11 +109,12 @@ class House:
 class Partner:
     """A program in this process, which proposes matches."""
 
-    def __init__(self, folder: Path, maildir: Path, port: int, level: int = 1) -> None:
+    def __init__(self, folder: Path, maildir: Path, port: int, name: str, level: int = 1) -> None:
         key = folder / "key"
-        signing.make(key, "partner")
+        signing.make(key, name)
+        self.name = name
         self.account = Account(
-            *("partner", "play.example", "pbem@play.example", "partner@mail.example", str(key)),
+            *(name, "play.example", "pbem@play.example", f"{name}@mail.example", str(key)),
             *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
         )
         self.key = signing.read(key, lambda _: "")
@@ -139,7 +143,7 @@ class Partner:
     def propose(self, game: str) -> str:
         """Propose a match to the house, committing to a seed in that very letter; its name."""
         seed, level = os.urandom(OCTETS), self.program.settings.games[game].level
-        plan = Plan("play.example", "partner", game, level, seed)
+        plan = Plan("play.example", self.name, game, level, seed)
         text = f"{TERMS[game]}\nsettle: 0\n{comment(plan.commitment)}"
         known = {standing["match"] for standing in self.letters.matches}
         self.letters.tell(f"new {game} with house", datetime.now(UTC), text=text)
@@ -172,24 +176,29 @@ class Partner:
 
 
 @contextmanager
-def table(folder: Path) -> Iterator[tuple[House, Partner]]:
+def table(folder: Path, number: int = 1) -> Iterator[tuple[House, list[Partner]]]:
+    """A house, and so many partners: nobody proposes without end on one day."""
     office = PostOffice(folder)
     with office.opened():
         server = Servers(folder, office.port, "store.sqlite")
-        house = partner = None
+        house: House | None = None
+        partners: list[Partner] = []
         try:
-            for name in ("operator@play.example", "house@mail.example", "partner@mail.example"):
+            names = [f"partner{each}" for each in range(number)]
+            for name in ("operator@play.example", "house@mail.example", *(f"{name}@mail.example" for name in names)):
                 office.box(name)
-            (folder / "own").mkdir()
             house = House(folder / "program", folder / "house", server.ports[0])
-            partner = Partner(folder / "own", folder / "partner", server.ports[0])
-            partner.until(lambda: partner.memory.fact("account"))
-            partner.until(lambda: "registered as house" in house.log)
-            yield house, partner
+            house.until("registered as house")
+            for name in names:
+                (folder / f"{name}-own").mkdir()
+                partner = Partner(folder / f"{name}-own", folder / name, server.ports[0], name)
+                partners.append(partner)
+                partner.until(lambda partner=partner: partner.memory.fact("account"))  # type: ignore[misc]
+            yield house, partners
             house.stop()
             server.stop()
         finally:
-            if partner is not None:
+            for partner in partners:
                 partner.memory.close()
             if house is not None:
                 house.kill()
@@ -197,18 +206,19 @@ def table(folder: Path) -> Iterator[tuple[House, Partner]]:
 
 
 def played(partner: Partner, house: House, matches: list[str]) -> None:
-    """Go on until all are closed, with their seeds opened."""
+    """Go on until all of these are closed, with their seeds opened."""
 
     def over() -> bool:
         closed = {one["match"] for one in partner.letters.matches if one["phase"] == "closed"}
-        return closed >= set(matches) and all(f"{match}: closed; its seed" in house.log for match in matches)
+        log = house.log if closed >= set(matches) else ""
+        return all(f"{match}: closed; its seed" in log for match in matches)
 
     partner.until(over, 60.0 + 20.0 * len(matches))
 
 
 def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(post_office, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
-    with table(tmp_path) as (house, partner):
+    with table(tmp_path) as (house, (partner,)):
         match = partner.propose("shoot-em-up")
         played(partner, house, [match])
         assert partner.verified(tmp_path, match, house).count("played blind") == 2
@@ -248,18 +258,29 @@ def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
 def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many at once, in all games; the house is killed in their midst, and started again. Nothing is lost."""
     monkeypatch.setattr(post_office, "PATIENCE", 120.0)
-    with table(tmp_path) as (house, partner):
+    with table(tmp_path, -(-LOAD // EACH)) as (house, partners):
         games = [game for _ in range(LOAD) for game in STRATEGIES][:LOAD]
-        matches = [partner.propose(game) for game in games]
-        partner.until(lambda: any(one["phase"] == "playing" for one in partner.letters.matches))
-        house.kill()
-        house.start()
-        played(partner, house, matches)
-        partner.until(lambda: not unsettled(tmp_path))
-        assert not partner.memory.alarms()
-        for match in matches:
-            assert partner.verified(tmp_path, match, house).count("played blind") == 2
+        proposed: list[tuple[Partner, list[str]]] = []
+        for at, partner in enumerate(partners):
+            proposed.append((partner, [partner.propose(game) for game in games[at * EACH : (at + 1) * EACH]]))
+            if len(proposed) == 1:
+                partner.until(lambda: any(one["phase"] == "playing" for one in partners[0].letters.matches))
+                house.kill()
+                house.start()
+        for partner, matches in proposed:
+            played(partner, house, matches)
+        end = time.monotonic() + 60
+        while unsettled(tmp_path):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        for partner, matches in proposed:
+            partner.look()
+            assert not partner.memory.alarms()
+            for match in matches:
+                assert partner.verified(tmp_path, match, house).count("played blind") == 2
         assert " ERROR " not in house.log
+        assert " WARNING " not in house.log
+        partner, matches = proposed[0]
         for match in matches[: len(STRATEGIES)]:
             bundle = partner.memory.bundle(match)
             assert bundle is not None
@@ -271,7 +292,7 @@ def unsettled(folder: Path) -> int:
     with closing(sqlite3.connect(folder / "store.sqlite")) as store:
         ((waiting,),) = store.execute("SELECT count(*) FROM inbox WHERE state <> 'done'")
         ((sent,),) = store.execute("SELECT count(*) FROM outbox")
-    filed = sum(1 for name in ("house", "partner", "operator") for _ in (folder / name / "new").iterdir())
+    filed = sum(1 for _ in folder.glob("*/new/*"))
     return int(waiting) + abs(int(sent) - filed)
 
 

@@ -200,4 +200,8 @@ def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:
     config = configured(tmp_path, house=HousePlayer(config=str(file)))
     assert [one.found for one in surroundings(config) if one.what == "house"] == [f"{file} cannot be read"]
     file.touch()
+    assert [one.found for one in surroundings(config) if one.what == "house"] == [
+        "nobody can register as house: give its address"
+    ]
+    config = configured(tmp_path, house=HousePlayer(config=str(file), address="house@mail.example"))
     assert [one for one in surroundings(config) if one.what == "house"] == []
