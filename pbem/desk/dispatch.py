@@ -13,7 +13,7 @@ import msgspec
 from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, understood
+from pbem.desk.completion import completed, proposing, understood
 from pbem.desk.decisions import forget
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -220,8 +220,11 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
         operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
     shift = max(command.block_line - command.line, 0)
     faults, form = refused.faults, None
-    if at and not caller.waits and (caller.verdict.kind == "valid" or (caller.proof and caller.proof.holds)):
-        faults, form = completed(at, command, faults)
+    if not caller.waits and (caller.verdict.kind == "valid" or (caller.proof and caller.proof.holds)):
+        if at:
+            faults, form = completed(at, command, faults)
+        elif caller.player:
+            form = proposing(command, desk.config.server, caller.player.name)
     told = [escaped(fault) for fault in faults]
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level}

@@ -187,6 +187,30 @@ class TestWelcome:
             referee.send(eve, f"register {name}\n{ssh.public(eve.key)} eve@home\n", sign=False)
             assert "this name is taken" in eve.text, name
 
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [("new spaceships with robo", ""), ("new spaceships with robo fleet: cost:3\npace: 2d", "fleet: cost:3")],
+    )
+    def test_without_its_end_a_proposal_comes_back_completed(self, housed: Referee, said: str, kept: str) -> None:
+        program(housed)
+        ann = housed.registered("ann")
+        housed.send(ann, f"{said}\n")
+        assert "Refused; nothing was changed." in ann.text
+        form = form_in(ann.text, "new")
+        assert form.startswith("new spaceships with robo\nserver play.example\nplayer ann\n")
+        assert kept in form
+        housed.send(ann, form)
+        assert "It has been sent to robo" in ann.text
+
+    def test_a_proposal_with_more_than_that_wrong_does_not(self, housed: Referee) -> None:
+        program(housed)
+        ann = housed.registered("ann")
+        for said in ("new\n", "new spaceships\npace: 3d\npace: 4d\n"):
+            housed.send(ann, said)
+            assert "\nplayer ann\n" not in ann.text.replace("> ", ""), said
+        housed.send(ann, "new spaceships with robo\n", sign=False)
+        assert "player ann" not in ann.text
+
     def test_the_house_writes_to_as_many_as_play_with_it(self, housed: Referee) -> None:
         robo, ann = program(housed), housed.registered("ann")
         housed.send(ann, "new spaceships with robo end\n")

@@ -193,7 +193,7 @@ def table(folder: Path, number: int = 1) -> Iterator[tuple[House, list[Partner]]
                 (folder / f"{name}-own").mkdir()
                 partner = Partner(folder / f"{name}-own", folder / name, server.ports[0], name)
                 partners.append(partner)
-                partner.until(lambda partner=partner: partner.memory.fact("account"))  # type: ignore[misc]
+                partner.until(lambda partner=partner: partner.memory.fact("account"))
             yield house, partners
             house.stop()
             server.stop()
