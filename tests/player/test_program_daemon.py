@@ -45,7 +45,7 @@ TERMS = {
     "shoot-em-up": "board: 7x7\nmax_turns: 3",
 }
 LOAD = int(os.environ.get("PBEM_LOAD", "12"))
-"""Matches of the load; docs/opponent.md says what came of a thousand."""
+"""Matches of the load; docs/opponent.md says with how many it was run."""
 
 EACH = 20
 """Matches that one partner proposes."""
