@@ -7,6 +7,7 @@ defaults are those of reliability.md, "Limits".
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import tomllib
@@ -232,10 +233,11 @@ class Identity(_Table, frozen=True):
 
 
 class HousePlayer(_Table, frozen=True):
-    """The program that plays with whoever asks it: the file that starts it, and its name as a player."""
+    """The program that plays with whoever asks it: the file that starts it, its name as a player, and its address."""
 
     config: str = ""
     name: str = ""
+    address: str = ""
 
 
 class Metrics(_Table, frozen=True):
@@ -509,7 +511,7 @@ def _anchored(config: Config, folder: Path) -> Config:
             password_file=_anchored_name(config.smarthost.password_file, folder),
             maildirs=_anchored_name(config.smarthost.maildirs, folder),
         ),
-        house=msgspec.structs.replace(config.house, config=_anchored_name(config.house.config, folder)),
+        house=_anchored_house(config.house, folder),
         dkim=msgspec.structs.replace(config.dkim, key_file=_anchored_name(config.dkim.key_file, folder)),
     )
 
@@ -522,6 +524,26 @@ def _anchored_listener(listener: Listener, folder: Path) -> Listener:
         certificate=_anchored_name(listener.certificate, folder),
         certificate_key=_anchored_name(listener.certificate_key, folder),
     )
+
+
+def _anchored_house(house: HousePlayer, folder: Path) -> HousePlayer:
+    """With the address of its own file, where none is given; that file may be missing, or be written later."""
+    file = _anchored_name(house.config, folder)
+    address = house.address
+    if file and not address:
+        with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+            address = msgspec.toml.decode(Path(file).read_bytes(), type=_HouseFile).account.address
+    return msgspec.structs.replace(house, config=file, address=address)
+
+
+class _HouseAccount(msgspec.Struct, frozen=True):
+    address: str = ""
+
+
+class _HouseFile(msgspec.Struct, frozen=True):
+    """What is read of the house's own configuration."""
+
+    account: _HouseAccount = _HouseAccount()
 
 
 def _anchored_name(name: str, folder: Path) -> str:

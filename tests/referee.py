@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from stores import POSTGRESQL, connection, place
 
-from pbem.config import Config, Identity
+from pbem.config import Config, HousePlayer, Identity
 from pbem.desk.matches import MatchRepository
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
@@ -252,7 +252,12 @@ class Referee:
         templates: Templates | None = None,
         openings: Openings | None = None,
     ) -> None:
-        self.config = Config(server=SERVER, operator="operator@play.example", identity=Identity(MAIL_SERVER))
+        self.config = Config(
+            server=SERVER,
+            operator="operator@play.example",
+            identity=Identity(MAIL_SERVER),
+            house=HousePlayer(name="house", address="house@mail.example"),
+        )
         self.now = START
         self.die = Die(seed)
         self.folder = folder

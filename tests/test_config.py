@@ -144,7 +144,17 @@ def test_the_house_has_a_name_where_there_is_one(tmp_path: Path) -> None:
     assert (run_here.house_name, run_here.house.config) == ("house", str(tmp_path / "opponent.toml"))
     assert load(write(tmp_path, 'server = "a"\n[house]\nconfig = "o.toml"\nname = "robo"')).house_name == "robo"
     run_apart = load(write(tmp_path, 'server = "a"\n[house]\nname = "robo"'))
-    assert (run_apart.house_name, run_apart.house.config) == ("robo", "")
+    assert (run_apart.house_name, run_apart.house.config, run_apart.house.address) == ("robo", "", "")
+
+
+def test_the_address_of_the_house_is_that_of_its_own_file_unless_another_is_given(tmp_path: Path) -> None:
+    text = 'server = "a"\n[house]\nconfig = "opponent.toml"\n'
+    assert load(write(tmp_path, text)).house.address == ""
+    (tmp_path / "opponent.toml").write_text('memory = "m"\n[account]\nname = "house"\naddress = "h@a.example"\n')
+    assert load(write(tmp_path, text)).house.address == "h@a.example"
+    assert load(write(tmp_path, f'{text}address = "o@a.example"')).house.address == "o@a.example"
+    (tmp_path / "opponent.toml").write_text("no table")
+    assert load(write(tmp_path, text)).house.address == ""
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

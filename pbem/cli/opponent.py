@@ -37,8 +37,7 @@ __all__ = ["opponent"]
 
 log = logging.getLogger(__name__)
 
-_LOOK = 1.0  # seconds between two looks into the mailbox
-_SOON = 0.05  # after letters came: others may follow
+_SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
 _AGAIN = 30.0  # when mail could not be fetched, or not be sent
 
 
@@ -50,7 +49,8 @@ _AGAIN = 30.0  # when mail could not be fetched, or not be sent
     required=True,
     help="opponent.toml; opponent.example.toml in the folder of examples explains every setting.",
 )
-def opponent(config_file: Path) -> None:
+@click.option("--standby", is_flag=True, help="While another runs with the same memory, wait until it ends.")
+def opponent(config_file: Path, standby: bool) -> None:
     """Play by mail, as a program, against whoever proposes what fits.
 
     It is a player like any other, with its own key and its own mailbox: it registers itself, accepts proposals within
@@ -64,22 +64,36 @@ def opponent(config_file: Path) -> None:
         signal.signal(number, lambda *_: stop.set())
     try:
         settings = load(config_file)
-        with _alone(Path(settings.memory)):
-            _run(settings, stop)
+        with _alone(Path(settings.memory), stop if standby else None):
+            if not stop.is_set():
+                _run(settings, stop)
     except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
         raise click.ClickException(str(error)) from error
 
 
 @contextmanager
-def _alone(memory: Path) -> Iterator[None]:
-    """Let no other run with this memory: it would send other letters for the same turns."""
+def _alone(memory: Path, standby: threading.Event | None) -> Iterator[None]:
+    """Let no other run with this memory, for it would send other letters for the same turns.
+
+    On standby this waits until the other has ended, or that event comes.
+    """
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BadAccount(f"Another `pbem opponent` runs with {memory}.") from None
+        if not _locked_alone(file.fileno()):
+            if standby is None:
+                raise BadAccount(f"Another `pbem opponent` runs with {memory}.")
+            log.info("another runs with %s: this one waits until it ends", memory)
+            while not standby.wait(_LOOK) and not _locked_alone(file.fileno()):
+                pass
         yield
+
+
+def _locked_alone(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _run(settings: Settings, stop: threading.Event) -> None:
@@ -100,8 +114,10 @@ def _run(settings: Settings, stop: threading.Event) -> None:
             )
             program.begin(key.public, key.fingerprint, _now())
             log.info("%s plays %s", account.id, ", ".join(settings.games))
+            pause = _SOON
             while not stop.is_set():
-                stop.wait(_pass(program, source, settings))
+                pause = _pass(program, source, settings, pause)
+                stop.wait(pause)
         finally:
             source.close()
     finally:
@@ -113,9 +129,9 @@ def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
     return templates.render(f"player/{name}.txt", **facts)
 
 
-def _pass(program: Program, source: Source, settings: Settings) -> float:
-    """Fetch, act and send; in how many seconds to look again."""
-    again = _LOOK
+def _pass(program: Program, source: Source, settings: Settings, pause: float) -> float:
+    """Fetch, act and send, after a pause; in how many seconds to look again: soon where others may follow."""
+    again = min(2 * pause, _LOOK)
     events = []
     try:
         for event in fetch(program.letters, source, _now):

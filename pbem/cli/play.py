@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["play"]
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
-_LOOK = 1.0  # seconds between two looks into the mailbox
+_SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _AN_HOUR = 3600.0  # that a player may take over clicking
+_OVER = frozenset({"closed", "declined", "withdrawn"})
 _SPINNER = "|/-\\"
 
 
@@ -128,7 +129,7 @@ class _Table:
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
         """Look for letters until there is what is waited for; whether it came within the patience."""
         end = time.monotonic() + self.patience
-        turn = 0
+        turn, pause = 0, _SOON
         shown = sys.stderr.isatty()
         try:
             while True:
@@ -140,7 +141,8 @@ class _Table:
                     sys.stderr.write(f"\r{_SPINNER[turn % 4]} Waiting for {what} (Ctrl-C: go on without) ")
                     sys.stderr.flush()
                 turn += 1
-                time.sleep(min(_LOOK, max(0.0, end - time.monotonic())))
+                time.sleep(min(pause, max(0.0, end - time.monotonic())))
+                pause = min(2 * pause, _LOOK)
         except KeyboardInterrupt:
             return False
         finally:
@@ -711,13 +713,15 @@ def ask(table: _Table, words: tuple[str, ...]) -> None:
 @click.argument("match", required=False)
 @_table
 def wait(table: _Table, match: str | None) -> None:
-    """Wait until it is your move, in a match or in any; `--wait` before it says how long at most."""
+    """Wait until it is your move, in a match or in any, or the match is over; `--wait` before it says how long."""
     with _troubles():
         letters = table.letters
 
         def due(_: object) -> bool:
             return any(
-                one["asked"] and letters.pending(one["match"]) is None
+                (one["asked"] and letters.pending(one["match"]) is None)
+                or (one["phase"] == "proposed" and not one["accepted"])
+                or (one["match"] == match and one["phase"] in _OVER)
                 for one in letters.matches
                 if match in {None, one["match"]}
             )

@@ -1,4 +1,4 @@
-"""The completed form: what a player nearly said of a setup or of orders, with its place, and its slips mended.
+"""The completed form: what a player nearly said of a setup, orders or a proposal, with its place, its slips mended.
 
 It goes back to be signed or sent; nothing is stored by it, and it is what it would be if it came back as it stands:
 legal. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
@@ -18,7 +18,7 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.games.slips import plain
-from pbem.mail.commands import Command
+from pbem.mail.commands import Command, parse
 from pbem.match.signed import here
 from pbem.phrase import Phrase
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
-__all__ = ["completed", "understood"]
+__all__ = ["completed", "proposing", "understood"]
 
 _WIDTH = 72
 """So many columns a text may have that is to be signed."""
@@ -81,6 +81,18 @@ def completed(
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
         return faults, None
     return (*others, *found.slips), found.form
+
+
+def proposing(command: Command, server: str, player: str) -> str | None:
+    """The form of a proposal that lacks but its `end`, with its place."""
+    if command.name != "new" or command.block is not None or len(command.unclosed) > _MOST:
+        return None
+    place = {"server": server, "player": player, **command.fields}
+    lines = [*(f"{name} {value}" for name, value in place.items()), *command.unclosed.splitlines(), "end"]
+    form = "\n".join([" ".join(command.head.split()), *(line for line in lines if line.strip())])
+    reading = parse(form)
+    whole = len(reading.commands) == 1 and not reading.ignored and not reading.commands[0].faults
+    return form if whole else None
 
 
 def _complete(

@@ -13,7 +13,7 @@ import msgspec
 from pbem.desk import answer_letter, bounces, keys, mailing_lists, operator, places
 from pbem.desk.commands import HANDLERS
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, understood
+from pbem.desk.completion import completed, proposing, understood
 from pbem.desk.decisions import forget
 from pbem.desk.outgoing import escaped
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -220,8 +220,11 @@ def _refused(desk: Desk, caller: Caller, command: Command, refused: Refused) -> 
         operator.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
     shift = max(command.block_line - command.line, 0)
     faults, form = refused.faults, None
-    if at and not caller.waits and (caller.verdict.kind == "valid" or (caller.proof and caller.proof.holds)):
-        faults, form = completed(at, command, faults)
+    if not caller.waits and (caller.verdict.kind == "valid" or (caller.proof and caller.proof.holds)):
+        if at:
+            faults, form = completed(at, command, faults)
+        elif caller.player:
+            form = proposing(command, desk.config.server, caller.player.name)
     told = [escaped(fault) for fault in faults]
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level}
@@ -246,7 +249,7 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
         raise Refused(Fault(command.name, None, Phrase("the key of this letter, or its address, is not yours yet")))
-    if spec.a_day is not None and _asked_today(desk, caller, command) > spec.a_day:
+    if spec.a_day is not None and not _is_house(desk, caller) and _asked_today(desk, caller, command) > spec.a_day:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = HANDLERS[command.name]
     if not left_out:
@@ -256,6 +259,11 @@ def _obey(desk: Desk, caller: Caller, command: Command) -> Reply:
     handle(desk, caller, msgspec.structs.replace(command, fields=left_out))
     whole = {"sentence": places.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
+
+
+def _is_house(desk: Desk, caller: Caller) -> bool:
+    """Whether the server's own house asks, which greets, and opens its seed, as often as people play with it."""
+    return caller.player is not None and caller.player.name == desk.config.house_name
 
 
 def _asked_today(desk: Desk, caller: Caller, command: Command) -> int:

@@ -8,6 +8,7 @@ reliability.md, case 30.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,7 @@ def _withdraw(desk: Desk, number: int, now: datetime) -> str:
     match, row = loaded
     desk.people.withdraw(number)
     desk.archive.matches.update(number, "declined", None)
+    match = replace(match, phase="declined")
     for taken in row.seats:
         player = desk.players.by_name(taken.player)
         if player is not None:

@@ -111,6 +111,8 @@ def surroundings(config: Config) -> Iterator[Finding]:
                 yield Finding(False, name, f"{file} cannot be read")
     if (file := config.house.config) and not os.access(file, os.R_OK):
         yield Finding(False, "house", f"{file} cannot be read")
+    elif config.house_name and not config.house.address:
+        yield Finding(False, "house", f"nobody can register as {config.house_name}: give its address")
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:

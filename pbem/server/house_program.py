@@ -39,8 +39,11 @@ log = structlog.get_logger()
 
 
 def command(config_file: str) -> Sequence[str]:
-    """What starts `pbem opponent` with the interpreter and the code of this process."""
-    return (sys.executable, "-P", "-c", _RUN, "opponent", "--config", config_file)
+    """What starts `pbem opponent` with the interpreter and the code of this process.
+
+    Of several servers that share a store and its file, one plays at a time, and the others' stand by.
+    """
+    return (sys.executable, "-P", "-c", _RUN, "opponent", "--standby", "--config", config_file)
 
 
 def end_with_the_server() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from demo import SERVER, Letter, Player, PostOffice, Servers, agree, new_player, register
+from by_hand import Letter, Player, agree, new_player, register
+from post_office import SERVER, PostOffice, Servers
 
 from pbem.pages import Home, composer, fragment
 
@@ -171,13 +171,13 @@ def table(folder: Path, game: str) -> Iterator[list[Player]]:
     """Two players of a running server who have agreed on a match."""
     office = PostOffice(folder)
     with office.opened():
-        server = Servers(folder, office.port, "store.sqlite", 1)
+        server = office.servers = Servers(folder, office.port, "store.sqlite")
         try:
             office.box(f"operator@{SERVER}")
-            players = [new_player(folder, name, "live", server, office) for name in ("ann", "bob")]
+            players = [new_player(name, office) for name in ("ann", "bob")]
             for player in players:
                 register(player)
-            agree(players, game, cast("ModuleType", SimpleNamespace(TERMS="pace: none")))
+            agree(players, game, "pace: none")
             yield players
             server.stop()
         finally:

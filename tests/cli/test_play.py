@@ -289,3 +289,15 @@ def test_nothing_is_known_of_other_matches(terminal: Terminal) -> None:
     terminal.register()
     assert "No letter about m7 has come." in terminal("m7", status=1)
     assert "No letter about m7 has come." in terminal("accept", "m7", "--yes", status=1)
+
+
+def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> None:
+    terminal.register()
+    assert "It is not your move." in terminal("wait", status=3)
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    assert "proposed: pbem play accept m1" in terminal("wait", "m1")
+    terminal.referee.send(bob, "withdraw m1\n")
+    assert "withdrawn" in terminal("wait", "m1")
+    assert "withdrawn" in terminal("m1").splitlines()[0]
+    assert "It is not your move." in terminal("wait", status=3)

@@ -9,6 +9,7 @@ import pytest
 from referee import Referee, body, form_in, new
 
 from pbem.config import HousePlayer
+from pbem.identity import ssh
 from pbem.store.people import People
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ class TestRatings:
 class TestWelcome:
     @pytest.fixture
     def housed(self, referee: Referee) -> Referee:
-        referee.config = msgspec.structs.replace(referee.config, house=HousePlayer(name="robo"))
+        referee.config = msgspec.structs.replace(
+            referee.config, house=HousePlayer(name="robo", address="robo@mail.example")
+        )
         referee.open_desk()
         return referee
 
@@ -169,7 +172,55 @@ class TestWelcome:
         assert "Nobody there yet" not in "".join(body(letter) for letter in ann.letters)
 
     def test_names_nobody_where_there_is_no_house(self, referee: Referee) -> None:
+        referee.config = msgspec.structs.replace(referee.config, house=HousePlayer())
+        referee.open_desk()
         program(referee)
-        program(referee, "house")
         ann = referee.registered("ann")
         assert all("Nobody there yet" not in body(letter) for letter in ann.letters)
+
+    @pytest.mark.parametrize("house", [HousePlayer(), HousePlayer(name="house"), HousePlayer(name="robo")])
+    def test_names_that_speak_for_the_server_are_for_nobody(self, referee: Referee, house: HousePlayer) -> None:
+        referee.config = msgspec.structs.replace(referee.config, house=house)
+        referee.open_desk()
+        eve = referee.person("house")
+        for name in ("house", "admin", "postmaster", house.name or "abuse"):
+            referee.send(eve, f"register {name}\n{ssh.public(eve.key)} eve@home\n", sign=False)
+            assert "this name is taken" in eve.text, name
+
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [("new spaceships with robo", ""), ("new spaceships with robo fleet: cost:3\npace: 2d", "fleet: cost:3")],
+    )
+    def test_without_its_end_a_proposal_comes_back_completed(self, housed: Referee, said: str, kept: str) -> None:
+        program(housed)
+        ann = housed.registered("ann")
+        housed.send(ann, f"{said}\n")
+        assert "Refused; nothing was changed." in ann.text
+        form = form_in(ann.text, "new")
+        assert form.startswith("new spaceships with robo\nserver play.example\nplayer ann\n")
+        assert kept in form
+        housed.send(ann, form)
+        assert "It has been sent to robo" in ann.text
+
+    def test_a_proposal_with_more_than_that_wrong_does_not(self, housed: Referee) -> None:
+        program(housed)
+        ann = housed.registered("ann")
+        for said in ("new\n", "new spaceships\npace: 3d\npace: 4d\n"):
+            housed.send(ann, said)
+            assert "\nplayer ann\n" not in ann.text.replace("> ", ""), said
+        housed.send(ann, "new spaceships with robo\n", sign=False)
+        assert "player ann" not in ann.text
+
+    def test_the_house_writes_to_as_many_as_play_with_it(self, housed: Referee) -> None:
+        robo, ann = program(housed), housed.registered("ann")
+        housed.send(ann, "new spaceships with robo end\n")
+        for person, refused in ((robo, False), (ann, True)):
+            for number in range(51):
+                housed.send(person, f"press m1\n{number} is it.\nend\n")
+            assert ("try again tomorrow" in person.text) is refused, person.name
+
+    def test_the_houses_name_is_for_its_address_alone(self, housed: Referee) -> None:
+        eve = housed.person("eve")
+        housed.send(eve, f"register robo\n{ssh.public(eve.key)} eve@home\n", sign=False)
+        assert "this name is taken" in eve.text
+        assert housed.registered("robo").letters

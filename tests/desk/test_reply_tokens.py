@@ -153,7 +153,8 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
 
 
 def test_who_has_no_key_is_told_of_the_house_and_is_no_program(post: Post) -> None:
-    post.referee.config = msgspec.structs.replace(post.referee.config, house=HousePlayer(name="robo"))
+    house = HousePlayer(name="robo", address="robo@mail.example")
+    post.referee.config = msgspec.structs.replace(post.referee.config, house=house)
     post.referee.open_desk()
     robo = post.referee.registered("robo")
     post.referee.send(robo, "set program yes\n")

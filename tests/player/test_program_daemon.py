@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,16 +12,17 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import demo
+import post_office
 import pytest
 from click.testing import CliRunner
-from demo import PostOffice, Servers
 from machine import words
+from mutations import rewritten
+from post_office import PostOffice, Servers
 
 from pbem.cli.verify import verify
-from pbem.player import mail_out, signing
+from pbem.player import blind, mail_out, signing
 from pbem.player.account import Account
-from pbem.player.blind import OCTETS, Plan, comment
+from pbem.player.blind import OCTETS, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.limits import Game, Limits, Settings
@@ -28,6 +30,10 @@ from pbem.player.mail_in import Maildir
 from pbem.player.memory import Memory
 from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
+from pbem.proof.bundle import read, write
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verify import Proved
+from pbem.proof.verify import verify as check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,11 +41,14 @@ if TYPE_CHECKING:
 
 TERMS = {
     "spaceships": "fleet: cost:3",
-    "dueling-masters": "max_turns: 20",
-    "shoot-em-up": "board: 7x7\nmax_turns: 5",
+    "dueling-masters": "max_turns: 8",
+    "shoot-em-up": "board: 7x7\nmax_turns: 3",
 }
 LOAD = int(os.environ.get("PBEM_LOAD", "12"))
-"""Matches of the load."""
+"""Matches of the load; docs/opponent.md says with how many it was run."""
+
+EACH = 20
+"""Matches that one partner proposes."""
 
 CONFIG = """\
 [account]
@@ -68,7 +77,7 @@ class House:
 
     def start(self) -> None:
         with (self.folder / "log").open("ab") as log:
-            command = [demo.PBEM, "opponent", "--config", str(self.folder / "opponent.toml")]
+            command = [post_office.PBEM, "opponent", "--config", str(self.folder / "opponent.toml")]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def stop(self) -> None:
@@ -84,6 +93,13 @@ class House:
     def log(self) -> str:
         return (self.folder / "log").read_text()
 
+    def until(self, words: str, patience: float = 60.0) -> None:
+        """Wait until its log says so."""
+        end = time.monotonic() + patience
+        while words not in self.log:
+            assert time.monotonic() < end, self.log
+            time.sleep(0.05)
+
     def seed(self, match: str) -> str:
         with closing(sqlite3.connect(self.folder / "opponent.sqlite")) as memory:
             (fact,) = memory.execute("SELECT value FROM facts WHERE name = ?", (f"plan {match}",)).fetchone()
@@ -93,11 +109,12 @@ class House:
 class Partner:
     """A program in this process, which proposes matches."""
 
-    def __init__(self, folder: Path, maildir: Path, port: int, level: int = 1) -> None:
+    def __init__(self, folder: Path, maildir: Path, port: int, name: str, level: int = 1) -> None:
         key = folder / "key"
-        signing.make(key, "partner")
+        signing.make(key, name)
+        self.name = name
         self.account = Account(
-            *("partner", "play.example", "pbem@play.example", "partner@mail.example", str(key)),
+            *(name, "play.example", "pbem@play.example", f"{name}@mail.example", str(key)),
             *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
         )
         self.key = signing.read(key, lambda _: "")
@@ -126,7 +143,7 @@ class Partner:
     def propose(self, game: str) -> str:
         """Propose a match to the house, committing to a seed in that very letter; its name."""
         seed, level = os.urandom(OCTETS), self.program.settings.games[game].level
-        plan = Plan("play.example", "partner", game, level, seed)
+        plan = Plan("play.example", self.name, game, level, seed)
         text = f"{TERMS[game]}\nsettle: 0\n{comment(plan.commitment)}"
         known = {standing["match"] for standing in self.letters.matches}
         self.letters.tell(f"new {game} with house", datetime.now(UTC), text=text)
@@ -159,24 +176,29 @@ class Partner:
 
 
 @contextmanager
-def table(folder: Path) -> Iterator[tuple[House, Partner]]:
+def table(folder: Path, number: int = 1) -> Iterator[tuple[House, list[Partner]]]:
+    """A house, and so many partners: nobody proposes without end on one day."""
     office = PostOffice(folder)
     with office.opened():
-        server = Servers(folder, office.port, "store.sqlite", 1)
-        house = partner = None
+        server = Servers(folder, office.port, "store.sqlite")
+        house: House | None = None
+        partners: list[Partner] = []
         try:
-            for name in ("operator@play.example", "house@mail.example", "partner@mail.example"):
+            names = [f"partner{each}" for each in range(number)]
+            for name in ("operator@play.example", "house@mail.example", *(f"{name}@mail.example" for name in names)):
                 office.box(name)
-            (folder / "own").mkdir()
             house = House(folder / "program", folder / "house", server.ports[0])
-            partner = Partner(folder / "own", folder / "partner", server.ports[0])
-            partner.until(lambda: partner.memory.fact("account"))
-            partner.until(lambda: "registered as house" in house.log)
-            yield house, partner
+            house.until("registered as house")
+            for name in names:
+                (folder / f"{name}-own").mkdir()
+                partner = Partner(folder / f"{name}-own", folder / name, server.ports[0], name)
+                partners.append(partner)
+                partner.until(lambda partner=partner: partner.memory.fact("account"))
+            yield house, partners
             house.stop()
             server.stop()
         finally:
-            if partner is not None:
+            for partner in partners:
                 partner.memory.close()
             if house is not None:
                 house.kill()
@@ -184,35 +206,113 @@ def table(folder: Path) -> Iterator[tuple[House, Partner]]:
 
 
 def played(partner: Partner, house: House, matches: list[str]) -> None:
-    """Go on until all are closed, with their seeds opened."""
+    """Go on until all of these are closed, with their seeds opened."""
 
     def over() -> bool:
         closed = {one["match"] for one in partner.letters.matches if one["phase"] == "closed"}
-        return closed >= set(matches) and all(f"{match}: closed; its seed" in house.log for match in matches)
+        log = house.log if closed >= set(matches) else ""
+        return all(f"{match}: closed; its seed" in log for match in matches)
 
     partner.until(over, 60.0 + 20.0 * len(matches))
 
 
 def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
-    with table(tmp_path) as (house, partner):
+    monkeypatch.setattr(post_office, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
+    with table(tmp_path) as (house, (partner,)):
         match = partner.propose("shoot-em-up")
         played(partner, house, [match])
         assert partner.verified(tmp_path, match, house).count("played blind") == 2
         assert house.seed(match) not in house.log
 
 
+def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
+    """As the servers that share a store start them: with one memory, for one file."""
+    maildir = tmp_path / "mail"
+    (maildir / "new").mkdir(parents=True)
+    (maildir / "cur").mkdir()
+    first = House(tmp_path / "program", maildir, 1)
+    second: subprocess.Popen[str] | None = None
+    command = [post_office.PBEM, "opponent", "--config", str(first.folder / "opponent.toml")]
+    try:
+        first.until("plays spaceships")
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert refused.returncode == 1
+        assert "Another `pbem opponent` runs with" in refused.stderr
+        second = subprocess.Popen([*command, "--standby"], stderr=subprocess.PIPE, text=True)
+        assert second.stderr is not None
+        assert "this one waits until it ends" in second.stderr.readline()
+        first.stop()
+        assert "plays spaceships" in second.stderr.readline()
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(30) == 0
+    finally:
+        first.kill()
+        if second is not None:
+            second.kill()
+            second.wait()
+            assert second.stderr is not None
+            second.stderr.close()
+
+
 @pytest.mark.long
 def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many at once, in all games; the house is killed in their midst, and started again."""
-    monkeypatch.setattr(demo, "PATIENCE", 120.0)
-    with table(tmp_path) as (house, partner):
+    """Many at once, in all games; the house is killed in their midst, and started again. Nothing is lost."""
+    monkeypatch.setattr(post_office, "PATIENCE", 120.0)
+    with table(tmp_path, -(-LOAD // EACH)) as (house, partners):
         games = [game for _ in range(LOAD) for game in STRATEGIES][:LOAD]
-        matches = [partner.propose(game) for game in games]
-        partner.until(lambda: any(one["phase"] == "playing" for one in partner.letters.matches))
-        house.kill()
-        house.start()
-        played(partner, house, matches)
-        for match in matches:
-            assert partner.verified(tmp_path, match, house).count("played blind") == 2
+        proposed: list[tuple[Partner, list[str]]] = []
+        for at, partner in enumerate(partners):
+            proposed.append((partner, [partner.propose(game) for game in games[at * EACH : (at + 1) * EACH]]))
+            if len(proposed) == 1:
+                partner.until(lambda: any(one["phase"] == "playing" for one in partners[0].letters.matches))
+                house.kill()
+                house.start()
+        for partner, matches in proposed:
+            played(partner, house, matches)
+        end = time.monotonic() + 60
+        while unsettled(tmp_path):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        for partner, matches in proposed:
+            partner.look()
+            assert not partner.memory.alarms()
+            for match in matches:
+                assert partner.verified(tmp_path, match, house).count("played blind") == 2
         assert " ERROR " not in house.log
+        assert " WARNING " not in house.log
+        partner, matches = proposed[0]
+        for match in matches[: len(STRATEGIES)]:
+            bundle = partner.memory.bundle(match)
+            assert bundle is not None
+            convicted(bundle[1], house.seed(match))
+
+
+def unsettled(folder: Path) -> int:
+    """Letters that came to the server and are not handled, or left it for nobody's Maildir."""
+    with closing(sqlite3.connect(folder / "store.sqlite")) as store:
+        ((waiting,),) = store.execute("SELECT count(*) FROM inbox WHERE state <> 'done'")
+        ((sent,),) = store.execute("SELECT count(*) FROM outbox")
+    filed = sum(1 for _ in folder.glob("*/new/*"))
+    return int(waiting) + abs(int(sent) - filed)
+
+
+def convicted(bundle: bytes, seed: str) -> None:
+    """Another seed, another level, and one byte of an order of the house do not pass."""
+
+    def judged(opened: str) -> set[str]:
+        proved = Proved()
+        *_, last = check(bundle, Letters, None, proved)
+        assert last.holds, last
+        return {one.standing for one in replayed(proved, [bytes.fromhex(opened)]) if one.what == "seat 2"}
+
+    assert judged(seed) == {"agrees"}
+    assert judged(f"{int(seed[0], 16) ^ 1:x}{seed[1:]}") == {"contradicts"}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(blind, "LEVELS", (2, 3))  # it says 1
+        assert judged(seed) == {"contradicts"}
+    found = read(bundle)
+    path = next(name for name in sorted(found.papers) if re.fullmatch(r"letters/game-1-turn-\d+-seat-2\.eml", name))
+    letter = bytearray(found.papers[path])
+    letter[letter.index(b"\nfinal") + 8] ^= 1
+    *_, last = check(write(rewritten(found, path, bytes(letter))), Letters, None, Proved())
+    assert not last.holds

@@ -187,8 +187,8 @@ def test_a_house_that_keeps_dying_disturbs_no_letter(tmp_path: Path) -> None:
 
 def test_what_is_started_is_the_command_of_the_same_code() -> None:
     words = command("/etc/pbem/opponent.toml")
-    assert list(words[-3:]) == ["opponent", "--config", "/etc/pbem/opponent.toml"]
-    asked = [*words[:-3], "--version"]
+    assert list(words[-4:]) == ["opponent", "--standby", "--config", "/etc/pbem/opponent.toml"]
+    asked = [*words[:-4], "--version"]
     with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.read().startswith("pbem, version ")
@@ -200,4 +200,8 @@ def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:
     config = configured(tmp_path, house=HousePlayer(config=str(file)))
     assert [one.found for one in surroundings(config) if one.what == "house"] == [f"{file} cannot be read"]
     file.touch()
+    assert [one.found for one in surroundings(config) if one.what == "house"] == [
+        "nobody can register as house: give its address"
+    ]
+    config = configured(tmp_path, house=HousePlayer(config=str(file), address="house@mail.example"))
     assert [one for one in surroundings(config) if one.what == "house"] == []

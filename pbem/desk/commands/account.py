@@ -40,9 +40,14 @@ _PATIENCE = timedelta(days=30)
 
 _A_DAY = timedelta(days=1)
 
-_NO_NAMES = frozenset({"pbem", "referee", "operator", "server", "postmaster", "open", "mine", "none", "all"}).union(
-    *(name.split() for name in COMMANDS)
+_NO_NAMES = frozenset(
+    {"pbem", "referee", "operator", "server", "open", "mine", "none", "all", "nobody", "everybody"}
+).union(
+    {"house", "program", "admin", "administrator", "moderator", "root", "system", "daemon", "mailer-daemon"},
+    {"postmaster", "abuse", "hostmaster", "webmaster", "security", "noreply", "no-reply"},  # roles (RFC 2142)
+    *(name.split() for name in COMMANDS),
 )
+"""Names that would be taken for somebody who speaks for the server, or for a word of a command."""
 
 
 def register(desk: Desk, caller: Caller, command: Command) -> Reply:
@@ -52,7 +57,7 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
         raise Refused(
             Fault("register", name, Phrase("your address is already registered as {name}", name=caller.player.name))
         )
-    if desk.players.by_name(name) or name in _NO_NAMES:
+    if desk.players.by_name(name) or _is_reserved(desk, caller, name):
         raise Refused(Fault("register", name, Phrase("this name is taken; choose another")))
     given = command.arguments.get("key") or _attached_key(caller.letter)
     if given is None:
@@ -75,6 +80,14 @@ def register(desk: Desk, caller: Caller, command: Command) -> Reply:
     desk.players.await_answer(waiting, to_db(caller.now), to_db(caller.now - _PATIENCE))
     facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
     return Reply("register", facts, outcome="asked")
+
+
+def _is_reserved(desk: Desk, caller: Caller, name: str) -> bool:
+    """Whether a name is not for players; that of the server's own house is for its address alone."""
+    house = desk.config.house_name
+    if name == house:
+        return caller.address.lower() != desk.config.house.address.lower()
+    return name in _NO_NAMES
 
 
 def _too_many(desk: Desk, caller: Caller, command: Command) -> Reply:

@@ -327,6 +327,7 @@ def _give_up(desk: Desk, caller: Caller, command: Command, phase: str) -> Reply:
         )
     desk.people.withdraw(number)
     desk.archive.matches.update(number, phase, None)
+    seated.match = replace(match, phase=phase)
     for other in seated.row.seats:
         if other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)

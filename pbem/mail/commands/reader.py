@@ -64,7 +64,7 @@ class Command(msgspec.Struct, frozen=True):
     block: str | None = None
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
     unclosed: str = ""
-    """Where the `end` of a setup or of orders is missing: the paragraph that might be their text."""
+    """Where the `end` of a setup, of orders or of a proposal is missing: the paragraph that might be their text."""
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
@@ -209,7 +209,7 @@ def _command(words: Words, spec: CommandSpec) -> Command:
     if spec.block:
         begins = words.start
         block = _take_block(words, spec, wrong)
-        if block is None and spec.body == "text":
+        if block is None and spec.body in {"text", "options"}:
             unclosed = _PARAGRAPH_END.split(words.text[begins:], 1)[0].strip()
         options = _read_block(spec, block, fields, wrong)
     elif wrong:
