@@ -79,7 +79,7 @@ def write(
             letter_writer.send(caller.address, letter, caller.now)
         out.attachments += reply.attachments
         draft = letter_writer.draft(f"answers/{reply.template}.txt", **reply.facts)
-        items += _items(caller, command, reply, partial(letter_writer.write, language=language))
+        items += _items(caller.letter.message_id, command, reply, partial(letter_writer.write, language=language))
         echo = command.echo if len(command.echo) <= _ECHO else command.echo[:_ECHO] + "\n..."
         told.append(_Told(echo, draft, partial(letter_writer.write, language=language)))
     ignored = [] if reading.optout or caller.repeated else _told_of_ignored(reading)
@@ -104,12 +104,12 @@ def write(
     letter_writer.send(caller.address, out, caller.now)
 
 
-def _items(caller: Caller, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
-    """What came of a command, for programs."""
+def _items(message_id: str | None, command: Command, reply: Reply, write: Callable[[str], str]) -> list[JsonObject]:
+    """What came of a command of the letter with this Message-ID, for programs."""
     found = reply.facts.get("faults") if reply.outcome == "refused" else ()
     faults = [write(fault.message) for fault in found] if isinstance(found, list | tuple) else []
     return [
-        bulletin.of_answer(command.name, command.match, reply.outcome, faults, caller.letter.message_id),
+        bulletin.of_answer(command.name, command.match, reply.outcome, faults, message_id),
         *_challenge(command, reply),
         *_account(reply),
     ]
@@ -155,7 +155,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[tuple[Command, Rep
             draft = desk.letters.draft(f"answers/{reply.template}.txt", **facts)
             write = partial(desk.letters.write, language=caller.language)
             told.append(_Told("", draft, write))
-            out.bulletin += _items(caller, command, reply, write)
+            out.bulletin += _items(caller.letter.message_id, command, reply, write)
             out.reply_to = reply.reply_to
     out.language = caller.language
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
