@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from pbem.server.desks import MANY, STRETCH, Desks
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pbem.server.desk_process import DeskPlace
@@ -95,17 +96,25 @@ class Desk:
         """Nothing is timed."""
 
 
-def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
+@contextmanager
+def eased(path: Path) -> Iterator[Desk]:
+    """A desk at work while letters pour in."""
     desk = Desk()
-    with Database(tmp_path / "store.sqlite") as database:
+    with Database(path) as database:
         work = _Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
         work.ease()
         thread = threading.Thread(target=work)
         thread.start()
+        yield desk
+        work.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
+    with eased(tmp_path / "store.sqlite") as desk:
         while len(desk.begun) < 12:
             time.sleep(0.01)
-        work.stop()
-        thread.join()
     gaps = [after - before for before, after in pairwise(desk.begun)]
     assert gaps[0] > 0.09
     assert min(gaps[4:]) < 0.05
@@ -114,17 +123,9 @@ def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
 def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk_process, "EASED", 3600.0)
     monkeypatch.setattr(desk_process, "RESTED", 10**6)
-    desk = Desk()
-    with Database(tmp_path / "store.sqlite") as database:
-        work = _Work(desk, database, lambda: datetime.now(UTC), lambda: None, lambda: None)
-        work.ease()
-        thread = threading.Thread(target=work)
-        thread.start()
+    with eased(tmp_path / "store.sqlite") as desk:
         while not desk.begun:
             time.sleep(0.01)
-        work.stop()
-        thread.join(20)
-        assert not thread.is_alive()
     assert len(desk.begun) == 1
 
 
