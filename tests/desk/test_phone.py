@@ -124,10 +124,8 @@ def standing(referee: Referee) -> str:
 
 @pytest.mark.parametrize("breaks", [72, 76, 78, 80])
 @pytest.mark.parametrize("words", ["resign m1 game 1", "orders m1 turn 1 Gx3 end"])
-def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(
-    referee: Referee, breaks: int, words: str
-) -> None:
-    """Many clients break long lines of a quote, and mark but the first part: each part must be marked when it leaves."""
+def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Referee, breaks: int, words: str) -> None:
+    """Many clients break long lines of a quote, and mark but the first part: each part must leave marked."""
     ann, bob = referee.registered("ann"), referee.person("bob")
     phone = Phone(referee, bob, "en", breaks)
     referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
