@@ -52,7 +52,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
-_HOST = re.compile(r"[\w.:-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+_HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
