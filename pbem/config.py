@@ -52,6 +52,8 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+_HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
@@ -337,6 +339,9 @@ class Config(_Table, frozen=True):
             yield "mailbox: imap needs password_file, password_command or token_command"
         if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
             yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
+        for name, host in (("mailbox.imap", box.imap), ("smarthost.host", self.smarthost.host)):
+            if host and not _HOST.fullmatch(host):
+                yield f'{name} = "{host}" is no host name'
         for name, account in (("mailbox", box), ("smarthost", self.smarthost)):
             given = account.password_file, account.password_command, account.token_command
             if len(list(filter(None, given))) > 1:
@@ -433,6 +438,8 @@ def faults(path: Path | str) -> tuple[list[str], Config | None]:
         return [f"cannot be read: {error.strerror}"], None
     except ValueError as error:
         return [f"no TOML: {error}"], None
+    except RecursionError:
+        return ["no TOML: brackets in brackets, too deep"], None
     found = list(_table_faults(Config, table, ""))
     try:
         config = msgspec.convert({"server": "missing.invalid", **table}, Config, dec_hook=_value)
@@ -466,6 +473,8 @@ def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], wher
         return f"{place} is a table: write [{place}]"
     if get_origin(wanted) is Literal and value not in get_args(wanted):
         return f"{place} = {value!r}: one of {', '.join(get_args(wanted))} is possible"
+    if isinstance(value, str) and _CONTROL.search(value):
+        return f"{place} = {value!a}: control characters, such as the end of a line, are in no value"
     try:
         msgspec.convert(value, wanted, dec_hook=_value)
     except ValueError as error:

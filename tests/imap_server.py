@@ -39,6 +39,10 @@ class Account:
     last: int = 0
     token: str = ""
     """Where there is one, it opens the account, and no password does."""
+    lies: dict[str, bytes] = field(default_factory=dict)
+    """What is said to a command instead of the truth; TAG stands for the command's, `endless` repeats it."""
+    endless: bool = False
+    greeting: bytes = b"* OK ready"
 
     def put(self, raw: bytes, folder: str = "INBOX") -> int:
         with self.changed:
@@ -62,13 +66,18 @@ class _Session(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         with contextlib.suppress(Broken, OSError):
-            self._say(b"* OK ready")
+            self._say(self.server.account.greeting)
             while line := self.rfile.readline():
                 tag, _, rest = line.decode("latin-1").strip().partition(" ")
                 word = rest.upper().split(" ", 2)
                 command = " ".join(word[:2]) if word[0] == "UID" else word[0]
                 self.server.account.seen.append(command)
                 self.server.account.passing(command)
+                if (lie := self.server.account.lies.get(command)) is not None:
+                    self.wfile.write(lie.replace(b"TAG", tag.encode()))
+                    while self.server.account.endless:
+                        self.wfile.write(lie * 50)
+                    continue
                 status = getattr(self, "do_" + command.lower().replace(" ", "_"))(rest.removeprefix(command).strip())
                 self._say(f"{tag} {status or 'OK done'}".encode("latin-1"))
                 self.server.account.passing(f"{command} done")
@@ -183,6 +192,9 @@ class _Session(socketserver.StreamRequestHandler):
     def do_expunge(self, _: str) -> None:
         for folder, uid in self.server.account.deleted:
             self.server.account.folders[folder].pop(uid, None)
+
+    def do_uid_expunge(self, rest: str) -> None:
+        self._letters().pop(int(rest), None)
 
     def do_idle(self, _: str) -> None:
         account, before = self.server.account, self.server.account.last

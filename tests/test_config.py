@@ -174,3 +174,20 @@ def test_durations() -> None:
         timedelta(hours=6),
         timedelta(days=5),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = " + "[" * 5000, "too deep"),
+        ("a = " + "{x = " * 3000, "too deep"),
+        ('[mailbox]\nimap = "a b"\npassword_file = "x"', 'mailbox.imap = "a b" is no host name'),
+        ('[smarthost]\nhost = "a/b"', 'smarthost.host = "a/b" is no host name'),
+        ('store = "a\\u0000b"', "store = 'a\\x00b': control characters"),
+        ('[mailbox]\nimap = "a\\nb"\npassword_file = "x"', "mailbox.imap = 'a\\nb': control characters"),
+    ],
+)
+def test_whatever_is_in_a_file_its_faults_are_told(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "pbem.toml").write_text('server = "play.example"\n' + text, "utf-8")
+    wrong, _ = faults(tmp_path / "pbem.toml")
+    assert [fault for fault in wrong if said in fault], wrong

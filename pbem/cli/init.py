@@ -6,8 +6,12 @@ docs/operating.md, "A mailbox is enough" and "Install".
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from string import Template
 
@@ -59,13 +63,15 @@ def init(
     if not at:
         raise click.ClickException(f'"{address}" is no address: write one such as games@example.org')
     guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
+    if not str(folder).isprintable():
+        raise click.ClickException("the name of the folder holds what no file of systemd may hold")
     words = {
         "address": address,
         "local": local,
         "domain": domain,
         "operator": operator.strip(),
         # Of a mailbox at a provider's domain, which is not ours, the name is told apart from others' there.
-        "server": server or (domain if kind == "domain" else f"{local}.{domain}"),
+        "server": server or (domain if kind == "domain" else f"{_label(local)}.{domain}"),
         "imap": imap or guessed[0],
         "submission": submission or guessed[1],
         "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),
@@ -74,16 +80,40 @@ def init(
     made = dict(_files(kind, words))
     if there := [name for name in made if (folder / name).exists()]:
         raise click.ClickException(f"{folder / there[0]} is there already: nothing was written")
+    wrong = _faults(made["pbem.toml"])
+    for fault in wrong:
+        click.echo(f"FAULT  {fault}")
+    if wrong:
+        raise click.ClickException("nothing was written: please try again with other answers")
     for name, text in made.items():
         path = folder / name
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         click.echo(f"wrote {path}")
-    wrong, _ = faults(folder / "pbem.toml")
-    for fault in wrong:
-        click.echo(f"FAULT  {fault}")
-    click.echo(Template(_NEXT[kind]).substitute(words))
-    sys.exit(1 if wrong else 0)
+    click.echo(Template(_NEXT[kind]).substitute(words, here=shlex.quote(words["folder"])))
+
+
+def _label(local: str) -> str:
+    """The local part of an address as a part of a host name, which has fewer characters (RFC 1123 2.1)."""
+    return re.sub(r"[^a-z0-9.]+", "-", local).strip("-.")
+
+
+def _faults(text: str) -> list[str]:
+    """What is wrong with a configuration that is not written yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "pbem.toml")
+        path.write_text(text, "utf-8")
+        return faults(path)[0]
+
+
+def _toml(word: str) -> str:
+    """What stands for a text between double quotes; TOML knows the escapes of JSON."""
+    return json.dumps(word, ensure_ascii=False)[1:-1]
+
+
+def _unit(word: str) -> str:
+    """What stands for a text between double quotes in a unit (systemd.service(5), "Command lines")."""
+    return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
 
 
 def _files(kind: str, words: dict[str, str]) -> list[tuple[str, str]]:
@@ -91,7 +121,9 @@ def _files(kind: str, words: dict[str, str]) -> list[tuple[str, str]]:
     examples = example_folder()
 
     def filled(path: str) -> str:
-        return Template((examples / path).read_text("utf-8")).substitute(words)
+        quoted = {".toml": _toml, ".service": _unit}.get(Path(path).suffix, str)
+        filling = {name: quoted(word) for name, word in words.items()}
+        return Template((examples / path).read_text("utf-8")).substitute(filling)
 
     if kind == "mailbox":
         return [("pbem.toml", filled("init/mailbox.toml")), ("pbem.service", filled("init/pbem.service"))]
@@ -109,9 +141,9 @@ _NEXT = {
     "mailbox": """
 Left to do:
   1. Write the account's password (many providers want an "app password") into a file of your own:
-       (umask 077; cat > $folder/password)      # paste it, Return, Ctrl-D
-  2. pbem check-config --config $folder/pbem.toml
-  3. pbem serve --config $folder/pbem.toml
+       (umask 077; cat > $here/password)      # paste it, Return, Ctrl-D
+  2. pbem check-config --config $here/pbem.toml
+  3. pbem serve --config $here/pbem.toml
   4. Write a letter to $address that says: help
      The answer comes within a minute. pbem.service keeps the server running.""",
     "domain": """

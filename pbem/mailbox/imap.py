@@ -1,8 +1,9 @@
 """A mailbox at a provider, read by IMAP (RFC 9051 and 3501): the one module that knows imap-tools.
 
 Here live the connection, the folders, and the commands that fetch, move and wait (IDLE, RFC 2177). The connection is
-opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing deleted: a letter
-moves to another folder (RFC 6851) when its reader says so. UIDs are a hint for as long as UIDVALIDITY stays the same.
+opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing deleted that lies
+in no other folder: a letter moves there (RFC 6851) when its reader says so. UIDs are a hint for as long as
+UIDVALIDITY stays the same. No answer is believed to be sound, or to end.
 Implements mailbox.md.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import imaplib
+import itertools
 import re
 import socket
 import ssl
@@ -30,10 +32,50 @@ INBOX = "INBOX"
 JUNK = "\\Junk"  # RFC 6154
 SPAM = frozenset({"spam", "junk", "junk mail", "junk e-mail", "bulk", "bulk mail"})
 LOGGED_OFF = 25 * 60.0  # seconds after which IDLE is begun anew (RFC 2177: before 29 minutes)
+ANSWER = 4 * 1024 * 1024  # octets of the answer to one command, beside a letter's; a search that finds 400,000 fits
 _PERSONAL = re.compile(rb'\(\("((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"')  # of NAMESPACE (RFC 2342)
 
 Result = TypeVar("Result")
 Tls = Literal["none", "starttls", "implicit"]
+
+
+class _Client(imaplib.IMAP4):
+    """imaplib's, which believes any length, and reads an answer that does not end for as long as there is memory."""
+
+    most = ANSWER
+    _came = 0
+
+    def send(self, data: bytes) -> None:  # type: ignore[override] # any buffer, says typeshed
+        self._came = 0
+        super().send(data)
+
+    def readline(self) -> bytes:
+        line = super().readline()
+        self._count(len(line))
+        return line
+
+    def read(self, size: int) -> bytes:
+        self._count(size)
+        return super().read(size)
+
+    def _count(self, octets: int) -> None:
+        self._came += octets
+        if self._came > self.most:
+            raise self.abort("an answer is too long")
+
+
+class _TlsClient(_Client, imaplib.IMAP4_SSL):
+    """The same by TLS from the beginning."""
+
+
+class _Box(imap_tools.MailBoxUnencrypted):
+    def _get_mailbox_client(self) -> imaplib.IMAP4:
+        return _Client(self._host, self._port, self._timeout)
+
+
+class _TlsBox(imap_tools.MailBox):
+    def _get_mailbox_client(self) -> imaplib.IMAP4:
+        return _TlsClient(self._host, self._port, ssl_context=self._ssl_context, timeout=self._timeout)
 
 
 class Imap:
@@ -84,8 +126,20 @@ class Imap:
         """Move a letter to the folder of those that were read."""
 
         def move(box: imap_tools.BaseMailBox) -> None:
-            if self._select(box, handle.folder) == handle.validity:
+            if self._select(box, handle.folder) != handle.validity:
+                return
+            if "MOVE" in box.client.capabilities:
                 box.move([handle.name], self._done)
+                return
+            box.copy([handle.name], self._done)
+            # EXPUNGE alone would take away what others marked, too (RFC 4315 2.1).
+            ok(box.client.uid("STORE", handle.name, "+FLAGS.SILENT", "(\\Deleted)"))
+            if "UIDPLUS" in box.client.capabilities:
+                ok(box.client.uid("EXPUNGE", handle.name))
+
+        def ok(answer: tuple[str, object]) -> None:
+            if answer[0] != "OK":
+                raise imaplib.IMAP4.error("refused")
 
         self._do(move)
 
@@ -120,9 +174,9 @@ class Imap:
         """Log out."""
         box, self._box = self._box, None
         if box is not None:
-            with contextlib.suppress(imaplib.IMAP4.error, imap_tools.ImapToolsError, OSError):
+            with contextlib.suppress(Exception):
                 box.logout()
-            with contextlib.suppress(imaplib.IMAP4.error, OSError):
+            with contextlib.suppress(Exception):
                 box.client.shutdown()
 
     def _do(self, call: Callable[[imap_tools.BaseMailBox], Result]) -> Result:
@@ -137,8 +191,12 @@ class Imap:
         except imap_tools.MailboxLoginError as error:
             self._drop()
             raise Denied(f"{self._host} does not accept this user and {self._secret}") from error
-        except (imaplib.IMAP4.error, imap_tools.ImapToolsError, OSError, ValueError) as error:
-            # What a server says may name an address; of its words none is passed on.
+        except Unreachable:
+            self._drop()
+            raise
+        except Exception as error:
+            # A server may say anything, and the libraries that read it raise anything. What it says may name an
+            # address; of its words none is passed on.
             self._drop()
             said = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
             raise Unreachable(f"{self._host}:{self._port}: {said}") from error
@@ -146,12 +204,14 @@ class Imap:
     def _drop(self) -> None:
         box, self._box = self._box, None
         if box is not None:
-            with contextlib.suppress(imaplib.IMAP4.error, OSError):
+            with contextlib.suppress(Exception):
                 box.client.shutdown()
 
     def _open(self) -> None:
         password = self._password()
         box = self._connected()
+        assert isinstance(box.client, _Client)
+        box.client.most = ANSWER + self._most
         self._box = box
         self._selected = ("", "")
         # LOGIN carries ASCII alone; RFC 4616 carries the rest.
@@ -176,8 +236,8 @@ class Imap:
     def _connected(self) -> imap_tools.BaseMailBox:
         if self._tls == "implicit":
             context = self._tls_context or ssl.create_default_context()
-            return imap_tools.MailBox(self._host, self._port, self._timeout, ssl_context=context)
-        box = imap_tools.MailBoxUnencrypted(self._host, self._port, self._timeout)
+            return _TlsBox(self._host, self._port, self._timeout, ssl_context=context)
+        box = _Box(self._host, self._port, self._timeout)
         if self._tls == "starttls":
             try:  # imap-tools has a class for this, which leaves the connection open when it fails
                 box.client.starttls(self._tls_context or ssl.create_default_context())
@@ -225,4 +285,9 @@ class Imap:
         if self._select(box, handle.folder) != handle.validity:
             return None
         _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self._most + 1}>)")
-        return next((bytes(part[1]) for part in told if isinstance(part, tuple)), None)
+        asked = re.compile(rb"\bUID %b\b" % handle.name.encode(), re.IGNORECASE)
+        for part, after in itertools.pairwise([*told, b""]):
+            # What a server says unasked may be of another letter. The UID stands before the octets, or after them.
+            if isinstance(part, tuple) and asked.search(part[0] + (after if isinstance(after, bytes) else b"")):
+                return bytes(part[1])
+        return None

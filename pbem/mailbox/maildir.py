@@ -6,6 +6,9 @@ the folder `.pbem.done` (Maildir++), so that nothing is ever lost. Implements ma
 
 from __future__ import annotations
 
+import itertools
+import os
+import stat
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -20,6 +23,7 @@ __all__ = ["Maildir", "put"]
 
 SPAM = (".Junk", ".Spam")
 PARTS = ("new", "cur", "tmp")
+NAME = 200  # octets of a name that are kept; file systems take 255
 LOOK = 0.5  # seconds between two looks at the folders
 
 
@@ -33,28 +37,34 @@ class Maildir:
         self._stop = threading.Event()
 
     def letters(self) -> Iterator[Found]:
-        """The letters that lie there, those of spam last; raises `Unreachable` when the folder is none."""
+        """The letters that lie there, those of spam last; raises `Unreachable` when the folder is none.
+
+        A file that cannot be read keeps back no other: it is told of at the end, by `Unreachable`.
+        """
+        trouble: Unreachable | None = None
         for folder in ("", *SPAM):
             for path in self._files(self._path / folder):
                 try:
-                    with path.open("rb") as file:
+                    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                         raw = file.read(self._most + 1)
                 except FileNotFoundError:
                     continue  # a mail program renamed it: it comes at the next look
                 except OSError as error:
-                    raise Unreachable(f"{path}: {error.strerror}") from error
+                    trouble = trouble or Unreachable(f"{str(path)!a}: {error.strerror}")
+                    continue
                 yield Found(_with_crlf(raw), Handle(str(path.parent), path.name))
+        if trouble:  # said when all others were given
+            raise trouble
 
     def done(self, handle: Handle) -> None:
         """Rename a letter into the folder of those that were read."""
         source = self._path / handle.folder / handle.name
-        target = self._done / "cur" / f"{handle.name.partition(':')[0]}:2,S"
         try:
             _make(self._done)
             with suppress(FileNotFoundError):
-                source.rename(target)
+                source.rename(self._free(handle.name))
         except OSError as error:
-            raise Unreachable(f"{target}: {error.strerror}") from error
+            raise Unreachable(f"{str(source)!a}: {error.strerror}") from error
 
     def wait(self, seconds: float) -> None:
         """Look again and again whether something lies in `new`."""
@@ -71,20 +81,35 @@ class Maildir:
     def close(self) -> None:
         """Nothing is held open."""
 
+    def _free(self, name: str) -> Path:
+        """Where no letter lies yet among those that were read: rename would put this one in the other's place."""
+        base = os.fsdecode(os.fsencode(name.partition(":")[0])[:NAME])
+        for number in itertools.count():
+            target = self._done / "cur" / f"{base}{f'_{number}' if number else ''}:2,S"
+            if not os.path.lexists(target):
+                return target
+        raise AssertionError
+
     def _files(self, folder: Path) -> list[Path]:
-        """The letters in `new` and `cur` of a folder, oldest first, less those that are flagged as trashed."""
+        """The letters in `new` and `cur` of a folder, oldest first, less those that are flagged as trashed.
+
+        Links, pipes and folders are none: nobody who delivers mail makes them.
+        """
         found = []
         try:
             for part in PARTS[:2]:
                 if folder == self._path or (folder / part).is_dir():
                     found += [path for path in (folder / part).iterdir() if not path.name.startswith(".")]
-            dated = [(path.stat().st_mtime_ns, path) for path in found if "T" not in path.name.partition(":2,")[2]]
         except FileNotFoundError as error:
-            if (folder / "new").is_dir():
-                return []  # renamed between two looks: the next one sees it
             raise Unreachable(f"{folder} is no Maildir: {error.filename} is missing") from error
         except OSError as error:
             raise Unreachable(f"{folder}: {error.strerror}") from error
+        dated = []
+        for path in found:
+            with suppress(OSError):  # renamed between two looks: the next one sees it
+                at = path.lstat()
+                if stat.S_ISREG(at.st_mode) and "T" not in path.name.partition(":2,")[2]:
+                    dated.append((at.st_mtime_ns, path))
         return [path for _, path in sorted(dated)]
 
 
@@ -102,5 +127,8 @@ def _make(folder: Path) -> None:
 
 
 def _with_crlf(raw: bytes) -> bytes:
-    """Octets as they came over the wire: most servers write the files of a Maildir with line feeds alone."""
-    return raw if b"\r\n" in raw else raw.replace(b"\n", b"\r\n")
+    """Octets as they came over the wire: most servers write the files of a Maildir with line feeds alone.
+
+    The first line shows which: one CRLF further on is something that its writer put there.
+    """
+    return raw if raw.partition(b"\n")[0].endswith(b"\r") else raw.replace(b"\n", b"\r\n")

@@ -33,6 +33,7 @@ __all__ = ["Fetcher", "envelope", "open_mailbox"]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
+REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
 
 log = structlog.get_logger()
@@ -118,7 +119,9 @@ class Fetcher:
         retry = FIRST_RETRY
         while not self._stopped.is_set():
             try:
+                came = False
                 for found in self._mailbox.letters():
+                    came = True
                     self._points("letter fetched")
                     if not self._kept(found.raw):
                         raise Unreachable("a letter could not be kept")
@@ -127,6 +130,8 @@ class Fetcher:
                     self._points("letter moved")
                     if self._stopped.is_set():
                         return
+                if not came:
+                    self._stopped.wait(REST)
                 self._mailbox.wait(self._poll)
                 retry = FIRST_RETRY
             except Unreachable as error:

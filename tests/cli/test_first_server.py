@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import smtplib
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
         assert (config.mailbox.imap, config.smarthost.host) == ("imap.mail.example", "smtp.mail.example")
         assert config.smarthost.tls == "implicit"
         assert texts.keys() == {"pbem.toml", "pbem.service"}
-        assert f"--config {folder}/pbem.toml" in texts["pbem.service"]
+        assert f'--config "{folder}/pbem.toml"' in texts["pbem.service"]
     else:
         assert config.server == "mail.example"
         assert {"dns.txt", "postfix/main.cf", "systemd/pbem.service"} <= texts.keys()
@@ -171,3 +172,51 @@ def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
     assert bad.exit_code == 1
     assert '"nonsense" is no address' in bad.output
     assert not (tmp_path / "x").exists()
+
+
+ASKED = ("--address", "--operator", "--server")  # whatever kind it is; the others are of a provider
+HOSTILE = (
+    ("--address", 'ga"mes@mail.example'),
+    ("--address", "spïel@mail.example"),
+    ("--address", "a@b@mail.example"),
+    ("--address", "a|b.*@mail.example"),
+    ("--operator", 'me@mail.example"\n[smtp]\nlisten = "0.0.0.0:25'),
+    ("--operator", "games@mail.example"),
+    ("--server", '"""'),
+    ("--server", "a b"),
+    ("--imap", 'x"\npassword_command = "id'),
+    ("--imap", "x y"),
+    ("--submission", "x\ny"),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "answer"),
+    [("mailbox", *pair) for pair in HOSTILE] + [("domain", *pair) for pair in HOSTILE if pair[0] in ASKED],
+)
+def test_init_writes_nothing_that_cannot_be_used(tmp_path: Path, kind: str, option: str, answer: str) -> None:
+    """So that a slip is mended by asking again; and no answer says more than it was asked for."""
+    given = {"--kind": kind, "--address": "games@mail.example", "--operator": "me@mail.example"}
+    folder = tmp_path / "games"
+    for answers, status in ((given | {option: answer}, 1), (given, 0)):
+        words = [word for both in answers.items() for word in both]
+        done = CliRunner().invoke(main, ["init", str(folder), *words])
+        assert done.exit_code == status, done.output
+        assert folder.exists() == (status == 0)
+        assert ("nothing was written" in done.output) == (status == 1)
+        assert ("FAULT" in done.output) == (status == 1)
+
+
+def test_init_quotes_the_folder_for_systemd_and_for_the_shell(tmp_path: Path) -> None:
+    folder = tmp_path / 'my "own" $HOME 100%h\'s'
+    words = ["--kind", "mailbox", "--address", "j.doe_1@mail.example", "--operator", "me@mail.example"]
+    done = CliRunner().invoke(main, ["init", str(folder), *words])
+    assert done.exit_code == 0, done.output
+    assert load(folder / "pbem.toml").server == "j.doe-1.mail.example"
+    unit = (folder / "pbem.service").read_text()
+    assert f'--config "{tmp_path}/my \\"own\\" $$HOME 100%%h\'s/pbem.toml"\n' in unit
+    (command,) = (line.strip() for line in done.output.splitlines() if "check-config" in line)
+    assert shlex.split(command.partition(". ")[2])[-1] == str(folder / "pbem.toml")
+    broken = CliRunner().invoke(main, ["init", str(tmp_path / "a\nb"), *words])
+    assert broken.exit_code == 1
+    assert not (tmp_path / "a\nb").exists()

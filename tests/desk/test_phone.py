@@ -9,6 +9,7 @@ from __future__ import annotations
 import email.utils
 import html
 import re
+import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,8 +39,11 @@ MENDED = {"en": "did you mean Gx5?", "de": "meinst du Gx5?"}
 class Phone:
     """Bob's phone, whose words are in one language."""
 
-    def __init__(self, referee: Referee, bob: Mailbox, language: str) -> None:
+    marks = True
+
+    def __init__(self, referee: Referee, bob: Mailbox, language: str, breaks: int = 1000) -> None:
         self.referee, self.bob, self.language = referee, bob, language
+        self.breaks = breaks  # columns at which it breaks a quote, and leaves the rest of the line without a mark
         self.replies = 0
 
     def reply(self, written: str, letter: EmailMessage | None = None) -> None:
@@ -48,7 +52,8 @@ class Phone:
         letter = letter or self.bob.last
         to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
         says = WRITES[self.language].format(to)
-        quoted = "\n".join(f"> {line}".rstrip() for line in body(letter).split("\n"))
+        mark = "> " if self.marks else ""
+        quoted = "\n".join(textwrap.fill(f"{mark}{line}", self.breaks) for line in body(letter).split("\n"))
         plain = f"{flowing(written)}\n\n{FOOT[self.language]}\n\n{says}\n\n{quoted}\n"
         shown = html.escape(written).replace("\n", "<br>")
         page = (
@@ -118,3 +123,44 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
 def standing(referee: Referee) -> str:
     """Bob's orders that stand."""
     return referee.match().orders[2].text
+
+
+def playing(referee: Referee, breaks: int = 1000) -> tuple[Mailbox, Phone]:
+    """Ann, and Bob's phone, in the first turn of m1."""
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    phone = Phone(referee, bob, "en", breaks)
+    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+    phone.reply("register bob")
+    phone.reply("register bob")
+    phone.says("Yes!", "accept", bob.letters[-2])
+    phone.says(BOB, "setup")
+    referee.send(ann, ann.filled("setup", ANN))
+    return ann, phone
+
+
+@pytest.mark.parametrize("breaks", [72, 76, 78, 80])
+@pytest.mark.parametrize("words", ["resign m1 game 1", "orders m1 turn 1 Gx3 end"])
+def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Referee, breaks: int, words: str) -> None:
+    """Many clients break long lines of a quote, and mark but the first part: each part must leave marked."""
+    ann, phone = playing(referee, breaks)
+    for length in range(breaks - 12, breaks):
+        referee.send(ann, f"press m1\n{'x' * length} {words}\nend\n")
+        phone.reply("Thanks, I like that!")
+        assert not referee.match().orders.get(2)
+    assert referee.match().phase == "playing"
+
+
+def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None:
+    """What some clients make of a letter below the answer: few lines that are no commands, and reading ends."""
+    ann, phone = playing(referee)
+    referee.send(ann, "draw m1 offer\n")
+    offer = phone.bob.last
+    phone.reply("Gx3")
+    form = phone.bob.last
+    phone.marks = False
+    phone.reply("No, never!", offer)
+    phone.reply("No wait, that is wrong", form)
+    assert referee.match().phase == "playing"
+    assert not referee.match().orders.get(2)
+    phone.reply(form_in(body(form), "orders"), form)
+    assert standing(referee) == "Gx3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 import threading
 import time
@@ -84,15 +85,6 @@ def test_letters_come_octet_by_octet_and_move_when_they_are_done_with() -> None:
         box.done(found[0].handle)  # again: it is gone
     assert "UID MOVE" in account.seen
     assert "EXPUNGE" not in account.seen
-
-
-def test_a_server_that_cannot_move_copies_and_deletes() -> None:
-    account = Account(capabilities=("IMAP4rev1",))
-    account.put(LETTER)
-    with opened(account) as box:
-        for one in box.letters():
-            box.done(one.handle)
-        assert (account.raws(), account.raws("pbem/done")) == ([], [LETTER])
 
 
 def test_what_is_flagged_as_deleted_is_left_alone() -> None:
@@ -254,3 +246,108 @@ def test_starttls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_
         with pytest.raises(Unreachable, match=r"certificate|SSL"):
             list(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000).letters())
         assert "LOGIN" not in account.seen
+
+
+LIES = {
+    "a literal without end": ("UID FETCH", b"* 1 FETCH (UID 1 BODY[]<0> {99999999999999}\r\n"),
+    "a literal of more than there can be": ("UID FETCH", b"* 1 FETCH (UID 1 BODY[]<0> {%b}\r\n" % (b"9" * 40)),
+    "a literal of more digits than a number has": (
+        "UID FETCH",
+        b"* 1 FETCH (UID 1 BODY[]<0> {%b}\r\n" % (b"9" * 5000),
+    ),
+    "a length that is none": ("UID FETCH", b"* 1 FETCH (UID 1 BODY[]<0> {-1}\r\nx)\r\nTAG OK done\r\n"),
+    "numbers that are none": ("UID SEARCH", b"* SEARCH 1:* x \xff\r\nTAG OK done\r\n"),
+    "one number that is none": ("UID SEARCH", b"* SEARCH x\r\nTAG OK done\r\n"),
+    "a search that is a literal": ("UID SEARCH", b"* SEARCH {3}\r\n1 2\r\nTAG OK done\r\n"),
+    "folders that are none": ("LIST", b"* LIST nonsense\r\n* LIST () {2}\r\nab\r\nTAG OK done\r\n"),
+    "no folders": ("LIST", b"* LIST\r\nTAG OK done\r\n"),
+    "folders of no name": ("LIST", b'* LIST (\\Junk) NIL ""\r\nTAG OK done\r\n'),
+    "a name in no UTF-7": ("LIST", b'* LIST (\\Junk) "/" "&!!-&AA"\r\nTAG OK done\r\n'),
+    "capabilities that are none": ("CAPABILITY", b"* CAPABILITY {1}\r\nx\r\nTAG OK done\r\n"),
+    "namespaces that are none": ("NAMESPACE", b'* NAMESPACE {4}\r\n(("x\r\nTAG OK done\r\n'),
+    "a validity that is none": ("SELECT", b"* OK [UIDVALIDITY {1}\r\nx] \r\nTAG OK done\r\n"),
+    "nothing at all": ("NOOP", b"\r\n"),
+    "another's answer": ("NOOP", b"XXXX1 OK done\r\n"),
+    "a farewell": ("NOOP", b"* BYE\r\n"),
+    "a continuation": ("NOOP", b"+ go on\r\n+ go on\r\nTAG NO never\r\n"),
+}
+
+
+@pytest.mark.parametrize(("command", "said"), LIES.values(), ids=LIES)
+def test_whatever_a_server_says_it_is_out_of_reach_at_worst(command: str, said: bytes) -> None:
+    """Nothing else is raised, and little memory taken; the truth afterwards is read as ever."""
+    account = Account(lies={command: said})
+    account.put(LETTER)
+    with opened(account, timeout=0.5) as box:
+        with contextlib.suppress(Unreachable):
+            for one in box.letters():
+                box.done(one.handle)
+        account.lies.clear()
+        box.close()
+        for one in box.letters():
+            box.done(one.handle)
+    assert LETTER in account.raws("pbem/done")
+    assert not account.raws()
+
+
+@pytest.mark.parametrize("command", ["NOOP", "LIST", "UID SEARCH", "UID FETCH", "IDLE"])
+@pytest.mark.parametrize(
+    "said", [b"* OK still here\r\n", b"x" * 65536, b"* 1 FETCH (UID 1 BODY[] {60000}\r\n" + b"x" * 60000]
+)
+def test_an_answer_without_end_is_not_read_to_its_end(
+    command: str, said: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.mailbox.imap.ANSWER", 100_000)
+    account = Account(lies={command: b"+ idling\r\n" + said if command == "IDLE" else said}, endless=True)
+    account.put(LETTER)
+
+    def use(box: Imap) -> None:
+        list(box.letters())
+        box.wait(60)
+
+    with opened(account, timeout=5.0) as box, pytest.raises(Unreachable, match=r"abort|error"):
+        use(box)
+
+
+def test_the_octets_of_another_letter_are_not_taken_for_those_that_were_asked_for() -> None:
+    account = Account(lies={"UID FETCH": b"* 2 FETCH (UID 2 BODY[]<0> {3}\r\nabc)\r\nTAG OK done\r\n"})
+    account.put(LETTER)
+    with opened(account) as box:
+        assert not list(box.letters())
+
+
+@pytest.mark.parametrize("more", [(), ("UIDPLUS",)])
+def test_where_letters_cannot_be_moved_what_others_deleted_stays(more: tuple[str, ...]) -> None:
+    """EXPUNGE alone would take away for good what the account's owner has only marked, and may want back."""
+    account = Account(capabilities=("IMAP4rev1", *more))
+    mine = account.put(b"mine\r\n" + LETTER)
+    account.deleted.add(("INBOX", mine))
+    account.put(LETTER)
+    with opened(account) as box:
+        for one in box.letters():
+            box.done(one.handle)
+        assert not list(box.letters())
+    assert account.raws("pbem/done") == [LETTER]
+    assert b"mine\r\n" + LETTER in account.raws()
+    assert "EXPUNGE" not in account.seen
+    assert len(account.raws()) == (1 if more else 2)
+
+
+def test_the_number_may_stand_behind_the_octets() -> None:
+    account = Account(lies={"UID FETCH": b"* 1 FETCH (BODY[]<0> {3}\r\nabc UID 1)\r\nTAG OK done\r\n"})
+    account.put(LETTER)
+    with opened(account) as box:
+        assert [one.raw for one in box.letters()] == [b"abc"]
+
+
+def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
+    """Whoever stands in between says PREAUTH, so that STARTTLS is out of place (CVE-2021-38370)."""
+    account = Account(greeting=b"* PREAUTH welcome")
+    account.put(LETTER)
+    with (
+        serving(account) as port,
+        closing(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000)) as box,
+        pytest.raises(Unreachable),
+    ):
+        list(box.letters())
+    assert not {"LOGIN", "AUTHENTICATE", "SELECT"} & set(account.seen)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import socket
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -121,3 +125,95 @@ def test_a_token_is_what_a_command_prints() -> None:
     assert token("echo ya29.first") == "ya29.first"
     with pytest.raises(PasswordError, match="no token in its first line"):
         token("true")
+
+
+def _others(new: Path, outside: Path) -> None:
+    """What may lie in a Maildir that is no letter."""
+    outside.write_bytes(b"the key of the store")
+    (new / "0.link").symlink_to(outside)
+    (new / "0.dangling").symlink_to(outside.with_name("nothing"))
+    (new / "0.round").symlink_to(new / "0.round")
+    (new / "0.folder").mkdir()
+    os.mkfifo(new / "0.pipe")
+    listening = socket.socket(socket.AF_UNIX)
+    with contextlib.closing(listening), contextlib.chdir(new):
+        listening.bind("0.socket")
+
+
+def test_what_is_no_file_is_no_letter_and_stops_none(tmp_path: Path) -> None:
+    """A link would bring any file of ours into an answer; a pipe would never end; one name must not stop all mail."""
+    path = tmp_path / "Maildir"
+    put(path, "1", LETTER)
+    _others(path / "new", tmp_path / "outside")
+    box = Maildir(path, most=1000)
+    for one in box.letters():
+        assert one.raw == LETTER.replace(b"\n", b"\r\n")
+        box.done(one.handle)
+    assert [file.name for file in (path / ".pbem.done" / "cur").iterdir()] == ["1:2,S"]
+    assert sorted(file.name for file in (path / "new").iterdir()) == [
+        "0.dangling",
+        "0.folder",
+        "0.link",
+        "0.pipe",
+        "0.round",
+        "0.socket",
+    ]
+    began = time.monotonic()
+    box.wait(0.05)
+    assert time.monotonic() - began >= 0.05, "woken for nothing"
+
+
+@pytest.mark.parametrize(
+    "name", ["a\nb", "a\x1b[2J", "\udcff\udcfe", " ", ";rm -rf", "é:2,S", "x:2,:2,S", "n" * 255, "n" * 250 + ":2,S"]
+)
+def test_any_name_is_a_letters(tmp_path: Path, name: str) -> None:
+    put(tmp_path, "2", LETTER)
+    (tmp_path / "cur" / name).write_bytes(b"1" + LETTER)
+    box = Maildir(tmp_path, most=1000)
+    found = list(box.letters())
+    assert len(found) == 2
+    for one in found:
+        box.done(one.handle)
+    assert not list(box.letters())
+    assert len(list((tmp_path / ".pbem.done" / "cur").iterdir())) == 2
+
+
+def test_two_letters_of_one_name_are_both_kept(tmp_path: Path) -> None:
+    box = Maildir(tmp_path, most=1000)
+    for number in (1, 2, 3):
+        put(tmp_path, "1", b"%d" % number)
+        (one,) = box.letters()
+        box.done(one.handle)
+    assert sorted(file.read_bytes() for file in (tmp_path / ".pbem.done" / "cur").iterdir()) == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("lies", "given"),
+    [
+        (b"A: b\n\nc\n", b"A: b\r\n\r\nc\r\n"),
+        (b"A: b\n\nc\r\nd\n", b"A: b\r\n\r\nc\r\r\nd\r\n"),
+        (b"A: b\r\n\r\nc\nd\r\n", b"A: b\r\n\r\nc\nd\r\n"),
+        (b"A", b"A"),
+    ],
+)
+def test_how_lines_end_is_seen_at_the_first(tmp_path: Path, lies: bytes, given: bytes) -> None:
+    """One CRLF that its writer hid in the body would leave all other lines without one."""
+    put(tmp_path, "1", lies)
+    assert [one.raw for one in Maildir(tmp_path, most=1000).letters()] == [given]
+
+
+def test_a_file_that_cannot_be_read_keeps_back_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "1", LETTER)
+    put(tmp_path, "2", LETTER)
+    opened = os.open
+
+    def refusing(path: Path, *more: int) -> int:
+        if path.name == "1":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, *more)
+
+    monkeypatch.setattr(os, "open", refusing)
+    found = Maildir(tmp_path, most=1000).letters()
+    assert next(found).handle.name == "2"
+    with pytest.raises(Unreachable, match="1': Permission denied"):
+        next(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import time
@@ -16,14 +17,16 @@ from lives import End, Server
 from pbem.config import Mailbox as MailboxConfig
 from pbem.failpoints import FETCHING
 from pbem.mailbox.maildir import put
-from pbem.server.fetching import envelope
+from pbem.server.fetching import Fetcher, envelope
 from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pbem.config import Config
+    from pbem.mailbox import Found, Handle
 
 LETTER = (
     b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
@@ -146,3 +149,43 @@ def test_killed_on_the_way_of_a_letter_that_is_fetched(tmp_path: Path, point: st
             assert len(list(done.iterdir())) == 5
     finally:
         server.stop()
+
+
+class Talkative:
+    """A mailbox that says at every moment that something came."""
+
+    looks = 0
+
+    def letters(self) -> Iterator[Found]:
+        self.looks += 1
+        return iter(())
+
+    def wait(self, seconds: float) -> None:
+        """At once."""
+
+    def done(self, handle: Handle) -> None:
+        raise AssertionError(handle)
+
+    def interrupt(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    box = Talkative()
+
+    async def scene() -> None:
+        async def keep(_: bytes) -> None:
+            raise AssertionError
+
+        fetcher = Fetcher(box, keep, 60.0)
+        work = asyncio.create_task(fetcher.work())
+        await asyncio.sleep(0.1)
+        fetcher.stop()
+        await work
+
+    asyncio.run(scene())
+    assert box.looks == 1
