@@ -516,6 +516,18 @@ def _ask(yes: bool, letters: Correspondence | None = None, shown: JsonObject | N
 
 def _show(letters: Correspondence, standing: JsonObject) -> None:
     """The boards of a match, or what it waits for."""
+    try:
+        _show_letters(letters, standing)
+    except (Impossible, sqlite3.Error):
+        raise
+    except Exception as error:  # the server may have sent anything
+        said = (
+            f"What came about {standing['match']} cannot be shown. `pbem play letter {standing['match']}` prints it."
+        )
+        raise Impossible(said) from error
+
+
+def _show_letters(letters: Correspondence, standing: JsonObject) -> None:
     from pbem.letters.render import Templates
 
     name, rules, seat = standing["match"], standing["rules"], standing["seat"]

@@ -18,7 +18,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING, Literal
 
 from pbem.failpoints import passing
-from pbem.games import Refused, rules
+from pbem.games import Refused, rules, titles
 from pbem.identity import ed25519_points
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
@@ -282,7 +282,7 @@ class Correspondence:
             type(number) is int and 0 <= number < _AFTER for number in (game, turn)
         ):
             return
-        if kind != "reports" and document.get("rules") != standing["rules"]:
+        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in titles()):
             return
         if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return
@@ -343,10 +343,12 @@ class Correspondence:
         judge = rules(position["rules"])
         try:
             state = judge.recalled(position["view"], position["seat"])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            orders: Orders = judge.order(state, position["seat"], text)
+            return Judged(orders.text, judge.unused(state, position["seat"], orders))
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
-        orders: Orders = judge.order(state, position["seat"], text)
-        return Judged(orders.text, judge.unused(state, position["seat"], orders))
 
     def meant(self, match: str, text: str) -> str | None:
         """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
@@ -363,8 +365,13 @@ class Correspondence:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
         asked, standing = self.setup_asked(match), self.standing(match)
         judge = rules(asked["rules"])
-        options = judge.options(asked["options"], len(standing["players"]))
-        setup: Setup = judge.setup(options, asked["seat"], text)
+        try:
+            options = judge.options(asked["options"], len(standing["players"]))
+            setup: Setup = judge.setup(options, asked["seat"], text)
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
         return Judged(setup.text)
 
     def setup_asked(self, match: str) -> JsonObject:

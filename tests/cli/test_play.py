@@ -19,6 +19,7 @@ from table import ANN, BOB, SMALL
 from pbem.cli import main
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence import Correspondence, Judged
+from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
     from referee import Mailbox
+
+    from pbem.json_object import JsonObject
 
 
 class Terminal:
@@ -286,6 +289,25 @@ def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch:
         "m1", "Rv1", typed="y\n", status=1
     )
     assert len(terminal.sent) == sent
+
+
+@pytest.mark.parametrize("view", [{}, {"entitled": 3}, {"entitled": {"conventional": [7]}, "own": []}])
+def test_a_position_that_is_none_is_said(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, view: dict[str, object]
+) -> None:
+    """A server may sign anything under a position's name."""
+    begun(terminal)
+    terminal()
+    latest, paper = Memory.latest, Memory.paper
+
+    def spoilt(found: JsonObject | None) -> JsonObject | None:
+        return found | {"view": view} if found and "view" in found else found
+
+    monkeypatch.setattr(Memory, "latest", lambda *place: spoilt(latest(*place)))
+    monkeypatch.setattr(Memory, "paper", lambda *place: spoilt(paper(*place)))
+    for words in (("m1",), ("m1", "Rv1", "--yes")):
+        shown = terminal(*words, status=1)
+        assert shown.splitlines()[-1].startswith("Error: ")
 
 
 def test_what_cannot_be_remembered_is_said(terminal: Terminal) -> None:
