@@ -9,6 +9,7 @@ import fcntl
 import logging
 import os
 import signal
+import sqlite3
 import threading
 import time
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from pbem.player.account import BadAccount
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.limits import load
-from pbem.player.memory import Memory
+from pbem.player.memory import BadMemory, Memory
 from pbem.player.program import Program
 
 if TYPE_CHECKING:
@@ -57,18 +58,33 @@ def opponent(config_file: Path, standby: bool) -> None:
     its limits, sends setups and orders, and proves afterwards that it saw nothing but its letters (`pbem verify
     --opponent`). It runs until SIGTERM or SIGINT.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lines("%(asctime)s %(levelname)s %(message)s"))
     logging.Formatter.converter = time.gmtime
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
         settings = load(config_file)
+    except BadAccount as error:
+        raise click.ClickException(str(error)) from error
+    try:
         with _alone(Path(settings.memory), stop if standby else None):
             if not stop.is_set():
                 _run(settings, stop)
-    except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
+    except (BadAccount, BadMemory, signing.CannotSign, mail_in.NoMail) as error:
         raise click.ClickException(str(error)) from error
+    except sqlite3.Error as error:
+        # Whoever starts it again lets it look at everything anew.
+        raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
+
+
+class _Lines(logging.Formatter):
+    """A line for each record, in UTC: letters are anybody's, and none may write a line of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in super().format(record))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import sys
 import time
 from contextlib import ExitStack, contextmanager
@@ -24,7 +25,7 @@ from pbem.player.account import Account, BadAccount, places, split
 from pbem.player.correspondence import Correspondence, Impossible
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
-from pbem.player.memory import Memory
+from pbem.player.memory import BadMemory, Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _AN_HOUR = 3600.0  # that a player may take over clicking
 _OVER = frozenset({"closed", "declined", "withdrawn"})
+_LONGEST = 500  # characters of others within a line of ours
 _SPINNER = "|/-\\"
 
 
@@ -117,11 +119,11 @@ class _Table:
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
-                click.echo(f"{_about(sent)}: {said}.")
+                click.echo(f"{_about(sent)}: {_line(said)}.")
             else:
                 complete = False
                 click.echo(
-                    f"Not sent yet: {_about(sent)}: {said}\nIt lies ready; the next `pbem play` tries again.",
+                    f"Not sent yet: {_about(sent)}: {_line(said)}\nIt lies ready; the next `pbem play` tries again.",
                     err=True,
                 )
         return complete
@@ -181,14 +183,18 @@ def _troubles() -> Iterator[None]:
         yield
     except Refused as refused:
         _refused([fault.message for fault in refused.faults])
-    except (BadAccount, Impossible, Unfit, signing.CannotSign, mail_in.NoMail) as error:
-        raise click.ClickException(str(error)) from error
+    except (BadAccount, BadMemory, Impossible, Unfit, signing.CannotSign, mail_in.NoMail) as error:
+        raise click.ClickException(_clean(str(error))) from error
+    except sqlite3.Error as error:
+        raise click.ClickException(
+            f"What is remembered cannot be read or written: {error}. Nothing is lost: the same again goes on."
+        ) from error
 
 
 def _refused(faults: Sequence[str]) -> NoReturn:
     click.echo("Not legal; nothing was signed or sent:", err=True)
     for fault in faults:
-        click.echo(f"  - {_clean(fault)}", err=True)
+        click.echo(f"  - {_line(fault)}", err=True)
     sys.exit(1)
 
 
@@ -308,7 +314,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
         if letters.memory.fact("account") is None:
             click.echo("The server has not answered yet; `pbem play` goes on when it does.")
             for subject in sorted(table.unproved):
-                click.echo(f"This letter, which nothing proves yet, may say why: “{_clean(subject)}”")
+                click.echo(f"This letter, which nothing proves yet, may say why: “{_line(subject)}”")
         else:
             click.echo(
                 f"You are {name} on {server}. Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open"
@@ -330,13 +336,13 @@ def _list(table: _Table) -> None:
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for alarm in letters.memory.alarms():
-        click.echo(f"ALARM {alarm.time} {alarm.match}: {_clean(alarm.said)}", err=True)
+        click.echo(f"ALARM {alarm.time} {alarm.match}: {_line(alarm.said)}", err=True)
 
 
 def _title(standing: JsonObject) -> str:
     title = titles().get(standing["rules"], standing["rules"])
     others = [name or "(free)" for seat, name in enumerate(standing["players"], start=1) if seat != standing["seat"]]
-    return _clean(f"{title} with {', '.join(others)}" if others else str(title))
+    return _line(f"{title} with {', '.join(others)}" if others else str(title))
 
 
 def _whose(letters: Correspondence, standing: JsonObject) -> str:
@@ -439,7 +445,7 @@ def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: 
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
-    _ask(yes)
+    _ask(yes, letters, standing)
     table.settle(letters.order(name, text, _now(), final=final))
 
 
@@ -488,20 +494,40 @@ def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
     except Refused:
         _did_you_mean(letters, match, text)
         raise
-    click.echo(f"{match}, game {letters.standing(match)['game']}: your setup")
+    standing = letters.standing(match)
+    click.echo(f"{match}, game {standing['game']}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
-    _ask(yes)
+    _ask(yes, letters, standing)
     table.settle(letters.set_up(match, text, _now()))
 
 
-def _ask(yes: bool) -> None:
+def _ask(yes: bool, letters: Correspondence | None = None, shown: JsonObject | None = None) -> None:
+    """Ask once; then the match must stand as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         click.confirm("Sign and send?", default=True, abort=True)
+    if letters is not None and shown is not None:
+        now = letters.standing(shown["match"])
+        if any(now[what] != shown[what] for what in ("phase", "game", "turn", "hash")):
+            raise Impossible(
+                f"A letter about {shown['match']} came while you looked; nothing was signed. Look again."
+            )
 
 
 def _show(letters: Correspondence, standing: JsonObject) -> None:
     """The boards of a match, or what it waits for."""
+    try:
+        _show_letters(letters, standing)
+    except (Impossible, sqlite3.Error):
+        raise
+    except Exception as error:  # the server may have sent anything
+        said = (
+            f"What came about {standing['match']} cannot be shown. `pbem play letter {standing['match']}` prints it."
+        )
+        raise Impossible(said) from error
+
+
+def _show_letters(letters: Correspondence, standing: JsonObject) -> None:
     from pbem.letters.render import Templates
 
     name, rules, seat = standing["match"], standing["rules"], standing["seat"]
@@ -606,8 +632,9 @@ def accept(table: _Table, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
     with _troubles():
         table.fetch()
-        _show(table.letters, table.letters.standing(match))
-        _ask(yes)
+        standing = table.letters.standing(match)
+        _show(table.letters, standing)
+        _ask(yes, table.letters, standing)
         table.settle(table.letters.accept(match, _now()))
 
 
@@ -663,8 +690,9 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
         with _troubles():
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
-            click.echo(f"{_title(table.letters.standing(match))}: {words}")
-            _ask(yes)
+            standing = table.letters.standing(match)
+            click.echo(f"{_title(standing)}: {words}")
+            _ask(yes, table.letters, standing)
             table.settle(table.letters.say(match, words, _now()))
 
 
@@ -690,7 +718,7 @@ def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
         click.echo(f"{_title(standing)}: {words}")
-        _ask(yes)
+        _ask(yes, table.letters, standing)
         table.settle(table.letters.say(match, words, _now()))
 
 
@@ -773,11 +801,11 @@ def _proved(letters: Correspondence, name: str) -> bool:
         raise Impossible(f"No bundle of {name} has come: it comes when a game has ended.")
     last = proof.checks[-1]
     if not last.holds:
-        click.echo(f"{name}: the proof FAILS: {_clean(last.found)}", err=True)
+        click.echo(f"{name}: the proof FAILS: {_line(last.found)}", err=True)
         return False
     for accused in proof.accusing:
         for finding in accused.findings:
-            click.echo(f"{name}: {_clean(accused.kept.subject)}: {finding.standing}: {finding.found}", err=True)
+            click.echo(f"{name}: {_line(accused.kept.subject)}: {finding.standing}: {_line(finding.found)}", err=True)
     if proof.accusing:
         click.echo(f"{name}: your letters say otherwise than the bundle.", err=True)
         return False
@@ -792,27 +820,27 @@ def _proved(letters: Correspondence, name: str) -> bool:
 def _tell_event(event: Event) -> None:
     match event.kind:
         case "news":
-            click.echo(f"Came: {_clean(event.subject)}")
+            click.echo(f"Came: {_line(event.subject)}")
         case "answer" if event.said == "refused":
             assert event.sent is not None
             click.echo(f"Refused: {_about(event.sent)}:", err=True)
             for fault in event.faults:
-                click.echo(f"  - {_clean(fault)}", err=True)
+                click.echo(f"  - {_line(fault)}", err=True)
         case "answer" if event.sent is not None and event.sent.command == "register":
             pass  # the challenge says so
         case "answer":
             assert event.sent is not None
-            click.echo(f"Answered: {_about(event.sent)}: {_OUTCOMES.get(event.said, _clean(event.said))}.")
+            click.echo(f"Answered: {_about(event.sent)}: {_OUTCOMES.get(event.said, _line(event.said))}.")
         case "challenge":
             click.echo("The server asks your key to prove itself.")
         case "account":
-            click.echo(f"Registered. Your recovery code, to be kept somewhere else: {_clean(event.said)}")
+            click.echo(f"Registered. Your recovery code, to be kept somewhere else: {_line(event.said)}")
         case "forged":
-            click.echo(f"NOT BELIEVED: “{_clean(event.subject)}”: {_clean(event.said)}", err=True)
+            click.echo(f"NOT BELIEVED: “{_line(event.subject)}”: {_line(event.said)}", err=True)
         case "doubled":
-            click.echo(f"Came again, and changes nothing: {_clean(event.subject)}")
+            click.echo(f"Came again, and changes nothing: {_line(event.subject)}")
         case "contradiction":
-            click.echo(f"ALARM: “{_clean(event.subject)}”: {_clean(event.said)}", err=True)
+            click.echo(f"ALARM: “{_line(event.subject)}”: {_line(event.said)}", err=True)
         case "bounced":
             assert event.sent is not None
             click.echo(
@@ -841,6 +869,11 @@ def _about(sent: Sent) -> str:
 
 def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _line(text: str) -> str:
+    """What others say within a line of ours stays within it, and ends: it is no line of its own."""
+    return _clean(text).replace("\n", "\\n")[:_LONGEST]
 
 
 def _clean(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pbem.games import Refused, rules
 from pbem.match.record import read
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.opponent import LEVELS, Position, strategy
+from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance
 from pbem.proof.compare import Finding
 from pbem.proof.signed_letters import signed_agreement
@@ -33,21 +33,30 @@ if TYPE_CHECKING:
 __all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
 
 PROGRAM: Final = version("pbem")
-"""What plays; another version may play otherwise."""
+"""What plays. Its strategies have editions of their own: another version plays alike, unless they differ."""
 OCTETS: Final = 16
 """Of a seed: nobody finds it by trying, and in hex it fits a line of mail, however it is quoted."""
 
-_COMMITTED = re.compile(r"^# played by pbem (\S{1,40}); commitment:\n# ([0-9a-f]{64})$", re.MULTILINE)
+_COMMITTED = re.compile(
+    r"^# played by pbem (\S{1,40}?)(?:, edition ([1-9]\d{0,4}))?; commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
+)
 _SEED = re.compile(rf"\b[0-9a-f]{{{2 * OCTETS}}}\b")
 _LETTER: Final = 1 << 20
 """Characters of a letter that are searched for seeds."""
 
 
 class Commitment(NamedTuple):
-    """What a program said of its seed when it agreed: which version plays, and the hash."""
+    """What a program said of its seed when it agreed: which version plays, which edition, and the hash."""
 
     program: str
+    edition: int
+    """Of its strategy; 0 where it was committed to before editions were named, which is the first."""
     hash: str
+
+    @property
+    def said(self) -> str:
+        """Who plays, in a letter."""
+        return f"pbem {self.program}" + (f", edition {self.edition}" if self.edition else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +69,35 @@ class Plan:
     level: int
     seed: bytes
     program: str = PROGRAM
+    edition: int | None = None
+    """As in its commitment; None: the one here."""
 
     @property
     def commitment(self) -> Commitment:
         """The hash that stands for it, and gives nothing away."""
+        played = edition(self.game) if self.edition is None else self.edition
         lines = (
-            *("pbem opponent 1", f"server {self.server}", f"player {self.player}", f"game {self.game}"),
-            *(f"level {self.level}", f"program {self.program}", f"seed {self.seed.hex()}", ""),
+            f"pbem opponent {2 if played else 1}",
+            *(f"server {self.server}", f"player {self.player}", f"game {self.game}", f"level {self.level}"),
+            f"program {self.program}",
+            *([f"edition {played}"] if played else []),
+            *(f"seed {self.seed.hex()}", ""),
         )
-        return Commitment(self.program, sha256_hex("\n".join(lines).encode()))
+        return Commitment(self.program, played, sha256_hex("\n".join(lines).encode()))
+
+    @property
+    def elsewhere(self) -> str | None:
+        """Where its edition is played, in words, if that is not here."""
+        played, here = self.edition or 1, edition(self.game)
+        if self.edition is None or played == here:
+            return None
+        if played < here:
+            first = EDITIONS[self.game][played - 1]
+            return f"edition {played} was promised, and this pbem plays edition {here}: take pbem {first}"
+        return (
+            f"edition {played} was promised, and pbem {PROGRAM} knows {here} alone: take pbem {self.program};"
+            " if nobody has published that, nothing shows that it was blind"
+        )
 
     def setup(self, number: int, options: Options, seat: int) -> str:
         """The setup of a game of the match, by its number."""
@@ -82,7 +111,7 @@ class Plan:
 
 def comment(commitment: Commitment) -> str:
     """The lines that say it in a signed letter, which commands pass over."""
-    return f"# played by pbem {commitment.program}; commitment:\n# {commitment.hash}\n"
+    return f"# played by {commitment.said}; commitment:\n# {commitment.hash}\n"
 
 
 def seeds(text: str) -> list[bytes]:
@@ -105,7 +134,8 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
         if len(promised) > 1:
             yield Finding("contradicts", f"seat {seat}", "its letter commits to more than one seed", 1)
         elif promised:
-            yield _seat(proved, seat, Commitment(*promised[0]), opened)
+            program, named, hashed = promised[0]
+            yield _seat(proved, seat, Commitment(program, int(named or 0), hashed), opened)
     if not committed:
         yield Finding("contradicts", "opponent", "nobody here committed to a seed when agreeing", 1)
 
@@ -116,7 +146,7 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
     match, what = proved.match, f"seat {seat}"
     player = str(proved.bundle.entries[0].body["players"][str(seat)]["name"])
     plans = (
-        Plan(match.server, player, match.terms.game, level, seed, promised.program)
+        Plan(match.server, player, match.terms.game, level, seed, promised.program, promised.edition)
         for seed in opened
         for level in LEVELS
     )
@@ -129,9 +159,8 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
             return Finding("contradicts", what, f"{where}: {player} is a program, and these are not its own", seq)
         if played != again:
             said = f"{where}: {player} sent {_line(played)}; its seed and its letters give {_line(again)}"
-            if promised.program != PROGRAM:
-                said += f". But pbem {promised.program} played, and this is pbem {PROGRAM}: ask that one"
-                return Finding("open", what, said, seq)
+            if plan.elsewhere and promised.program != PROGRAM:
+                return Finding("open", what, f"{said}. But {plan.elsewhere}", seq)
             return Finding("contradicts", what, said, seq)
         moves += 1
     if not moves:
@@ -178,10 +207,13 @@ class _Seat:
                 again = None if by_default else self._orders(before[game, turn], found)
                 yield entry.seq, f"game {game}, turn {turn}", played, again
 
-    def _setup(self, entry: Entry) -> str:
+    def _setup(self, entry: Entry) -> str | None:
         assert self.proved.match is not None
         options = self._options(self.proved.match, entry.body)
-        return self._canonical_setup(options, self.plan.setup(entry.body["game"], options, self.seat))
+        try:
+            return self._canonical_setup(options, self.plan.setup(entry.body["game"], options, self.seat))
+        except ValueError:  # it finds none, and would not have accepted
+            return None
 
     def _canonical_setup(self, options: Options, text: str) -> str:
         try:

@@ -11,7 +11,7 @@ import binascii
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pbem.config import Limits
 from pbem.identity import ed25519_points
@@ -34,6 +34,7 @@ LIMITS: Final = Limits(
 
 _MOST_ITEMS = 500
 _KEY = re.compile("[0-9a-f]{64}")
+_WORD = re.compile("[!-~]{1,320}")
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 
 
@@ -78,8 +79,12 @@ def hear(letter: Letter) -> Heard | None:
     signature = document.pop("signature", None)
     key, server, to, time = (document.get(name) for name in ("key", "server", "to", "time"))
     items, files = document.get("items"), document.get("files")
-    if not (isinstance(key, str) and _KEY.fullmatch(key) and isinstance(server, str) and isinstance(to, str)):
+    if not (isinstance(key, str) and _KEY.fullmatch(key)):
         raise NotGenuine("its bulletin has not the form of one")
+    if not all(isinstance(name, str) and _WORD.fullmatch(name) for name in (server, to)):
+        raise NotGenuine("its bulletin has not the form of one")
+    assert isinstance(server, str)
+    assert isinstance(to, str)
     if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
         raise NotGenuine("its bulletin is not signed")
     said = announcement(server, sha256_hex(canonical(document)))
@@ -94,7 +99,7 @@ def hear(letter: Letter) -> Heard | None:
 
 def _document(packed: str) -> JsonObject:
     try:
-        found = json.loads(base64.b64decode("".join(packed.split()), validate=True))
+        found = _loaded(base64.b64decode("".join(packed.split()), validate=True))
         same = isinstance(found, dict) and found.get("pbem") == "bulletin 1"
     except (binascii.Error, ValueError, RecursionError) as error:
         raise NotGenuine("its bulletin is damaged") from error
@@ -108,6 +113,13 @@ def _document(packed: str) -> JsonObject:
     return document
 
 
+def _loaded(content: bytes) -> Any:
+    """JSON, all of whose texts are texts; raises ValueError, RecursionError."""
+    found = json.loads(content)
+    json.dumps(found, ensure_ascii=False).encode()  # not so with half a character in it
+    return found
+
+
 def _files(letter: Letter, hashes: JsonObject) -> dict[str, JsonObject]:
     """The JSON files that the bulletin names; each must be there, as it was."""
     attached = {part.filename: part.content for part in letter.parts if part.filename}
@@ -119,7 +131,7 @@ def _files(letter: Letter, hashes: JsonObject) -> dict[str, JsonObject]:
         if sha256_hex(content) != hashed:
             raise NotGenuine(f"its file {name} was changed")
         try:
-            document = json.loads(content)
+            document = _loaded(content)
         except (ValueError, RecursionError) as error:
             raise NotGenuine(f"its file {name} is no JSON") from error
         if isinstance(document, dict):

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pbem.failpoints import passing
-from pbem.games import Refused, rules
+from pbem.games import Refused, rules, titles
 from pbem.identity import ed25519_points
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
 from pbem.player import forms
 from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
 from pbem.player.memory import Memory, Sent
+from pbem.player.standing import misshapen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,9 +116,18 @@ class Correspondence:
     # Letters in.
 
     def receive(self, raw: bytes, now: datetime) -> list[Event]:
-        """Take in a letter: all of it is on the disk afterwards, or nothing happened. It never raises."""
-        with self.memory.transaction():
-            events = self._receive(raw, now)
+        """Take in a letter: all of it is on the disk afterwards, or nothing happened.
+
+        Whatever is in it, this raises nothing but `sqlite3.Error`, where the memory cannot be written.
+        """
+        try:
+            with self.memory.transaction():
+                events = self._receive(raw, now)
+        except sqlite3.Error:
+            raise  # no fault of the letter: it is taken in when there is room
+        except Exception as error:
+            # A letter may come from anybody: none may keep those behind it from being read.
+            return [Event("forged", said=f"it cannot be taken in: {type(error).__name__}")]
         self._at("letter taken in")
         return events
 
@@ -191,7 +202,12 @@ class Correspondence:
         events: list[Event] = []
         standings = {}
         for item in heard.items:
-            if item.get("about") == "match" and (name := _match_of(item)):
+            if item.get("about") == "match" and (wrong := misshapen(item)) is not None:
+                events.append(
+                    Event("forged", letter.subject, said=f"what it says of a match has no such form: {wrong}")
+                )
+            elif item.get("about") == "match":
+                name = str(item["match"])
                 self.memory.file(number, name)
                 standings[name] = item
                 events += self._standing(number, letter, item, heard, now)
@@ -214,6 +230,8 @@ class Correspondence:
 
     def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
         challenge = str(item.get("challenge"))
+        if not _KNOWN.fullmatch(challenge):
+            return []
         if self.memory.fact("account") or item.get("fingerprint") != self.memory.fact("fingerprint"):
             return []
         self.memory.know("challenge", challenge)
@@ -259,8 +277,14 @@ class Correspondence:
         standing = standings.get(str(document.get("match")))
         if kind is None or standing is None or document.get("server") != self.party.server:
             return
-        game, turn = document.get("game"), document.get("turn", 0)
-        if document.get("seat") != standing.get("seat") or type(game) is not int or type(turn) is not int:
+        game, turn = document.get("game", -1), document.get("turn", 0)
+        if document.get("seat") != standing.get("seat") or not all(
+            type(number) is int and 0 <= number < _AFTER for number in (game, turn)
+        ):
+            return
+        if kind != "reports" and (document.get("rules") != standing["rules"] or standing["rules"] not in titles()):
+            return
+        if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return
         if kind == "position" and not turn:
             turn = _AFTER  # the game is over: this is the last position there is
@@ -319,10 +343,12 @@ class Correspondence:
         judge = rules(position["rules"])
         try:
             state = judge.recalled(position["view"], position["seat"])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            orders: Orders = judge.order(state, position["seat"], text)
+            return Judged(orders.text, judge.unused(state, position["seat"], orders))
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
-        orders: Orders = judge.order(state, position["seat"], text)
-        return Judged(orders.text, judge.unused(state, position["seat"], orders))
 
     def meant(self, match: str, text: str) -> str | None:
         """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
@@ -339,8 +365,13 @@ class Correspondence:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
         asked, standing = self.setup_asked(match), self.standing(match)
         judge = rules(asked["rules"])
-        options = judge.options(asked["options"], len(standing["players"]))
-        setup: Setup = judge.setup(options, asked["seat"], text)
+        try:
+            options = judge.options(asked["options"], len(standing["players"]))
+            setup: Setup = judge.setup(options, asked["seat"], text)
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
         return Judged(setup.text)
 
     def setup_asked(self, match: str) -> JsonObject:
@@ -524,6 +555,11 @@ class Correspondence:
         message_id = f"<{self._random(16).hex()}@{host}>"
         raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now)
         with self.memory.transaction():
+            for other in self.memory.sent(command, match, place):
+                if other.rev == rev and other.form == form:
+                    return other
+                if other.rev == rev:
+                    raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
             sent = self.memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
         self._at("form kept")
         return sent
@@ -561,20 +597,11 @@ class Correspondence:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
+_HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
 _AFTER = 10**9
 _QUOTED = 256 << 10
 _MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
-_NAME = re.compile("m[1-9][0-9]{0,8}")
-
-
-def _match_of(item: JsonObject) -> str | None:
-    """The match that an item is about, if it has the form of one."""
-    name, wanted = item.get("match"), {"game": int, "turn": int, "seat": int, "rev": int, "phase": str, "rules": str}
-    texts: dict[str, Any] = {"prev": str, "hash": str, "address": str, "players": list, "said": dict, "asked": bool}
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
-        return None
-    fits = all(type(item.get(key)) is kind for key, kind in {**wanted, **texts}.items())
-    return name if fits else None
+_KNOWN = re.compile("[0-9a-f]{1,128}")
 
 
 def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:

@@ -187,7 +187,7 @@ class _Delivery(socketserver.StreamRequestHandler):
     def _data(self) -> bytes | None:
         lines, octets = list[bytes](), 0
         while line := self.rfile.readline(1 << 20):
-            if line in {b".\r\n", b".\n"}:
+            if line == b".\r\n":  # and nothing else ends a letter (RFC 5321 4.1.1.4)
                 return b"".join(lines)
             octets += len(line)
             if octets > _MOST:

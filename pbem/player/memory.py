@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "Memory", "Sent"]
+__all__ = ["Alarm", "BadMemory", "Memory", "Sent"]
+
+_EDITION = 1
+"""Of the tables; 0 is that of files from before it was written down, which is the same."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -44,6 +47,10 @@ CREATE TABLE IF NOT EXISTS sent (
     place TEXT NOT NULL, rev INTEGER NOT NULL, form TEXT NOT NULL, raw BLOB NOT NULL, to_address TEXT NOT NULL,
     state TEXT NOT NULL, faults TEXT NOT NULL DEFAULT '[]', UNIQUE (command, match, place, rev));
 """
+
+
+class BadMemory(Exception):
+    """The file cannot be used; the text says why."""
 
 
 class Sent(NamedTuple):
@@ -77,16 +84,36 @@ _SENT = "id, message_id, command, match, place, rev, form, raw, to_address, stat
 
 
 class Memory:
-    """The memory of one account; `path` None is one that is forgotten, for tests and trials."""
+    """The memory of one account; `path` None is one that is forgotten, for tests and trials.
+
+    Raises `BadMemory` when it is opened; all calls raise `sqlite3.Error` where the file fails, as on a full disk.
+    """
 
     def __init__(self, path: Path | None) -> None:
-        if path is not None:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        self._database = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
+        try:
+            if path is not None:
+                _make(path)
+            self._database = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise BadMemory(f"{path}: {error}") from error
+        try:
+            self._open()
+        except sqlite3.Error as error:
+            self.close()
+            raise BadMemory(f"{path}: {error}") from error
+        except BadMemory as error:
+            self.close()
+            raise BadMemory(f"{path}: {error}") from error
+
+    def _open(self) -> None:
+        (edition,) = self._database.execute("PRAGMA user_version").fetchone()
+        if edition > _EDITION:
+            raise BadMemory("a later pbem wrote it, which may know what this one would do twice: use that one")
         # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
         self._database.execute("PRAGMA synchronous = FULL")
         self._database.executescript(_SCHEMA)
+        if edition < _EDITION:
+            self._database.execute(f"PRAGMA user_version = {_EDITION}")
 
     def close(self) -> None:
         """Close the file."""
@@ -101,10 +128,10 @@ class Memory:
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._database.execute("COMMIT")
         except BaseException:
-            self._database.execute("ROLLBACK")
+            self._database.rollback()  # on a full disk it may have ended by itself
             raise
-        self._database.execute("COMMIT")
 
     # Facts about the account.
 
@@ -272,3 +299,13 @@ class Memory:
     def count(self) -> int:
         """How many letters were prepared."""
         return int(self._database.execute("SELECT count(*) FROM sent").fetchone()[0])
+
+
+def _make(path: Path) -> None:
+    """See that the file is there, for its owner alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.fchmod(file, 0o600)  # a copy that was brought back may be open to others
+    finally:
+        os.close(file)

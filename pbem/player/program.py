@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import rules
-from pbem.player.blind import OCTETS, Plan, comment
+from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence import Impossible
 from pbem.player.forms import Unfit
-from pbem.player.opponent import Position, strategy
+from pbem.player.opponent import Position, edition, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -145,7 +145,8 @@ class Program:
     def _planned(self, standing: JsonObject) -> Plan:
         """A new plan, which stands from now on."""
         level = self.settings.games[standing["rules"]].level
-        self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()}")
+        promised = f"{edition(standing['rules'])} {PROGRAM}"
+        self.memory.know(f"plan {standing['match']}", f"{level} {self._random(OCTETS).hex()} {promised}")
         plan = self._plan(standing)
         assert plan is not None
         return plan
@@ -155,9 +156,10 @@ class Program:
         fact = self.memory.fact(f"plan {standing['match']}")
         if fact is None:
             return None
-        level, seed = fact.split()
+        level, seed, *promised = fact.split()
+        named, program = promised or ("0", PROGRAM)  # before editions were named
         party = self.letters.party
-        return Plan(party.server, party.name, standing["rules"], int(level), bytes.fromhex(seed))
+        return Plan(party.server, party.name, standing["rules"], int(level), bytes.fromhex(seed), program, int(named))
 
     # Playing.
 
@@ -166,6 +168,9 @@ class Program:
         match = standing["match"]
         if plan is None:
             log.error("%s: its seed is not in the memory: it cannot be played", match)
+            return False
+        if plan.elsewhere:
+            log.error("%s: it cannot be played as promised: %s", match, plan.elsewhere)
             return False
         if not self._sent("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
@@ -198,7 +203,8 @@ class Program:
 
     def _early(self, standing: JsonObject, place: str, now: datetime) -> bool:
         """Whether it is too early to answer: the delay is not over, and no deadline is near."""
-        since = self._due.setdefault((standing["match"], place), now)
+        # A clock that is set back must not make the delay longer.
+        since = self._due[standing["match"], place] = min(self._due.get((standing["match"], place), now), now)
         end = since + timedelta(seconds=self.settings.play.waits)
         if standing["deadline"]:
             left = datetime.fromisoformat(standing["deadline"]) - since

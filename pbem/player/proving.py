@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
-from pbem.proof.verify import Proved, verify
+from pbem.proof.verify import Check, Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.player.memory import Memory
     from pbem.proof.compare import Letter
-    from pbem.proof.verify import Check
 
 __all__ = ["Proof", "prove"]
 
@@ -50,5 +49,7 @@ def prove(memory: Memory, match: str) -> Proof | None:
     checks = list(verify(found[1], Letters, memory.fact("server_key"), proved))
     if not checks[-1].holds or proved.bundle is None or proved.match is None:
         return Proof(checks)
+    if proved.match.id != match:  # it holds, and proves nothing of this one
+        return Proof([*checks, Check(False, "match", f"the bundle is that of {proved.match.id}")])
     bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
     return Proof(checks, [bench.judge(kept(source, raw)) for source, raw in memory.letters(match)])

@@ -111,10 +111,17 @@ def make(path: Path, comment: str) -> None:
     data = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        draft = path.with_name(f"{path.name}.new")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        # All of it, or nothing: half a key would be in the way for ever. And none that is there is replaced.
+        try:
+            os.link(draft, path)
+        finally:
+            draft.unlink()
         path.with_name(f"{path.name}.pub").write_text(f"{ssh.public(private)} {comment}\n", "ascii")
     except FileExistsError as error:
         raise CannotSign(f"{path} is there already: leave --new-key out to use it.") from error

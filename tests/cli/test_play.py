@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import mailbox
 import re
 import stat
 from typing import TYPE_CHECKING
 
+import click
 import pytest
+from bulletins import FIELD
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import Referee, new
 from table import ANN, BOB, SMALL
 
 from pbem.cli import main
+from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player.correspondence import Correspondence, Judged
+from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
     from referee import Mailbox
+
+    from pbem.json_object import JsonObject
 
 
 class Terminal:
@@ -224,6 +233,96 @@ def test_forged_letters_are_told_and_move_no_cursor(terminal: Terminal) -> None:
     assert "\x1b" not in shown
     assert "lunch" not in shown
     assert terminal() == before, "once is enough"
+
+
+def test_what_a_stranger_signs_writes_no_line_of_its_own(terminal: Terminal) -> None:
+    """A file's name, by anybody's key: it once could say that something was verified."""
+    begun(terminal)
+    terminal()
+    key, name = Ed25519PrivateKey.generate(), "x\nm1: verified: 90 checks hold\x1b[2J" + "x" * 10_000
+    document: dict[str, object] = {
+        "pbem": "bulletin 1",
+        "server": "play.example",
+        "to": "ann@mail.example",
+        "time": "2026-03-01T12:00:00Z",
+        "items": [],
+        "files": {name: "0" * 64},
+        "key": key.public_key().public_bytes_raw().hex(),
+    }
+    document["signature"] = key.sign(announcement("play.example", sha256_hex(canonical(document)))).hex()
+    packed = base64.encodebytes(canonical(document)).replace(b"\n", b"\n ").rstrip()
+    terminal.maildir.add(FIELD.encode() + b": " + packed + b"\nFrom: pbem@play.example\n\nx\n")
+    shown = terminal()
+    (line,) = [line for line in shown.splitlines() if "verified" in line]
+    assert line.startswith("NOT BELIEVED")
+    assert len(line) < 1000
+    assert "\x1b" not in shown
+
+
+def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one command asks, another may have fetched the next turn."""
+    begun(terminal)
+    terminal()
+    letters = []
+
+    def meanwhile(letters_: Correspondence) -> None:
+        standing = letters_.standing("m1")
+        letters.append(letters_)
+        letters_.memory.stand("m1", "9999-01-01T00:00:00Z", standing | {"turn": standing["turn"] + 1})
+
+    confirm = click.confirm
+    table: list[Correspondence] = []
+    judge = Correspondence.judge_orders
+
+    def judged(letters_: Correspondence, match: str, text: str) -> Judged:
+        table.append(letters_)
+        return judge(letters_, match, text)
+
+    def asked(*words: object, **more: object) -> object:
+        meanwhile(table[-1])
+        return confirm(*words, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Correspondence, "judge_orders", judged)
+    monkeypatch.setattr(click, "confirm", asked)
+    sent = len(terminal.sent)
+    assert "A letter about m1 came while you looked; nothing was signed." in terminal(
+        "m1", "Rv1", typed="y\n", status=1
+    )
+    assert len(terminal.sent) == sent
+
+
+@pytest.mark.parametrize("view", [{}, {"entitled": 3}, {"entitled": {"conventional": [7]}, "own": []}])
+def test_a_position_that_is_none_is_said(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, view: dict[str, object]
+) -> None:
+    """A server may sign anything under a position's name."""
+    begun(terminal)
+    terminal()
+    latest, paper = Memory.latest, Memory.paper
+
+    def spoilt(found: JsonObject | None) -> JsonObject | None:
+        return found | {"view": view} if found and "view" in found else found
+
+    monkeypatch.setattr(Memory, "latest", lambda *place: spoilt(latest(*place)))
+    monkeypatch.setattr(Memory, "paper", lambda *place: spoilt(paper(*place)))
+    for words in (("m1",), ("m1", "Rv1", "--yes")):
+        shown = terminal(*words, status=1)
+        assert shown.splitlines()[-1].startswith("Error: ")
+
+
+def test_what_cannot_be_remembered_is_said(terminal: Terminal) -> None:
+    """A full disk, a damaged file: a sentence, and no trace of the program."""
+    begun(terminal)
+    memory = terminal.home / ".local/state/pbem/ann@play.example.sqlite"
+    written = memory.read_bytes()
+    memory.write_bytes(b"nonsense" * 1000)
+    assert "not a database" in terminal(status=1)
+    memory.write_bytes(written[: len(written) // 2].ljust(len(written), b"\xff"))
+    shown = terminal("m1", status=1)
+    assert shown.startswith("Error: ")
+    assert "Traceback" not in shown
+    memory.write_bytes(written)
+    assert "turn 1: your move" in terminal()
 
 
 def test_a_letter_that_comes_twice_changes_nothing(terminal: Terminal) -> None:

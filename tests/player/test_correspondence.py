@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 import stat
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -17,8 +18,8 @@ from table import ANN, BOB, SMALL, TO, Side
 
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
-from pbem.player.bulletin import LIMITS
-from pbem.player.correspondence import Impossible
+from pbem.player.bulletin import LIMITS, Heard
+from pbem.player.correspondence import Correspondence, Impossible
 from pbem.player.proving import prove
 
 if TYPE_CHECKING:
@@ -275,6 +276,8 @@ class TestBadInput:
             ("no JSON", "forged"),
             ("deep JSON", "forged"),
             ("half a character", "forged"),
+            ("half a character in the server's name", "forged"),
+            ("a server's name of two lines", "forged"),
             ("a list", "forged"),
             ("a file taken away", "forged"),
             ("a file changed", "forged"),
@@ -305,6 +308,12 @@ class TestBadInput:
             "no JSON": lambda: with_bulletin(b"{"),
             "deep JSON": lambda: with_bulletin(b"[" * 20_000),
             "half a character": lambda: with_bulletin(b'{"pbem":"bulletin 1","to":"\\ud800"}'),
+            "half a character in the server's name": lambda: with_bulletin(
+                canonical(
+                    {"server": "", "to": "x", "key": "0" * 64, "signature": "0" * 128, "pbem": "bulletin 1"}
+                ).replace(b'"server":""', b'"server":"\\ud800"')
+            ),
+            "a server's name of two lines": lambda: forged(other, items, server="other\nALARM"),
             "a list": lambda: with_bulletin(b"[1]"),
             "a file taken away": lambda: true.replace(b"position.json", b"positron.json"),
             "a file changed": lambda: with_another_position(true),
@@ -321,6 +330,89 @@ class TestBadInput:
         if name != "items of no form":
             assert [event.kind for event in events] == [kind]
             assert kind == "doubled" or events[0].said or kind == "foreign"
+
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            {"prev": "f" * 64 + "\nrev 1\nGx4"},
+            {"prev": ""},
+            {"hash": "x"},
+            {"address": "pbem@play.example\r\nBcc: eve@mail.example"},
+            {"address": "-x"},
+            {"phase": "closed\x1b[2J"},
+            {"players": ["ann", "bob\nALARM"]},
+            {"players": []},
+            {"seat": 3},
+            {"rev": 2**70},
+            {"game": -1},
+            {"turn": True},
+            {"deadline": "soon"},
+            {"ended": None},
+            {"offers": [["draw"]]},
+            {"outcome": {"winner": "bob"}},
+            {"head": {"seq": 2**70, "head": "f" * 64, "signature": "0" * 128}},
+            {"head": {"seq": 2, "head": "\n", "signature": "0" * 128}},
+            {"said": {"resign": "often"}},
+        ],
+    )
+    def test_what_a_server_signs_has_the_form_of_it_or_changes_nothing(
+        self, playing: Side, referee: Referee, lie: dict[str, Any]
+    ) -> None:
+        """Of such words forms are made, which the player signs: nobody else may write a line of them."""
+        before = memory_of(playing)
+
+        def change(found: dict[str, Any]) -> None:
+            next(item for item in found["items"] if item["about"] == "match").update(lie)
+
+        events = playing.letters.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
+        assert [event.kind for event in events] == ["forged"]
+        assert memory_of(playing) == before
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        assert sent.form.splitlines()[3:] == [f"prev {playing.letters.standing('m1')['prev']}", "rev 1", "Gx3", "end"]
+
+    def test_files_that_are_none_are_passed_over(self, playing: Side) -> None:
+        """The server may sign a file of any content; what is no position of this game is not kept as one."""
+        for document in (
+            {"pbem": "position 1", "rules": "dueling-masters", "view": {}},
+            {"pbem": "position 1", "rules": "spaceships", "view": []},
+            {"pbem": "position 1", "rules": "spaceships", "view": {}, "turn": 2**70},
+            {"pbem": "setup 1", "rules": "spaceships", "options": 3},
+            {"pbem": "reports 1", "reports": {}},
+        ):
+            before = memory_of(playing)
+            standing = playing.letters.standing("m1")
+            place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing["seat"]}
+            heard = Heard(
+                "", SERVER, "", standing["deadline"] or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
+            )
+            for found in heard.files.values():
+                playing.letters._put(found, {"m1": standing})
+            assert memory_of(playing) == before
+
+    def test_no_letter_keeps_those_behind_it_from_being_read(
+        self, playing: Side, referee: Referee, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whatever is still wrong in what reads letters."""
+
+        def trip(_letter: object) -> None:
+            raise RuntimeError
+
+        with monkeypatch.context() as patched:
+            patched.setattr("pbem.player.correspondence.hear", trip)
+            (event,) = playing.letters.receive(last(playing), referee.now)
+        assert (event.kind, event.said) == ("forged", "it cannot be taken in: RuntimeError")
+
+    def test_a_full_disk_is_no_fault_of_the_letter(self, playing: Side, referee: Referee) -> None:
+        before = memory_of(playing)
+        (pages,) = playing.memory._database.execute("PRAGMA page_count").fetchone()
+        playing.memory._database.execute(f"PRAGMA max_page_count = {pages}")
+        raw = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
+        raw += b"\r\n" * 20_000
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            playing.letters.receive(raw, referee.now)
+        assert memory_of(playing) == before
+        playing.memory._database.execute("PRAGMA max_page_count = 100000")
+        assert [event.kind for event in playing.letters.receive(raw, referee.now)] == ["news"]
 
     def test_the_truth_comes_through_by_the_same_ways(self, playing: Side, referee: Referee) -> None:
         """What is rewritten without a change, and signed by the server, counts: the tests above can fail."""
@@ -405,6 +497,39 @@ class TestBadInput:
         proof = prove(playing.memory, "m1")
         assert proof is not None
         assert not proof.holds
+
+
+def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: Referee) -> None:
+    """A server that has something to hide could mail one under this one's name."""
+    playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
+    bundle = playing.memory.bundle("m1")
+    assert bundle is not None
+    playing.memory.put_bundle("m2", "m2-game-1.pbem.zip", 9, bundle[1])
+    proof = prove(playing.memory, "m2")
+    assert proof is not None
+    assert not proof.holds
+    assert proof.checks[-1].found == "the bundle is that of m1"
+    assert prove(playing.memory, "m1").holds  # type: ignore[union-attr]
+
+
+def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:
+    """Two commands look at the same standing, and both sign, for one place and revision."""
+    party, sign = playing.letters.party, playing.letters._sign
+    other = Correspondence(party, playing.memory, sign, playing.letters._random)
+    for mine, theirs in (("Gx3", "Gx4"), ("Gx5", "Gx5")):
+
+        def signing(text: bytes, namespace: str, theirs: str = theirs) -> str:
+            other.order("m1", theirs, referee.now)  # while the key's owner is asked for a passphrase
+            return sign(text, namespace)
+
+        slow = Correspondence(party, playing.memory, signing, playing.letters._random)
+        if mine == theirs:
+            assert slow.order("m1", mine, referee.now) == other.order("m1", theirs, referee.now)
+        else:
+            with pytest.raises(Impossible, match="quicker"):
+                slow.order("m1", mine, referee.now)
+    sent = playing.memory.sent("orders", "m1", "game 1 turn 1")
+    assert [(one.rev, one.form.splitlines()[5]) for one in sent] == [(1, "Gx4"), (2, "Gx5")]
 
 
 def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side) -> None:

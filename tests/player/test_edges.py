@@ -7,6 +7,8 @@ import mailbox
 import os
 import shutil
 import smtplib
+import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -26,7 +28,7 @@ from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import Account, BadAccount, places, split
 from pbem.player.mail_in import Found, Listener, NoMail, Provider
 from pbem.player.mail_out import NotSent
-from pbem.player.memory import Sent
+from pbem.player.memory import BadMemory, Memory, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +66,18 @@ class TestComing:
         thread.join(10)
         assert [one.raw for one in found] == [RAW]
         assert said == [{}]
+        listener.close()
+
+    def test_by_lmtp_nothing_but_the_dot_between_line_ends_is_the_end(self) -> None:
+        """What others take for the end could let a letter hold commands."""
+        listener = Listener("127.0.0.1", 0)
+        with socket.create_connection(("127.0.0.1", listener.server_address[1]), 10) as connection:
+            words = b"LHLO x\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<ann@mail.example>\r\nDATA\r\n"
+            connection.sendall(words + b"one\r\n.\nMAIL FROM:<x>\r\n.\r\nQUIT\r\n")
+            found: list[Found] = []
+            while not found:
+                found += listener.letters(nothing_seen)
+        assert [one.raw for one in found] == [b"one\r\n\nMAIL FROM:<x>\r\n"]
         listener.close()
 
     def test_by_lmtp_what_nobody_takes_in_is_kept_by_whoever_brought_it(
@@ -222,6 +236,23 @@ class TestSigning:
         with pytest.raises(signing.CannotSign, match="there already"):
             signing.make(path, "ann@mail.example")
 
+    def test_who_dies_while_a_key_is_made_leaves_none_in_the_way(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Killed(BaseException):
+            pass
+
+        def die(_file: int) -> None:
+            raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr("os.fsync", die)
+            with pytest.raises(Killed):
+                signing.make(tmp_path / "id", "ann")
+        assert not (tmp_path / "id").exists()
+        signing.make(tmp_path / "id", "ann")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["id", "id.pub"]
+
     def test_a_locked_key_asks_three_times_at_most(self, tmp_path: Path) -> None:
         private = Ed25519PrivateKey.generate()
         locked = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, BestAvailableEncryption(b"open"))
@@ -266,6 +297,33 @@ class TestSigning:
                 signing.read(tmp_path / name, never)
 
 
+class TestMemory:
+    def test_what_a_later_version_wrote_or_is_damaged_is_left_alone(self, tmp_path: Path) -> None:
+        path = tmp_path / "memory.sqlite"
+        Memory(path).close()
+        assert path.read_bytes()[60:64] == (1).to_bytes(4, "big")
+        Memory(path).close()
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA user_version = 2")
+        database.close()
+        written = path.read_bytes()
+        with pytest.raises(BadMemory, match="a later pbem wrote it"):
+            Memory(path)
+        assert path.read_bytes() == written
+        path.write_bytes(b"nonsense" * 1000)
+        with pytest.raises(BadMemory, match="not a database"):
+            Memory(path)
+        with pytest.raises(BadMemory, match="memory"):
+            Memory(path / "within")
+
+    def test_it_is_for_its_owner_alone_also_when_a_copy_was_brought_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "memory.sqlite"
+        Memory(path).close()
+        path.chmod(0o644)
+        Memory(path).close()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 class TestAccounts:
     def test_a_file_for_each_for_its_owner_alone(self, tmp_path: Path) -> None:
         folders = places({"HOME": str(tmp_path), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": str(tmp_path / "state")})
@@ -285,6 +343,11 @@ class TestAccounts:
         with pytest.raises(BadAccount, match="address"):
             folders.save(Account("cem", "play.example", "pbem@play.example", "nonsense", "", "", ""))
         assert "cem@play.example" not in folders.accounts
+        for ways in (("imaps://ann:secret@mail.example",), ("maildir:/x", "smtps://ann:secret@mail.example")):
+            with pytest.raises(BadAccount, match="password") as refused:
+                folders.save(account(*ways))
+            assert "secret" not in str(refused.value)
+            assert "secret" not in folders.file("ann@play.example").read_text()
 
     @pytest.mark.parametrize("text", ["anna", "@x.example", "a b@x.example", "anna@", "anna@x/../y", "anna@-x"])
     def test_what_names_no_account(self, text: str) -> None:

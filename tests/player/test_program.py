@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from machine import Machine
 from referee import ANN, BOB, Mailbox, Referee, new
 
+from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command
 from pbem.examples import example_folder
 from pbem.player import blind
@@ -22,7 +23,7 @@ from pbem.player.account import BadAccount
 from pbem.player.blind import Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
 from pbem.player.limits import Game, Limits, Settings, load
-from pbem.player.opponent import STRATEGIES, Position, strategy
+from pbem.player.opponent import EDITIONS, STRATEGIES, Position, spaceships, strategy
 from pbem.player.program import Program
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verify import Proved, verify
@@ -243,6 +244,18 @@ class TestLimits:
         assert house.memory.prepared("setup", "m1")
         house.close()
 
+    def test_a_clock_that_is_set_back_makes_no_delay_longer(self, referee: Referee, bob: Mailbox) -> None:
+        house = Machine(referee, referee.person("house"), None, limits=Limits(delay="2h"))
+        propose(referee, house, bob)
+        ahead = referee.now + timedelta(days=300)
+        house.program._due.update(dict.fromkeys(house.program._due, ahead))  # so the clock went when it was asked
+        house.live()
+        assert not house.memory.prepared("setup", "m1")
+        referee.now += timedelta(hours=2)
+        house.live()
+        assert house.memory.prepared("setup", "m1")
+        house.close()
+
     def test_half_of_the_time_is_the_longest_delay(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
         house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(delay="2d"))
         propose(referee, house, bob, f"{STANDARD}\npace: 1d")
@@ -354,7 +367,7 @@ class TestConvicted:
         assert finding.standing == "contradicts"
         assert "nobody here committed" in finding.found
 
-    def test_another_version_of_the_program_leaves_it_open(
+    def test_another_version_that_plays_alike_is_no_excuse(
         self,
         referee: Referee,
         house: Machine,
@@ -366,7 +379,118 @@ class TestConvicted:
         bundle = play(referee, house, bob)
         monkeypatch.setattr(blind, "PROGRAM", "99.0")
         (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+
+    @pytest.mark.parametrize("named", [True, False])
+    def test_another_edition_leaves_it_open_and_says_which_pbem_to_take(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        cheats: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+        named: bool,
+    ) -> None:
+        """Also where it was committed to before editions were named, which was edition 1."""
+        if not named:
+            agree_as_before(monkeypatch)
+        cheats(setup=lambda *_: ANN)
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts", "here it is the same edition"
+        monkeypatch.setattr(blind, "PROGRAM", "99.0")
+        monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
+        (finding,) = judged(bundle, [plan_of(house).seed])
         assert finding.standing == "open"
+        assert f"edition 1 was promised, and this pbem plays edition 2: take pbem {EDITIONS['spaceships'][0]}" in (
+            finding.found
+        )
+
+    def test_an_edition_that_its_own_version_does_not_play_is_no_excuse(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        cheats: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Who peeks could name an edition that nobody can look up."""
+        seed = bytes(16)
+        invented = Plan("play.example", "house", "spaceships", 1, seed, edition=7)
+        monkeypatch.setattr("pbem.player.program.comment", lambda _: comment(invented.commitment))
+        cheats(setup=lambda *_: ANN)
+        bundle = play(referee, house, bob)
+        (finding,) = judged(bundle, [seed])
+        assert finding.standing == "contradicts"
+        monkeypatch.setattr(blind, "PROGRAM", "0.6")
+        (finding,) = judged(bundle, [seed])
+        assert finding.standing == "open"
+        assert "if nobody has published that, nothing shows that it was blind" in finding.found
+
+    def test_who_committed_to_what_gives_no_setup_is_convicted(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        cheats: Callable[..., None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Whoever accepts against its own limits plays by hand."""
+        cheats(setup=lambda *_: ANN)
+        bundle = play(referee, house, bob)
+
+        def none(*_: object) -> str:
+            raise ValueError("no ships add up")
+
+        monkeypatch.setattr(spaceships, "setup", none)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "contradicts"
+        assert "not its own" in finding.found
+
+
+class TestEditions:
+    def test_a_match_of_before_editions_is_played_on_and_proved(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agree_as_before(monkeypatch)
+        bundle = play(referee, house, bob)
+        assert plan_of(house).commitment.hash in read(bob)
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "agrees", finding
+
+    def test_what_another_edition_promised_is_not_played_by_this_one(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        """An honest program would convict itself by an upgrade in the midst of a match."""
+        propose(referee, house, bob)
+        referee.send(bob, bob.filled("setup", BOB))
+        monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
+        house.live()
+        assert house.letters.standing("m1")["asked"]
+        assert not house.memory.prepared("orders", "m1")
+        assert "m1: it cannot be played as promised: edition 1" in caplog.text
+
+
+def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commit as programs did before there were editions."""
+    planned = Program._planned
+
+    def forget(program: Program, standing: dict[str, str]) -> Plan:
+        planned(program, standing)
+        fact = f"plan {standing['match']}"
+        level, seed, *_ = str(program.memory.fact(fact)).split()
+        program.memory.know(fact, f"{level} {seed}")
+        found = program._plan(standing)
+        assert found is not None
+        assert found.commitment.said == f"pbem {blind.PROGRAM}"
+        return found
+
+    monkeypatch.setattr(Program, "_planned", forget)
 
 
 class _Cheat:
@@ -451,6 +575,11 @@ def test_nothing_secret_is_logged(
         for sent in house.memory.prepared(command, "m1"):
             body = sent.form.split("\n")[5:-2]
             assert not any(line and line != "final" and line in caplog.text for line in body)
+
+
+def test_a_letter_writes_no_line_of_its_own_in_the_log() -> None:
+    record = logging.LogRecord("x", logging.ERROR, "", 0, "forged: %s", ("a\n2026 INFO m1: won\x1b[2J",), None)
+    assert _Lines("%(levelname)s %(message)s").format(record) == "ERROR forged: a\\n2026 INFO m1: won\\x1b[2J"
 
 
 def test_bad_letters_change_nothing(referee: Referee, house: Machine, bob: Mailbox) -> None:

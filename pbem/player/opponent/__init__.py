@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pbem.games import Options, Report
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["LEVELS", "STRATEGIES", "Position", "Strategy", "Wish", "strategy"]
+__all__ = ["EDITIONS", "LEVELS", "STRATEGIES", "Position", "Strategy", "Wish", "edition", "strategy"]
 
 LEVELS: Final = (1, 2, 3)
 """From the weakest to the strongest."""
@@ -57,6 +57,22 @@ STRATEGIES: Final[Mapping[str, str]] = {
     "shoot-em-up": "pbem.player.opponent.shoot_em_up",
 }
 """The games by name and the module that plays each; imported when first asked for."""
+
+EDITIONS: Final[Mapping[str, Sequence[str]]] = {
+    "spaceships": ("0.6.0",),
+    "dueling-masters": ("0.6.0",),
+    "shoot-em-up": ("0.6.0",),
+}
+"""By game the pbem that first played each edition of its strategy, from edition 1 on; the last is the one here.
+
+Whatever makes a strategy give another setup or other orders for the same seed and letters is a new edition: matches
+played by an older one are proved by the pbem that plays that one.
+"""
+
+
+def edition(game: str) -> int:
+    """The edition of a game's strategy that is played here."""
+    return len(EDITIONS[game])
 
 
 def strategy(game: str) -> Strategy:
