@@ -16,6 +16,7 @@ from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
+from pbem.pages import served
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def write(
         last=last,
         player=caller.player is not None,
         games=titles(),
-        pages=desk.config.pages,
+        pages=served(desk.config.pages, "index"),
     )
     out.subject = SHORT
     if not caller.repeated:
