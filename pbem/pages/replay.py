@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.games import rules
 from pbem.i18n import ENGLISH
 from pbem.pages import page, page_file
+from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 
@@ -54,7 +55,7 @@ def replay(
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
     }
-    title = f"{agreed['match']} · {agreed['server']}"
+    title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
     shown = {"home": home, "index": page_file("index", language), "files": files, "public": forms is not None}
     return page("replay", title, scripts, shown=shown, data=data, language=language)
 
