@@ -258,6 +258,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
 )
 @click.option("--password-file", default="", help="A file with the mailbox's password, readable by you alone.")
 @click.option("--password-command", default="", help="A command that prints it.")
+@click.option("--token-command", default="", help="A command that prints an access token in its place (XOAUTH2).")
 @click.option(
     "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
 )
@@ -273,6 +274,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     mail_out_: str,
     password_file: str,
     password_command: str,
+    token_command: str,
     server_key: str,
 ) -> None:
     """Open an account: the whole first dialogue with a server, its question to your key included.
@@ -292,6 +294,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
             mail_out_,
             password_file,
             password_command,
+            token_command,
         )
         if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
             raise click.UsageError("--server-key: 64 hex digits")

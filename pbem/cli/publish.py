@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from pbem.cli.common import config_option, opened
+from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages.replay import replay
 from pbem.proof.bundle import BeyondLimits, load, read
 
@@ -21,29 +22,32 @@ __all__ = ["publish"]
 @click.command()
 @click.argument("place", metavar="BUNDLE|DIR", type=click.Path(path_type=Path))
 @config_option
-def publish(place: Path, config_file: Path) -> None:
+@click.option(
+    "--language", type=click.Choice(LANGUAGES), default=ENGLISH, show_default=True, help="Of BUNDLE's page."
+)
+def publish(place: Path, config_file: Path, language: str) -> None:
     """Print the page of the match in BUNDLE, or bring the pages of this server in DIR up to date.
 
     The page of a match steps through its finished games and carries the proof, to be checked in the browser. The
     whole bundle is in it, letters and their senders' addresses included.
 
-    In DIR lie an index with the standings, the open invitations and the public matches, a page for each public match
-    that is finished (without the players' letters), and the pages to compose on. Nothing is there of a private match,
-    and of a running one no more than where it stands. Files are renamed into place, and written only where they
-    changed; run it as often as you like, beside the server.
+    In DIR lie, in each language, an index with the standings, the open invitations and the public matches, a page for
+    each public match that is finished (without the players' letters), and the pages to compose on. Nothing is there
+    of a private match, and of a running one no more than where it stands. Files are renamed into place, and written
+    only where they changed; run it as often as you like, beside the server.
 
     Pages load nothing and send nothing. Exit status 1: the file is no bundle, or the store cannot be read; 2: it is
     larger than what is looked at.
     """
     if place.is_file():
-        _print(place)
+        _print(place, language)
     else:
         _fill(place, config_file)
 
 
-def _print(bundle: Path) -> None:
+def _print(bundle: Path, language: str) -> None:
     try:
-        page = replay(read(load(bundle))).encode()
+        page = replay(read(load(bundle)), language=language).encode()
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(2 if isinstance(error, BeyondLimits) else 1)

@@ -6,6 +6,7 @@ repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
+from pbem.pages import served
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ def write(
         last=last,
         player=caller.player is not None,
         games=titles(),
-        pages=desk.config.pages,
+        pages=served(desk.config.pages, "index"),
     )
     out.subject = SHORT
     if not caller.repeated:
@@ -129,14 +131,23 @@ def _account(reply: Reply) -> list[JsonObject]:
     return [bulletin.of_account(str(name), str(code))] if name and code else []
 
 
+_FOOTER = re.compile(
+    r"Sent (?:from|via|with) (?:my )?\w.{0,100}|Get Outlook for .{1,100}|Outlook für .{1,100} beziehen.{0,60}"
+    r"|Gesendet (?:von|mit|über) .{1,100}|Von (?:meine[mr] )?.{1,60} gesendet\.?"
+    r"|Diese Nachricht wurde von .{1,100} gesendet\.?"
+)
+"""What phones and their mail programs write beneath a letter, in English and German."""
+
+
 def _told_of_ignored(reading: Reading) -> list[str]:
-    """The first lines of what was ignored, enough to recognise it; no quotes, nor who wrote them, nor signatures."""
+    """The first lines of what was ignored, enough to recognise it; no quotes, nor who wrote them, nor ends."""
     lines: list[str] = []
     for run in reading.ignored:
         if run.startswith(">"):
             lines = lines[:-1] if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
+    lines = [line for line in lines if not _FOOTER.fullmatch(line.strip())]
     told = [line.strip()[:70] for line in lines[:10]]
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 

@@ -30,7 +30,7 @@ from pbem.mail.language import asked_for
 from pbem.match import stored_orders
 from pbem.match.clock import VACATION, on_a_day, written, zone_named
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.pages import Home, composer, composer_file, fragment
+from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 from pbem.store.decision import Later
@@ -219,7 +219,7 @@ class LetterWriter:
         """A letter with what the page is told, as a file and, where the pages are served, as a link."""
         words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
         content = {**told.content, **words}
-        link = f"{told.pages}{composer_file(told.game, language)}#{fragment(content)}" if told.pages else ""
+        link = f"{told.pages}{page_file(told.game, language)}#{fragment(content)}" if told.pages else ""
         text, html = (
             replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
             for draft in (out.text, out.html)
@@ -228,7 +228,7 @@ class LetterWriter:
         if told.enclose:
             home = Home(self._composer.server, self._composer.address, self._composer.delimiter)
             page = composer(told.game, home, language).encode()
-            enclosed.append((composer_file(told.game, language), "text/html", page))
+            enclosed.append((page_file(told.game, language), "text/html", page))
         before, after = out.attachments[: told.place], out.attachments[told.place :]
         return replace(out, text=text or "", html=html, composing=None, attachments=[*before, *enclosed, *after])
 

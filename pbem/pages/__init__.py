@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup
 
 from pbem.games import GAMES, rules
-from pbem.i18n import ENGLISH, catalogue, template_folder
+from pbem.i18n import ENGLISH, LANGUAGES, catalogue, template_folder
 from pbem.letters.render import Templates
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Home", "composer", "composer_file", "fragment", "messages", "page"]
+__all__ = ["Home", "composer", "fragment", "messages", "page", "page_file", "served"]
 
 _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
 """A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
@@ -57,9 +57,14 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
 
 
-def composer_file(game: str, language: str = ENGLISH) -> str:
-    """The name under which that page is served: the game's, and its language where that is not English."""
-    return f"{game}.html" if language == ENGLISH else f"{game}.{language}.html"
+def page_file(name: str, language: str = ENGLISH) -> str:
+    """The name under which a page is served: its own (a composer has the game's), and its language if not English."""
+    return f"{name}.html" if language == ENGLISH else f"{name}.{language}.html"
+
+
+def served(pages: str, name: str) -> dict[str, str]:
+    """Where a page is in each language; nowhere if `pages`, the address at which they are served, is ""."""
+    return {language: pages + page_file(name, language) for language in LANGUAGES if pages}
 
 
 def page(

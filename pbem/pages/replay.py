@@ -13,7 +13,9 @@ import zlib
 from typing import TYPE_CHECKING
 
 from pbem.games import rules
-from pbem.pages import page
+from pbem.i18n import ENGLISH
+from pbem.pages import page, page_file
+from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 
@@ -35,24 +37,27 @@ def replay(
     press: Sequence[Mapping[str, object]] = (),
     forms: Mapping[str, str] | None = None,
     home: str = "",
+    files: Sequence[tuple[str, str, str | None]] = (),
+    language: str = ENGLISH,
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin as one does.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters by the letters' names, for a bundle whose letters are left out. `home` names the page `index.html`.
+    letters by the letters' names, for a bundle whose letters are left out. `home` names the first page beside it,
+    `files` are this page in each language: its tag, the file, and what the language calls itself.
     """
     agreed = found.entries[0].body
     game = str(agreed["terms"]["game"])
-    scripts = ("board.js", "bundle.js", "verify.js", f"replay/{game}.js", "replay.js")
+    scripts = ("say.js", "board.js", "bundle.js", "verify.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
         "bundle": _packed(bundle.write(revealed(found))),
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
     }
-    title = f"{agreed['match']} at {agreed['server']}"
-    shown = {"home": home, "public": forms is not None}
-    return page("replay", title, scripts, shown=shown, data=data)
+    title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
+    shown = {"home": home, "index": page_file("index", language), "files": files, "public": forms is not None}
+    return page("replay", title, scripts, shown=shown, data=data, language=language)
 
 
 def revealed(found: Bundle) -> Bundle:

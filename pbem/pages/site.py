@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from babel import Locale
 
 from pbem.games import GAMES, rules
-from pbem.i18n import LANGUAGES
-from pbem.pages import Home, composer, composer_file, page
+from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.pages import Home, composer, page, page_file
 from pbem.pages.replay import replay
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ __all__ = ["Finished", "Published", "composer_folder", "composers", "index", "pa
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
-_OURS = re.compile(r"[a-z-]+(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html|m[1-9][0-9]*\.html")
+_OURS = re.compile(r"(?:[a-z-]+|m[1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html")
 
 
 @dataclass(slots=True)
@@ -57,18 +57,20 @@ class Finished:
     """What players wrote to all: `game`, `turn`, `by` and `text` of each message."""
 
 
-def index(site: Mapping[str, object]) -> str:
+def index(site: Mapping[str, object], language: str = ENGLISH) -> str:
     """The first page: `server`, `address`, and what `desk.public` says of a site, with its `finished` matches."""
-    return page("index", str(site["server"]), (), shown={**site, **_begun()})
+    return page("index", str(site["server"]), (), shown={**site, **_begun()}, language=language)
 
 
 def _begun() -> dict[str, object]:
-    """What a first page says of games: their titles, and the pages of each by language, called by its own name."""
-    files = {
-        name: [(tag, composer_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
-        for name in GAMES
-    }
+    """What a first page says of games: their titles, and the pages of each, and itself, by language."""
+    files = {name: _files(name) for name in ("index", *GAMES)}
     return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
+
+
+def _files(name: str) -> list[tuple[str, str, str | None]]:
+    """A page in all languages: the tag, the file, and what the language calls itself."""
+    return [(tag, page_file(name, tag), Locale.parse(tag).get_language_name(tag)) for tag in LANGUAGES]
 
 
 def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[tuple[str, str]]:
@@ -77,24 +79,34 @@ def pages(site: Mapping[str, object], finished: Iterable[Finished]) -> Iterator[
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
     for match in finished:
-        summaries.append({**match.summary, "page": match.bundle is not None})
-        if match.bundle is not None:
-            html = replay(match.bundle, press=match.press, forms=match.forms, home=str(site["server"]))
-            yield f"{match.summary['id']}.html", html
-    yield "index.html", index({**site, "finished": summaries})
+        files = _files(str(match.summary["id"])) if match.bundle is not None else []
+        summaries.append((match.summary, {tag: file for tag, file, _ in files}))
+        for tag, file, _ in files:
+            assert match.bundle is not None
+            yield (
+                file,
+                replay(
+                    match.bundle, press=match.press, forms=match.forms, home=home.server, files=files, language=tag
+                ),
+            )
+    for tag in LANGUAGES:
+        finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]
+        yield page_file("index", tag), index({**site, "finished": finished_here}, tag)
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
     """The pages to compose on, by their names: of each game in each language."""
     for game in GAMES:
         for language in LANGUAGES:
-            yield composer_file(game, language), composer(game, home, language)
+            yield page_file(game, language), composer(game, home, language)
 
 
 def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
     """A folder of those pages alone, with a first page: for a server that publishes nothing else."""
     yield from composers(home)
-    yield "index.html", page("composers", home.server, (), shown={"address": home.address, **_begun()})
+    shown = {"address": home.address, **_begun()}
+    for language in LANGUAGES:
+        yield page_file("index", language), page("composers", home.server, (), shown=shown, language=language)
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:

@@ -53,6 +53,12 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with the password of the mailbox and of the submission, which nobody else may read (0600)."""
     password_command: str = ""
     """A command that prints it."""
+    token_command: str = ""
+    """A command that prints an access token in its place (XOAUTH2), anew for each connection."""
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
+            raise BadAccount("password_file, password_command and token_command: give one of them")
 
     @property
     def id(self) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from pbem.mail.folders import letters as in_folder
 from pbem.mailbox import Unreachable
-from pbem.mailbox.password import password
+from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
 from pbem.player.bulletin import LIMITS
 
@@ -270,17 +270,23 @@ def source(account: Account) -> Source:
 def _provider(account: Account) -> Source:
     url = urlsplit(account.mail_in)
     if url.password is not None:
-        raise NoMail("A password does not belong into a URL: name a --password-file or a --password-command.")
+        raise NoMail(
+            "A password does not belong into a URL: name a --password-file, --password-command or --token-command."
+        )
     from pbem.mailbox.imap import Imap  # noqa: PLC0415 - whoever needs no IMAP need not wait for it
 
     tls: Tls = "implicit" if url.scheme == "imaps" else "none" if _is_loopback(url.hostname or "") else "starttls"
     port = url.port or (993 if tls == "implicit" else 143)
 
     def secret() -> str:
+        if account.token_command:
+            return token(account.token_command)
         return password(account.password_file, account.password_command)
 
     user = unquote(url.username or account.address)
-    return Provider(Imap(url.hostname or "localhost", port, tls, user, secret, most=_MOST))
+    return Provider(
+        Imap(url.hostname or "localhost", port, tls, user, secret, most=_MOST, xoauth2=bool(account.token_command))
+    )
 
 
 def _is_loopback(host: str) -> bool:

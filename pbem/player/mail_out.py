@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from pbem.mailbox.password import PasswordError, password
+from pbem.mailbox.password import PasswordError, password, token
 
 if TYPE_CHECKING:
     from pbem.player.account import Account
@@ -62,7 +62,9 @@ def _why(error: Exception) -> str:
 def _submit(account: Account, sent: Sent) -> str:
     url = urlsplit(account.mail_out)
     if url.password is not None:
-        raise NotSent("A password does not belong into a URL: name a --password-file or a --password-command.")
+        raise NotSent(
+            "A password does not belong into a URL: name a --password-file, --password-command or --token-command."
+        )
     host = url.hostname or "localhost"
     port = url.port or {"smtps": 465, "submission": 587, "smtp": 25}[url.scheme]
     context = ssl.create_default_context()
@@ -73,17 +75,21 @@ def _submit(account: Account, sent: Sent) -> str:
     with connection:
         if url.scheme == "submission":
             connection.starttls(context=context)
-        if url.scheme != "smtp" and (secret := _password(account)):
-            connection.login(unquote(url.username or account.address), secret)
+        if url.scheme != "smtp":
+            _log_in(connection, unquote(url.username or account.address), account)
         connection.sendmail(account.address, [sent.to], sent.raw)
     return f"sent by {host}"
 
 
-def _password(account: Account) -> str:
-    if not (account.password_file or account.password_command):
-        return ""
+def _log_in(connection: smtplib.SMTP, user: str, account: Account) -> None:
     try:
-        return password(account.password_file, account.password_command)
+        if account.token_command:
+            # XOAUTH2, as Gmail and Outlook have it: what is wrong comes as a challenge, and wants an empty answer.
+            access = f"user={user}\x01auth=Bearer {token(account.token_command)}\x01\x01"
+            connection.ehlo_or_helo_if_needed()
+            connection.auth("XOAUTH2", lambda challenge=None: access if challenge is None else "")
+        elif account.password_file or account.password_command:
+            connection.login(user, password(account.password_file, account.password_command))
     except PasswordError as error:
         raise NotSent(str(error)) from error
 

@@ -22,6 +22,9 @@
 
 (() => {
   const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
+  const REASONS = {
+    rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
+  };
   let data = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
 
   /** The positions of a game, the start first. */
@@ -35,38 +38,39 @@
 
   function panel({ name: layer, columns, rows, square }, title) {
     return grid({
-      caption: `${title}${layer ? ", layer " + layer : ""}`, corner: layer, columns, rows, called: (row, column) => row + column,
+      caption: layer ? say("{title}, layer {layer}", { title, layer }) : title, corner: layer, columns, rows, called: (row, column) => row + column,
       square: (_, down, along) => {
         const found = square(rows[down], columns[along]);
-        return found && { ...found, marks: found.fresh ? "fresh" : "", said: `${found.said}${found.fresh ? ", this turn" : ""}` };
+        return found && { ...found, marks: found.fresh ? "fresh" : "", said: found.fresh ? say("{what}, this turn", { what: found.said }) : found.said };
       },
     });
   }
 
   function events() {
-    const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, `Then ${name(seat - 1)} resigned, and the others played on.`));
-    if (!at) return [make("p", {}, "The setups are in."), ...left];
+    const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, say("Then {player} resigned, and the others played on.", { player: name(seat - 1) })));
+    if (!at) return [make("p", {}, say("The setups are in.")), ...left];
     const given = Object.entries(game.turns[at - 1]).filter(([seat]) => !reader || Number(seat) === reader).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
-    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), reader).map(([title, lines, none = "nothing"]) => [
+    const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), reader).map(([title, lines, none = say("nothing")]) => [
       title ? make("h3", {}, title) : null,
       lines.length ? make("ul", { class: "told" }, lines.map((line) => make("li", { class: `told-${line.tone || "plain"}` },
         make("b", {}, `${line.label}${line.square ? " " + line.square : ""}`), " ", line.text.map((words, row) => [row ? make("br") : null, words])))) : make("p", {}, none),
     ]);
-    return [...told.flat().filter(Boolean), make("h3", {}, reader ? `The orders of ${name(reader - 1)}` : "The orders"), make("ul", { class: "told" }, given), ...left];
+    return [...told.flat().filter(Boolean), make("h3", {}, reader ? say("The orders of {player}", { player: name(reader - 1) }) : say("The orders")), make("ul", { class: "told" }, given), ...left];
   }
 
   function press() {
     const said = data.press.filter((one) => one.game === game.number && Math.min(one.turn, steps.length - 1) === at);
-    return said.length ? [make("h3", {}, "What was written to all"), ...said.map(({ by, text }) => make("blockquote", {}, make("b", {}, by), make("pre", {}, text)))] : [];
+    return said.length ? [make("h3", {}, say("What was written to all")), ...said.map(({ by, text }) => make("blockquote", {}, make("b", {}, by), make("pre", {}, text)))] : [];
   }
 
   function draw() {
     const scores = GAME.materiel(steps[at]);
     byId("turn").max = steps.length - 1;
     byId("turn").value = at;
-    byId("at").textContent = at ? `turn ${at} of ${steps.length - 1}${reader ? "" : `: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`}` : "before the first turn";
+    const where = say("turn {turn} of {turns}", { turn: at, turns: steps.length - 1 });
+    byId("at").textContent = !at ? say("before the first turn") : reader ? where : `${where}: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`;
     byId("boards").replaceChildren(...GAME.boards(steps[at], reader).map((board) => {
-      const title = !board.seat ? "The board" : reader && reader !== board.seat ? `${name(board.seat - 1)}, as ${name(reader - 1)} knew it` : name(board.seat - 1);
+      const title = !board.seat ? say("The board") : reader && reader !== board.seat ? say("{player}, as {reader} knew it", { player: name(board.seat - 1), reader: name(reader - 1) }) : name(board.seat - 1);
       return make("section", {}, make("h3", {}, title), make("div", { class: "boards" }, board.panels.map((one) => panel(one, title))));
     }));
     byId("events").replaceChildren(...events());
@@ -91,7 +95,7 @@
   }
 
   function readers() {
-    const choices = [["as it was", 0], ...game.seats.map((seat, number) => [`as ${seat.name} knew it`, number + 1])];
+    const choices = [[say("as it was"), 0], ...game.seats.map((seat, number) => [say("as {player} knew it", { player: seat.name }), number + 1])];
     byId("readers").hidden = !GAME.secret;
     byId("readers").replaceChildren(...choices.map(([words, seat]) => make("button", { type: "button", "data-seat": seat, "aria-pressed": "false", onclick: () => { reader = seat; draw(); } }, words)));
   }
@@ -100,7 +104,7 @@
     clearInterval(playing);
     playing = on ? setInterval(() => { if (at < steps.length - 1) go(at + 1); else play(false); }, PACE) : 0;
     byId("play").setAttribute("aria-pressed", String(on));
-    byId("play").textContent = on ? "pause" : "play";
+    byId("play").textContent = on ? say("pause") : say("play");
   }
 
   // Charts: materiel over all turns of the match, and what was hit by which weapon up to this turn.
@@ -137,8 +141,9 @@
       step += turns.length;
     });
     parts.push(["line", { y1: 20, y2: HIGH - 20, x1: 10, x2: 10, class: "now" }]);
-    const said = names.map((who, seat) => `${who} ${every.map((turns) => `from ${turns[0][seat]} to ${turns[turns.length - 1][seat]}`).join(", then ")}`).join("; ");
-    const title = `${GAME.counted}, over ${games.length > 1 ? `${games.length} games` : `${steps.length - 1} turns`}`;
+    const course = (turns, seat) => say("from {first} to {last}", { first: turns[0][seat], last: turns[turns.length - 1][seat] });
+    const said = names.map((who, seat) => who + " " + every.map((turns) => course(turns, seat)).join(say(", then "))).join("; ");
+    const title = games.length > 1 ? say("{counted}, over {games} games", { counted: GAME.counted, games: games.length }) : say("{counted}, over {turns} turns", { counted: GAME.counted, turns: steps.length - 1 });
     byId("chart").replaceChildren(make("p", {}, title[0].toUpperCase() + title.slice(1)), drawing({ viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-label": `${title}: ${said}` }, ...parts));
   }
 
@@ -146,12 +151,12 @@
     const all = GAME.shots(steps[at]);
     if (!all.some((weapons) => weapons.length)) return [];
     const most = Math.max(...all.flat().map(([, tried]) => tried));
-    const bar = (tried, hit) => drawing({ viewBox: "0 0 120 10", class: "chart bar", "aria-label": `${hit} of ${tried}` },
+    const bar = (tried, hit) => drawing({ viewBox: "0 0 120 10", class: "chart bar", "aria-label": say("{hit} of {tried}", { hit, tried }) },
       ["rect", { width: 120 * tried / most, height: 10, class: "tried" }], ["rect", { width: 120 * hit / most, height: 10, class: "hits" }]);
     const rows = all.flatMap((weapons, seat) => weapons.map(([weapon, tried, hit]) => make("tr", {},
       make("th", { scope: "row" }, name(seat)), make("td", {}, weapon), make("td", {}, String(tried)), make("td", {}, String(hit)), make("td", {}, bar(tried, hit)))));
-    const heads = ["player", "weapon", "fired", "hit", "hit of fired"].map((word) => make("th", { scope: "col" }, word));
-    return [make("table", { class: "due shots" }, make("caption", {}, "Hits by weapon, up to this turn"), make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows))];
+    const heads = [say("player"), say("weapon"), say("fired"), say("hits"), say("hits of shots")].map((word) => make("th", { scope: "col" }, word));
+    return [make("table", { class: "due shots" }, make("caption", {}, say("Hits by weapon, up to this turn")), make("thead", {}, make("tr", {}, heads)), make("tbody", {}, rows))];
   }
 
   function open(chosen) {
@@ -160,9 +165,11 @@
     at = 0;
     for (const button of byId("games").children) button.setAttribute("aria-pressed", String(Number(button.dataset.game) === game.number));
     const { result } = game;
-    byId("about").textContent = `${data.title}: ${game.seats.map((seat) => seat.name).join(" and ")}. Game ${game.number}: ${result.winner ? `${name(result.winner - 1)} won` : "nobody won"}, ${result.scores.join(" to ")} (${result.reason}).`;
+    const facts = { title: data.title, players: game.seats.map((seat) => seat.name).join(say(" and ")), game: game.number, scores: result.scores.join(say(" to ")), reason: REASONS[result.reason] || result.reason };
+    byId("about").textContent = result.winner ? say("{title}: {players}. Game {game}: {winner} won, {scores} ({reason}).", { ...facts, winner: name(result.winner - 1) })
+      : say("{title}: {players}. Game {game}: nobody won, {scores} ({reason}).", facts);
     byId("setups").replaceChildren(...game.seats.flatMap((seat) => [make("h3", {}, seat.name), make("pre", {}, seat.setup)]));
-    byId("legend").textContent = `Yellow frames: what this turn changed. ${GAME.legend}`;
+    byId("legend").textContent = `${say("Yellow frames: what this turn changed.")} ${GAME.legend}`;
     readers();
     chart();
     draw();
@@ -186,8 +193,8 @@
   async function verify() {
     const list = make("ul"), mine = ++run;
     byId("proof").replaceChildren(list);
-    badge("open", "being checked here …");
-    const marks = new Map([[true, ["good", "ok"]], [null, ["open", "open"]], [false, ["bad", "FAILED"]]]), found = [];
+    badge("open", `${say("being checked here")} …`);
+    const marks = new Map([[true, ["good", say("ok")]], [null, ["open", say("open")]], [false, ["bad", say("FAILED")]]]), found = [];
     for await (const check of VERIFY.run(data.bundle, data.forms)) {
       if (mine !== run) return;
       const [tone, word] = marks.get(check.holds);
@@ -195,9 +202,9 @@
       found.push(check.holds);
     }
     const holds = found.includes(false) ? false : found.includes(null) ? null : true;
-    byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? "All that can be checked here holds."
-      : holds === null ? "What can be checked here holds, but not all can be: pbem verify says of the rest whether it does." : "This does not hold."));
-    badge(marks.get(holds)[0], holds ? "✓ checked here: it holds" : holds === null ? "checked here: what can be checked holds" : "✗ checked here: it does not hold");
+    byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? say("All that can be checked here holds.")
+      : holds === null ? say("What can be checked here holds, but not all can be: pbem verify says of the rest whether it does.") : say("This does not hold.")));
+    badge(marks.get(holds)[0], holds === null ? say("checked here: what can be checked holds") : holds ? `✓ ${say("checked here: it holds")}` : `✗ ${say("checked here: it does not hold")}`);
   }
 
   function badge(tone, words) {
@@ -214,16 +221,16 @@
     byId("save").setAttribute("download", `${document.title.split(" ")[0]}.pbem.zip`);
     games = BUNDLE.games(BUNDLE.unzip(bytes));
     every = games.map((one) => played(one).map(GAME.materiel));
-    for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, `game ${each.number}`));
+    for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, say("game {game}", { game: each.number })));
     byId("games").hidden = games.length < 2;
     if (games.length) addressed();
-    else { byId("steps").hidden = true; byId("about").textContent = "No game of this match is revealed yet."; }
+    else { byId("steps").hidden = true; byId("about").textContent = say("No game of this match is revealed yet."); }
   }
 
   byId("cut").hidden = true;
   begin().then(verify, (error) => {
     byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = true;
-    byId("about").textContent = `This file is damaged: what it holds of the match cannot be read (${error.message}). Get it anew where you have it from; nothing is said here about who played how.`;
-    return data ? verify().catch(() => badge("bad", "✗ damaged")) : badge("bad", "✗ damaged");
+    byId("about").textContent = say("This file is damaged: what it holds of the match cannot be read ({reason}). Get it anew where you have it from; nothing is said here about who played how.", { reason: error.message });
+    return data ? verify().catch(() => badge("bad", `✗ ${say("damaged")}`)) : badge("bad", `✗ ${say("damaged")}`);
   });
 })();

@@ -281,25 +281,31 @@ const VERIFY = (() => {
     let name = "bundle";
     try {
       const cut = Boolean(forms), files = BUNDLE.unzip(await BUNDLE.unpacked(base64));
-      yield { holds: true, said: `bundle: ${files.size} files${cut ? "; the players' letters are not among them" : ""}` };
+      yield { holds: true, said: cut ? say("bundle: {files} files; the players' letters are not among them", { files: files.size }) : say("bundle: {files} files", { files: files.size }) };
       name = "chain";
       const entries = await chain(files);
-      yield { holds: true, said: `chain: ${entries.length} entries, unbroken; head ${entries[entries.length - 1].head}` };
+      yield { holds: true, said: say("chain: {entries} entries, unbroken; head {head}", { entries: entries.length, head: entries[entries.length - 1].head }) };
       name = "server";
       const key = await server(files, entries);
-      yield { holds: true, said: `server: ${entries.length} heads signed by the Ed25519 key ${key}` };
+      yield { holds: true, said: say("server: {heads} heads signed by the Ed25519 key {key}", { heads: entries.length, key }) };
       name = "papers";
       const { count, letters } = await papers(files, entries, cut);
-      yield { holds: true, said: `papers: ${count.openings} commitments open, ${count.receipts} receipts, ${count.reports} reports, ${count.records} records${cut ? "" : ` and ${count.letters} letters`} are what the transcript names` };
+      yield { holds: true, said: cut ? say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records are what the transcript names", count)
+        : say("papers: {openings} commitments open, {receipts} receipts, {reports} reports, {records} records and {letters} letters are what the transcript names", count) };
       name = "games";
       const games = drawn(files, entries);
-      yield { holds: true, said: `games: ${games} drawn on this page from these very records and reports` };
+      yield { holds: true, said: say("games: {games} drawn on this page from these very records and reports", { games }) };
       name = "players";
       const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);
       const newcomers = entries.filter(({ type }) => type === "substituted").map(({ body }) => body.player);
-      for (const player of [...Object.values(entries[0].body.players), ...newcomers]) yield { holds: true, said: `player ${player.name}: ${player.keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || "no key, by mailbox"}` };
-      yield { holds: true, said: `players: ${held} letters signed with these keys${missing.length ? `; ${missing.length} are not published` : ""}` };
-      if (open.length) yield { holds: null, said: `players: ${open.length} ${open.length === 1 ? "letter" : "letters"} that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): ${some(open)}` };
+      for (const { name: player, keys } of [...Object.values(entries[0].body.players), ...newcomers]) {
+        const told = keys.map((each) => `${each.format} ${each.fingerprint}`).join(", ") || say("no key, by mailbox");
+        yield { holds: true, said: say("player {player}: {keys}", { player, keys: told }) };
+      }
+      yield { holds: true, said: missing.length ? say("players: {letters} letters signed with these keys; {missing} are not published", { letters: held, missing: missing.length }) : say("players: {letters} letters signed with these keys", { letters: held }) };
+      if (open.length) yield { holds: null, said: open.length === 1
+        ? say("players: 1 letter that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { names: some(open) })
+        : say("players: {letters} letters that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { letters: open.length, names: some(open) }) };
     } catch (error) {
       yield { holds: false, said: `${name}: ${error instanceof Wrong ? error.message : `cannot be read: ${error.message}`}` };
     }

@@ -102,6 +102,25 @@ def test_a_match_is_stepped_through_and_proved(
 
 
 @pytest.mark.parametrize("game", SETUPS)
+def test_a_match_is_told_and_proved_in_german(
+    game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
+) -> None:
+    page = opened(replay(bundle.read(bundles[game]), language="de"))
+    assert page.locator("#at").inner_text() == "vor dem ersten Zug"
+    until(page, "document.getElementById('badge').textContent === '✓ hier geprüft: es stimmt'")
+    said = verified(page)
+    assert said[-1] == "Alles, was hier geprüft werden kann, stimmt."
+    assert all(line.startswith("gut") for line in said[:-1])
+    page.keyboard.press("End")
+    english = re.compile(r"\b(the|turn|and|to|hit|miss|destroyed|nothing|ship|from|Action|games?|won|letters)\b")
+    for part in ("#about", "#at", "#boards", "#legend", "#events", "#chart", "#shots", "#readers", "#proof"):
+        words = page.locator(part).inner_text()
+        assert not english.search(words), words
+    labels = page.locator("[aria-label]").evaluate_all("found => found.map((one) => one.getAttribute('aria-label'))")
+    assert not [label for label in labels if english.search(label)]
+
+
+@pytest.mark.parametrize("game", SETUPS)
 def test_a_match_is_walked_by_arrow_keys_by_itself_and_by_links(
     game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:

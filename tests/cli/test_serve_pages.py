@@ -8,7 +8,7 @@ from pbem.cli.serve import write_composers
 from pbem.config import load
 from pbem.games import GAMES
 from pbem.i18n import LANGUAGES
-from pbem.pages import composer_file
+from pbem.pages import page_file
 
 
 def configured(folder: Path) -> Path:
@@ -22,8 +22,8 @@ def test_the_pages_lie_beside_the_store(tmp_path: Path) -> None:
     assert isinstance(config.store, Path)
     folder = config.store.parent / "pages"
     write_composers(config, folder)
-    names = {composer_file(game, language) for game in GAMES for language in LANGUAGES}
-    assert {path.name for path in folder.glob("*.html")} == {"index.html", *names}
+    names = {page_file(game, language) for game in ("index", *GAMES) for language in LANGUAGES}
+    assert {path.name for path in folder.glob("*.html")} == names
     assert "pbem@play.example" in (folder / "spaceships.html").read_text()
     first = (folder / "index.html").read_text()
     assert 'href="mailto:pbem@play.example?subject=register%20NAME&amp;body=register%20NAME%0D%0A"' in first

@@ -63,3 +63,11 @@ def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) ->
     referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
     assert "https://play.example/pbem/" in ask(referee, eve, "help\n")
     assert "https://play.example/pbem/spaceships.html" in ask(referee, eve, "help spaceships\n")
+
+
+def test_the_page_is_named_in_the_readers_language(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.send(ann, "set language de\n")
+    assert "https://play.example/pbem/index.de.html" in ask(referee, ann, "help\n")
+    assert "https://play.example/pbem/spaceships.de.html" in ask(referee, ann, "help spaceships\n")

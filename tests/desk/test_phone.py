@@ -36,6 +36,22 @@ GERMAN = re.compile(r"\b(du|dein|der|die|das|ist)\b")
 MENDED = {"en": "did you mean Gx5?", "de": "meinst du Gx5?"}
 
 
+FEET = [
+    "Sent from my iPhone",
+    "Von meinem iPhone gesendet",
+    "Get Outlook for iOS<https://aka.ms/o0ukef>",
+    "Outlook für Android beziehen<https://aka.ms/AAb9ysg>",
+    "Sent from Outlook for Android",
+    "Gesendet von Outlook für iOS",
+    "Sent from Gmail Mobile",
+    "Von Gmail Mobile gesendet",
+    "Sent with Proton Mail secure email.",
+    "Gesendet mit der GMX Mail App",
+    "Von meinem Samsung Galaxy Smartphone gesendet.",
+    "Diese Nachricht wurde von meinem Android-Gerät mit K-9 Mail gesendet.",
+]
+
+
 class Phone:
     """Bob's phone, whose words are in one language."""
 
@@ -164,3 +180,12 @@ def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None
     assert not referee.match().orders.get(2)
     phone.reply(form_in(body(form), "orders"), form)
     assert standing(referee) == "Gx3"
+
+
+@pytest.mark.parametrize("foot", FEET)
+def test_what_a_phone_writes_beneath_is_not_told_as_not_understood(referee: Referee, foot: str) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, f"status\n\n{foot}\n", sign=False)
+    assert "Not understood" not in ann.text
+    referee.send(ann, f"status\n\nSent them all away, and {foot}\n", sign=False)
+    assert f"Not understood, and ignored:\n\n  Sent them all away, and {foot}"[:90] in ann.text

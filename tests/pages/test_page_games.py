@@ -34,7 +34,7 @@ def test_orders_are_judged_alike(game: str) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_draws_what_the_letters_draw(game: str) -> None:
-    compare_drawings(game, Scripts(f"replay/{game}.js").evaluate, 3)
+    compare_drawings(game, Scripts("say.js", f"replay/{game}.js").evaluate, 3)
 
 
 PLAY = """([record, reports]) => {
@@ -59,7 +59,7 @@ def left(state: State) -> list[int]:
 @pytest.mark.parametrize("game", GAMES)
 def test_whole_games_are_read_and_played_alike(game: str) -> None:
     """From the record and the reports: all that they say, what is left to whom after each turn, and the result."""
-    random, scripts = Random(7), Scripts("bundle.js", f"replay/{game}.js")
+    random, scripts = Random(7), Scripts("say.js", "bundle.js", f"replay/{game}.js")
     for _ in range(3):
         raw, seats = random.choice(PLAYERS[game].options)
         played = play(game, random, raw, seats)

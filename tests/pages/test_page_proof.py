@@ -34,7 +34,7 @@ RUN = """async (packed) => {
 
 @pytest.fixture
 def verifier() -> Scripts:
-    return Scripts("bundle.js", "verify.js")
+    return Scripts("say.js", "bundle.js", "verify.js")
 
 
 def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ def test_a_script_is_loaded_without_a_document(name: str) -> None:
     before = {
         "composer": ["say.js", rules, "board.js"],
         "rules": ["say.js"],
+        "replay": ["say.js"],
         "": ["bundle.js"] if name == "verify.js" else [],
     }
     scripts = Scripts(*before.get(folder, []), name)

@@ -69,7 +69,7 @@ def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     play(referee, ann, bob)
     pages = files(referee)
-    assert set(pages) == {"index.html", "m1.html", *COMPOSERS}
+    assert set(pages) == {"index.html", "index.de.html", "m1.html", "m1.de.html", *COMPOSERS}
     row = re.search(r"<tr><th[^>]*><a href=\"m1.html\">m1</a>.*?</tr>", pages["index.html"])
     assert row is not None
     assert "ann, bob" in row[0]
@@ -259,6 +259,36 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     assert "m1<" not in files(referee)["index.html"]
 
 
+def test_a_server_is_told_of_in_german(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    play(referee, ann, bob)
+    referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
+    pages = files(referee)
+    index, match = pages["index.de.html"], pages["m1.de.html"]
+    assert '<html lang="de">' in index
+    for words in (
+        "Offene Einladungen",
+        "ann (gespielt: 0)",
+        "ann (vereinbarte Länge)",
+        ">3 zu 0<",
+        "Rangliste",
+    ):
+        assert words in index
+    assert '<a href="m1.de.html">m1</a>' in index
+    assert "<h2>Was geschah</h2>" in match
+    for html in (match, pages["m1.html"]):  # sentences, one behind the other
+        assert not re.search(r"[a-z][.][A-Z]", html[html.index('<p class="small">') : html.index("<noscript>")])
+    said = re.search(r'<script type="application/json" id="messages">(.*?)</script>', match, re.DOTALL)
+    assert said is not None
+    assert json.loads(said[1])["as it was"] == "wie es war"
+    assert bundle.write(carried(match)[1]) == bundle.write(carried(pages["m1.html"])[1])
+    # Each page leads to itself in the other language, and home in its own.
+    for name, others in (("index", {"index.de.html"}), ("m1", {"index.html", "m1.de.html"})):
+        assert others <= set(re.findall(r'href="([a-z0-9.]+\.html)"', pages[f"{name}.html"]))
+    assert {"index.de.html", "m1.html"} <= set(re.findall(r'href="([a-z0-9.]+\.html)"', match))
+    assert "index.html" in re.findall(r'href="([a-z0-9.]+\.html)"', index)
+
+
 def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(bob, "set program yes\n")
@@ -282,15 +312,15 @@ def test_a_folder_is_brought_up_to_date(tmp_path: Path, referee: Referee) -> Non
     folder = tmp_path / "www" / "pbem"
     ann, bob = referee.registered("ann"), referee.registered("bob")
     first = site.publish(folder, files(referee).items())
-    assert sorted(first.written) == sorted(["index.html", *COMPOSERS])
+    assert sorted(first.written) == sorted(["index.html", "index.de.html", *COMPOSERS])
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = site.publish(folder, files(referee).items())
     assert (again.written, again.removed) == ([], [])
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == stamps
     play(referee, ann, bob)
     more = site.publish(folder, files(referee).items())
-    assert sorted(more.written) == ["index.html", "m1.html"]
-    assert {path.name for path in folder.iterdir()} == {*first.written, "m1.html", "published.json"}
+    assert sorted(more.written) == ["index.de.html", "index.html", "m1.de.html", "m1.html"]
+    assert {path.name for path in folder.iterdir()} == {*first.written, "m1.html", "m1.de.html", "published.json"}
     # A page that is no longer to be seen goes; what somebody else put there stays.
     (folder / "m9.html").write_text("theirs")
     (folder / "style.css").write_text("theirs")
@@ -366,7 +396,7 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
         '[smtp]\nlisten = "127.0.0.1:1"\n'
     )
     folder = tmp_path / "www"
-    for counts in ("8 written, 0 as they were", "0 written, 8 as they were"):
+    for counts in ("10 written, 0 as they were", "0 written, 10 as they were"):
         done = CliRunner().invoke(main, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import mailbox
 import os
 import shutil
@@ -13,11 +14,13 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import imap_server
 import pytest
-from aiosmtpd.smtp import SMTP
+from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
@@ -100,6 +103,19 @@ class TestComing:
         with pytest.raises(NoMail, match="file"):
             mail_in.begin(account(f"maildir:{tmp_path / 'file' / 'ann'}"))
 
+    @pytest.mark.parametrize("access", ["TOKEN", "old"])
+    def test_an_access_token_opens_the_mailbox(self, access: str) -> None:
+        lying = imap_server.Account(token="TOKEN")
+        lying.put(RAW)
+        with imap_server.serving(lying) as port:
+            own = account(f"imap://{imap_server.USER}@127.0.0.1:{port}", token_command=f"echo {access}")
+            with closing(mail_in.source(own)) as source:
+                if access == "TOKEN":
+                    assert [one.raw for one in source.letters(nothing_seen)] == [RAW]
+                else:
+                    with pytest.raises(NoMail, match="access token"):
+                        list(source.letters(nothing_seen))
+
     def test_a_maildir_is_left_as_it_is_and_each_letter_is_read_once(self, tmp_path: Path) -> None:
         box = mailbox.Maildir(tmp_path / "box")
         key = box.add(RAW)
@@ -155,6 +171,13 @@ class _Office:
         self.answer = answer
         self.came: list[tuple[str, list[str], bytes]] = []
 
+    async def auth_XOAUTH2(self, server: SMTP, words: list[str]) -> AuthResult:  # noqa: N802 - aiosmtpd's name
+        """As Google's: what is wrong is a challenge, which wants an answer."""
+        if base64.b64decode(words[1]) == b"user=ann@mail.example\1auth=Bearer TOKEN\1\1":
+            return AuthResult(success=True)
+        assert await server.challenge_auth('{"status":"400"}') == b""
+        return AuthResult(success=False, handled=False)
+
     async def handle_DATA(self, _server: SMTP, _session: object, envelope: Any) -> str:
         self.came.append((envelope.mail_from, envelope.rcpt_tos, envelope.content))
         return self.answer
@@ -165,7 +188,7 @@ def office() -> Iterator[tuple[_Office, int]]:
     found, loop = _Office(), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    listening = loop.create_server(lambda: SMTP(found, loop=loop), "127.0.0.1", 0)
+    listening = loop.create_server(lambda: SMTP(found, loop=loop, auth_require_tls=False), "127.0.0.1", 0)
     server = asyncio.run_coroutine_threadsafe(listening, loop).result(10)
     yield found, server.sockets[0].getsockname()[1]
     loop.call_soon_threadsafe(server.close)
@@ -198,6 +221,21 @@ class TestGoing:
         with pytest.raises(NotSent) as refused:
             mail_out.send(account(mail_out_=f"submission://127.0.0.1:{port}", password_file=str(file)), SENT)
         assert "secret" not in str(refused.value)
+
+    @pytest.mark.parametrize("access", ["TOKEN", "old"])
+    def test_an_access_token_opens_the_submission(self, access: str, office: tuple[_Office, int]) -> None:
+        found, port = office
+        own = account(mail_out_=f"submission://127.0.0.1:{port}", token_command=f"echo {access}")
+        with smtplib.SMTP("127.0.0.1", port, timeout=10) as connection:
+            if access == "TOKEN":
+                mail_out._log_in(connection, "ann@mail.example", own)
+                return
+            with pytest.raises(smtplib.SMTPAuthenticationError) as refused:
+                mail_out._log_in(connection, "ann@mail.example", own)
+            assert refused.value.smtp_code == 535
+            with pytest.raises(NotSent, match="no token"):
+                mail_out._log_in(connection, "ann@mail.example", account(token_command="echo"))
+        assert found.came == []
 
     def test_by_sendmail(self, tmp_path: Path) -> None:
         program = tmp_path / "sendmail"
@@ -342,6 +380,8 @@ class TestAccounts:
             folders.load("ann@play.example")
         with pytest.raises(BadAccount, match="address"):
             folders.save(Account("cem", "play.example", "pbem@play.example", "nonsense", "", "", ""))
+        with pytest.raises(BadAccount, match="give one of them"):
+            account(password_command="pass ann", token_command="token ann")
         assert "cem@play.example" not in folders.accounts
         for ways in (("imaps://ann:secret@mail.example",), ("maildir:/x", "smtps://ann:secret@mail.example")):
             with pytest.raises(BadAccount, match="password") as refused:

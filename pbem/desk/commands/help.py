@@ -13,6 +13,7 @@ from pbem.games import GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.terms import OPTIONS
+from pbem.pages import served
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -38,12 +39,11 @@ def explain(desk: Desk, _caller: Caller, command: Command) -> Reply:
     if topic and topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in of_keys}:
         return Reply("help_keys", {"forms": of_keys, "delay": keys.delay(desk)})
     pages = desk.config.pages
-    if topic in GAMES:
-        page = f"{pages}{topic}.html" if pages else ""
-        return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": page})
+    if topic is not None and topic in GAMES:
+        return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})
     if topic is not None:
         raise Refused(Fault("help", topic, Phrase("no such command; `help` alone lists them all")))
-    return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": pages})
+    return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
 
 
 def games(_desk: Desk, _caller: Caller, _command: Command) -> Reply:

@@ -3,6 +3,7 @@
 const GAME = (() => {
   const ROWS = [..."ABCDEFGHIJ"], COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
   const RANK = "WBXYZH";
+  const KINDS = { check: say("check"), departure: say("departure"), collision: say("collision"), pass: say("pass") };
 
   /** Pieces by name, each {square, from} (from: null for what rests), and the asteroids' squares. */
   function side(setup) {
@@ -58,10 +59,10 @@ const GAME = (() => {
     const there = [...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed").sort((one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1));
     if (there.length) {
       const [{ piece, state }] = there, moving = state === "in transit";
-      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", fresh: there.some((each) => each.turn === last), said: there.map((each) => `${each.piece} ${each.state === "resting" ? "rests there since" : "left there in"} turn ${each.turn}`).join("; ") };
+      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
     }
-    if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: "an asteroid was destroyed here" };
-    return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: `found empty in turn ${empty.get(name)}` } : null;
+    if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: say("an asteroid was destroyed here") };
+    return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: say("found empty in turn {turn}", { turn: empty.get(name) }) } : null;
   }
 
   function turn(before, given, reports) {
@@ -102,34 +103,34 @@ const GAME = (() => {
     there.sort(([one], [other]) => RANK.indexOf(one[0]) - RANK.indexOf(other[0]) || one.localeCompare(other));
     if (there.length) {
       const [[piece, { from }]] = there;
-      const said = there.map(([each, { from: start }]) => each + (start ? `, in transit from ${start}` : "")).join("; ");
+      const said = there.map(([each, { from: start }]) => (start ? say("{piece}, in transit from {square}", { piece: each, square: start }) : each)).join("; ");
       return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", fresh, said };
     }
-    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", fresh, said: "asteroid" };
-    if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: "an asteroid was destroyed here" };
-    if (own.looked.has(name)) return { symbol: "o", tint: "empty", fresh: true, said: "a transit passed here and met nothing" };
-    return fresh ? { symbol: "o", tint: "empty", fresh, said: "something happened here" } : null;
+    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", fresh, said: say("asteroid") };
+    if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: say("an asteroid was destroyed here") };
+    if (own.looked.has(name)) return { symbol: "o", tint: "empty", fresh: true, said: say("a transit passed here and met nothing") };
+    return fresh ? { symbol: "o", tint: "empty", fresh, said: say("something happened here") } : null;
   }
 
   function told(reports, names, reader = 0) {
-    const the = (seat, piece) => `${names[seat - 1]}'s ${piece === "*" ? "asteroid" : piece}`;
+    const the = (seat, piece) => (piece === "*" ? say("{player}'s asteroid", { player: names[seat - 1] }) : say("{player}'s {piece}", { player: names[seat - 1], piece }));
     return [["", reports.map((report) => {
       const { kind, seat, piece } = report;
-      if (kind === "check") return { label: kind, square: "", text: [`${the(seat, piece)}, in transit ${reader && reader !== seat ? `from ${report.from}` : `${report.from} to ${report.to}`}`], tone: "" };
-      if (kind === "departure") return { label: kind, square: "", text: [`${the(seat, piece)} departs from ${report.square}`], tone: "" };
-      if (kind === "pass") return { label: kind, square: "", text: [`${names[seat - 1]} has no legal move`], tone: "" };
+      if (kind === "check") return { label: KINDS[kind] || kind, square: "", text: [reader && reader !== seat ? say("{piece}, in transit from {square}", { piece: the(seat, piece), square: report.from }) : say("{piece}, in transit {start} to {goal}", { piece: the(seat, piece), start: report.from, goal: report.to })], tone: "" };
+      if (kind === "departure") return { label: KINDS[kind] || kind, square: "", text: [say("{piece} departs from {square}", { piece: the(seat, piece), square: report.square })], tone: "" };
+      if (kind === "pass") return { label: KINDS[kind] || kind, square: "", text: [say("{player} has no legal move", { player: names[seat - 1] })], tone: "" };
       const [one, two] = [the(1, report.pieces[1]), the(2, report.pieces[2])], gone = report.destroyed;
-      return { label: kind, square: "", text: [`${report.square}, ${one} and ${two}: ${gone[1] && gone[2] ? "both are destroyed" : `${gone[1] ? one : two} is destroyed`}`], tone: "sunk" };
+      return { label: KINDS[kind] || kind, square: "", text: [gone[1] && gone[2] ? say("{square}, {one} and {two}: both are destroyed", { square: report.square, one, two }) : say("{square}, {one} and {two}: {lost} is destroyed", { square: report.square, one, two, lost: gone[1] ? one : two })], tone: "sunk" };
     })]];
   }
 
   return {
     begin, turn, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.pieces.size),
-    counted: "pieces left, asteroids not counted",
+    counted: say("pieces left, asteroids not counted"),
     secret: true,
-    legend: "Small letters: in transit. *: an asteroid; x: one that was destroyed. o: a transit passed here and met nothing.",
+    legend: say("Small letters: in transit. *: an asteroid; x: one that was destroyed. o: a transit passed here and met nothing."),
     shots: () => [],
-    orders: (text) => text || "nothing",
+    orders: (text) => text || say("nothing"),
   };
 })();

@@ -2,7 +2,7 @@
 
 const GAME = (() => {
   const COLUMNS = "abcdefghijklmnopqrstuvwxyz", SHIPS = "ABCDEFGHIJKL", ARROWS = { N: "^", E: ">", S: "v", W: "<" };
-  const FACINGS = { N: "north", E: "east", S: "south", W: "west" };
+  const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
   const owner = (ship) => Math.floor(SHIPS.indexOf(ship) / 3);
 
   function begin({ options, seats }) {
@@ -25,31 +25,31 @@ const GAME = (() => {
     const at = new Map(Object.entries(ships).map(([ship, where]) => [where.split(" ")[0], [ship, where.split(" ")[1]]]));
     const square = (row, column) => {
       const name = column + row, [ship, facing] = at.get(name) || [];
-      if (ship) return { symbol: ship + ARROWS[facing], tint: `seat${owner(ship) + 1}`, fresh: struck.has(ship), said: `${ship} facing ${FACINGS[facing]}` };
-      return burnt.has(name) ? { symbol: "*", tint: "hit", fresh: true, said: "a ship was destroyed here" } : null;
+      if (ship) return { symbol: ship + ARROWS[facing], tint: `seat${owner(ship) + 1}`, fresh: struck.has(ship), said: say("{ship} facing {facing}", { ship, facing: FACINGS[facing] }) };
+      return burnt.has(name) ? { symbol: "*", tint: "hit", fresh: true, said: say("a ship was destroyed here") } : null;
     };
     return [{ seat: 0, panels: [{ name: "", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), square }] }];
   }
 
-  const left = (shields) => `${shields} shield${shields === 1 ? "" : "s"}`;
+  const left = (shields) => shields === 1 ? say("1 shield left") : say("{shields} shields left", { shields });
 
   function told(reports, names) {
-    const the = (ship) => `${names[owner(ship)]}'s ${ship}`;
+    const the = (ship) => say("{player}'s {ship}", { player: names[owner(ship)], ship });
     return reports.filter((report) => report.kind === "state").map(({ action }) => {
       const hits = reports.filter((report) => report.kind === "hit" && report.action === action);
-      return [`Action ${action}`, hits.map(({ ship, where, by, shields, destroyed }) => ({
-        label: where, square: "", text: [`${the(ship)}, hit by ${by.map(the).join(" and ")}: ${destroyed ? "destroyed" : `${left(shields)} left`}`], tone: destroyed ? "sunk" : "struck",
-      })), "nobody was hit"];
+      return [say("Action {action}", { action }), hits.map(({ ship, where, by, shields, destroyed }) => ({
+        label: where, square: "", text: [say("{ship}, hit by {by}: {outcome}", { ship: the(ship), by: by.map(the).join(say(" and ")), outcome: destroyed ? say("destroyed") : left(shields) })], tone: destroyed ? "sunk" : "struck",
+      })), say("nobody was hit")];
     });
   }
 
   return {
     begin, turn, boards, told,
     materiel: ({ count, ships }) => Array.from({ length: count }, (_, seat) => Object.keys(ships).filter((ship) => owner(ship) === seat).length),
-    counted: "ships left",
+    counted: say("ships left"),
     secret: false,
-    legend: "^ > v <: the way a ship faces. *: a ship was destroyed here.",
+    legend: say("^ > v <: the way a ship faces. *: a ship was destroyed here."),
     shots: () => [],
-    orders: (text) => text.split("\n").join("; ") || "nothing",
+    orders: (text) => text.split("\n").join("; ") || say("nothing"),
   };
 })();

@@ -3,8 +3,9 @@
 const GAME = (() => {
   const COLOURS = "ROYGB", ROWS = "vwxyz", COLUMNS = "12345";
   const LETTER = { DS: "D", KC: "K", FS: "F", PC: "P", MD: "M", HS: "H", LS: "S", AG: "A", LG: "G" };
-  const SCANNED = { none: "no ship", ship: "ship", destroyed: "ship, that cell destroyed" };
-  const KINDS = { beam: "beam", conventional: "conventional", missile: "missile", kamikaze: "kamikaze" };
+  const SCANNED = { none: say("no ship"), ship: say("ship"), destroyed: say("ship, that cell destroyed") };
+  const KINDS = { beam: say("beam"), conventional: say("conventional"), missile: say("missile"), kamikaze: say("kamikaze") };
+  const TOLD = { hit: say("hit"), miss: say("miss"), strike: say("strike"), scan: say("scan"), beam: say("beam") };
   const symbol = (ship) => LETTER[ship.slice(0, 2)] + ship.slice(2);
 
   const side = (setup) => {
@@ -86,31 +87,31 @@ const GAME = (() => {
   /** A cell of the other space, as far as reports told of it. */
   function known({ cells, named, fresh: learned }, cell) {
     const what = cells.get(cell), ship = named.get(cell), fresh = learned.has(cell);
-    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", fresh, said: `${ship || "ship"}, destroyed` };
-    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", fresh, said: `${ship || "ship"}, undamaged` };
-    return what === "empty" ? { symbol: "o", tint: "empty", fresh, said: "no ship" } : null;
+    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", fresh, said: say("{ship}, destroyed", { ship: ship || say("ship") }) };
+    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", fresh, said: say("{ship}, undamaged", { ship: ship || say("ship") }) };
+    return what === "empty" ? { symbol: "o", tint: "empty", fresh, said: say("no ship") } : null;
   }
 
   function square(own, cell) {
     const ship = own.ships.get(cell), fresh = own.fresh.has(cell);
-    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: "searched, empty" } : null;
-    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", fresh, said: `${ship}, destroyed` };
-    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", fresh, said: `${ship}, fired` };
+    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: say("searched, empty") } : null;
+    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", fresh, said: say("{ship}, destroyed", { ship }) };
+    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", fresh, said: say("{ship}, fired", { ship }) };
     return { symbol: symbol(ship), tint: "own", fresh, said: ship };
   }
 
-  const answer = ({ cell, ship, destroyed }) => `${cell} ${ship ? ship + (destroyed ? " destroyed" : "") : "empty"}`;
+  const answer = ({ cell, ship, destroyed }) => (!ship ? say("{cell} empty", { cell }) : destroyed ? say("{cell} {ship} destroyed", { cell, ship }) : `${cell} ${ship}`);
 
   function told(reports, names) {
     const order = [...new Set([...reports.map((report) => report.seat), ...names.map((_, seat) => seat + 1)])];
     return order.map((seat) => [names[seat - 1], reports.filter((report) => report.seat === seat).map((report) => {
       const { kind, cell, result, explosions, destroyed, flashcube } = report;
-      const what = kind === "scan" ? SCANNED[result] : kind === "kamikaze death" ? "launched from here, cell destroyed" : result;
+      const what = kind === "scan" ? SCANNED[result] : kind === "kamikaze death" ? say("launched from here, cell destroyed") : TOLD[result] || result;
       const giver = kind === "kamikaze death" ? names[2 - seat] : names[seat - 1];
       return {
-        label: kind === "kamikaze death" ? "kamikaze" : kind, square: cell,
-        text: [what + (explosions ? `, exploded in ${explosions.join(" ")}` : ""), ...(destroyed ? [`destroyed ${destroyed.ship} (${destroyed.cells.join(" ")})`] : []),
-          ...(flashcube ? [`flashcube, ${giver}'s space: ${flashcube.map(answer).join(", ")}`] : [])],
+        label: kind === "kamikaze death" ? say("kamikaze") : TOLD[kind] || kind, square: cell,
+        text: [explosions ? say("{what}, exploded in {cells}", { what, cells: explosions.join(" ") }) : what, ...(destroyed ? [say("destroyed {ship} ({cells})", { ship: destroyed.ship, cells: destroyed.cells.join(" ") })] : []),
+          ...(flashcube ? [say("flashcube, {player}'s space: {cells}", { player: giver, cells: flashcube.map(answer).join(", ") })] : [])],
         tone: destroyed ? "sunk" : result === "hit" || kind === "kamikaze death" ? "struck" : "",
       };
     })]);
@@ -119,11 +120,11 @@ const GAME = (() => {
   return {
     begin, turn, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.ships.size - own.destroyed.size),
-    counted: "undamaged cells",
+    counted: say("undamaged cells"),
     secret: true,
-    legend: "Small letters: destroyed. A dash after a letter: a missile that was fired. o: searched, and no ship there. #: some ship.",
+    legend: say("Small letters: destroyed. A dash after a letter: a missile that was fired. o: searched, and no ship there. #: some ship."),
     /** Of each seat and weapon how many were fired and how many hit an undamaged cell. */
     shots: ({ shots }) => shots.map((one) => Object.entries(KINDS).filter(([kind]) => one[kind]).map(([kind, words]) => [words, ...one[kind]])),
-    orders: (text) => text || "nothing",
+    orders: (text) => text || say("nothing"),
   };
 })();
