@@ -52,6 +52,14 @@ $$;
 """
 """What SQLite has of its own: a version, and numbers that are taken back with what they were given to."""
 
+# By their states (PostgreSQL, Appendix A), or their classes, which are the first two characters.
+_UNDONE = "40"
+_NOT_PREPARED = {"0A000", "26000", "42P05"}
+"""Another version changed a table meanwhile, or who stands between us and the database changed the connection."""
+_CUT_OFF = {"25P03", "25P04"}
+_LOST = psycopg.OperationalError | psycopg.InterfaceError
+"""What psycopg says by itself of a connection that is no more."""
+
 _OWN = {"store", "numbers"}
 _TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
 
@@ -71,21 +79,34 @@ class Postgresql:
         """Whether a transaction was begun, and not ended: one whose connection was lost is still to be undone."""
         self._connect()
 
+    def _reach(self) -> None:
+        """Have a connection for what begins now."""
+        if self._worn:
+            self.connection.close()
+        if self.connection.closed:
+            self._connect()
+
     def _connect(self) -> None:
+        self._worn = False
+        """Whether psycopg may hold statements for prepared on this connection that are not, or are out of date."""
         try:
             self.connection = psycopg.connect(
                 self.place.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="pbem"
             )
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
-        for name, value in (
-            ("client_encoding", "UTF8"),
-            ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
-            ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
-            ("default_transaction_isolation", "read committed"),
-            ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
-        ):
-            self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        try:
+            for name, value in (
+                ("client_encoding", "UTF8"),
+                ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
+                ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
+                ("default_transaction_isolation", "read committed"),
+                ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
+            ):
+                self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        except psycopg.Error as error:
+            self.connection.close()
+            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -141,8 +162,7 @@ class Postgresql:
 
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
-        if self.connection.closed:
-            self._connect()
+        self._reach()
         self._open = True
         try:
             self.connection.execute("BEGIN")
@@ -155,8 +175,7 @@ class Postgresql:
 
     def begin_reading(self) -> None:
         """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
-        if self.connection.closed:
-            self._connect()
+        self._reach()
         self._open = True
         try:
             self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -176,9 +195,11 @@ class Postgresql:
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
         self._open = False
-        with suppress(psycopg.OperationalError):  # the connection is lost, and with it the transaction
+        try:
             if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._worn = True  # the connection is lost, and with it the transaction
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -207,8 +228,7 @@ class Postgresql:
         """Run one statement; one that writes outside of a transaction is one of its own."""
         try:
             if not self.in_transaction:
-                if self.connection.closed:
-                    self._connect()
+                self._reach()
                 if not sql.lstrip().startswith(("SELECT", "SHOW")):
                     return self._run_alone(sql, parameters)
             return self._run(sql, parameters)
@@ -225,6 +245,8 @@ class Postgresql:
                 cursors = [self._sent(*statement) for statement in statements]
             found = [(cursor.rowcount, cursor.fetchall() if cursor.description else []) for cursor in cursors]
         except psycopg.Error as error:
+            # What was to be prepared behind the statement that failed is not, and psycopg does not notice.
+            self._worn = True
             self.tell_apart(error)
         self.changes += sum(
             max(rows, 0) for (sql, _), (rows, _) in zip(statements, found, strict=True) if not _only_asks(sql)
@@ -330,18 +352,23 @@ class Postgresql:
         return []
 
     def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise what PostgreSQL's error means."""
+        """Raise what PostgreSQL's error means; one that is raised as it is, is of our own doing."""
+        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
-        if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+        if state[:2] == _UNDONE:
             raise OvertakenError(f"the database gave the transaction up: {_said(error)}") from error
-        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
-        if state in {"53100", "58030", "25006"}:  # a full disk, one that fails, a standby
+        if state in _NOT_PREPARED:
+            self._worn = True
+            raise BusyError(f"the connection is out of date: {_said(error)}") from error
+        if state in {"25006", "53100"} or state[:2] == "58":  # a standby, a full disk, one that fails
             raise FullError(f"the store cannot be written: {_said(error)}") from error
         if state[:2] == "XX":
             raise DamagedError(f"the store is damaged ({_said(error)}): ask pg_amcheck") from error
-        if self.connection.closed or state[:2] in {"08", "53", "57"}:
+        if state in _CUT_OFF or state[:2] in {"08", "53", "57"} or (not state and isinstance(error, _LOST)):
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from error
+        if state == "42501":
+            raise StoreError(f"{self.place} is closed to us: {_said(error)}") from error
         raise error
 
 
