@@ -38,7 +38,7 @@ pytestmark = of_postgresql
 
 SERVERS = 3
 REVISED, AGAIN = 0.3, 0.05
-OPTIONS = {"fleet": "cost:9"}
+OPTIONS = {"fleet": "cost:7"}
 MOMENT = 10.0
 """At most so many seconds count as waited for at once: the whole of us may have been stopped meanwhile."""
 
@@ -51,7 +51,7 @@ class Wavering(Player):
         self.played: dict[int, str] = {}
         """By turn, what was sent last."""
         self.drafted = ""
-        self.aim = 0.7
+        self.aim = 0.95
         self.options = rules("spaceships").options(OPTIONS, 2)
 
     def write(self, text: str, *, sign: bool = True) -> None:
