@@ -39,6 +39,9 @@ IDLE_SECONDS = 10
 
 CONNECT_SECONDS = 5
 
+PREPARED = 1000
+"""How many statements a connection keeps prepared: more than there are, in all types of their values."""
+
 _BEGINNING = """
 CREATE TABLE store (
     one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version INTEGER NOT NULL, writes BIGINT NOT NULL
@@ -62,6 +65,7 @@ _LOST = psycopg.OperationalError | psycopg.InterfaceError
 
 _OWN = {"store", "numbers"}
 _TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
+_AT_ONCE = "SELECT writes FROM store FOR UPDATE NOWAIT"
 
 
 class Postgresql:
@@ -77,6 +81,7 @@ class Postgresql:
         self._parts = 0
         self._open = False
         """Whether a transaction was begun, and not ended: one whose connection was lost is still to be undone."""
+        self._only_reads = False
         self._connect()
 
     def _reach(self) -> None:
@@ -96,6 +101,7 @@ class Postgresql:
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
         try:
+            self.connection.prepared_max = PREPARED
             for name, value in (
                 ("client_encoding", "UTF8"),
                 ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
@@ -165,10 +171,7 @@ class Postgresql:
         self._reach()
         self._open = True
         try:
-            self.connection.execute("BEGIN")
-            if not wait:
-                self.connection.execute("SELECT writes FROM store FOR UPDATE NOWAIT")
-            (self._writes,) = self.connection.execute(_TURN).fetchone() or (0,)
+            self._writes = self._together("BEGIN", *(() if wait else (_AT_ONCE,)), _TURN)
         except BaseException:
             self.rollback()
             raise
@@ -176,14 +179,21 @@ class Postgresql:
     def begin_reading(self) -> None:
         """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
         self._reach()
-        self._open = True
+        self._open = self._only_reads = True
         try:
-            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            (found,) = self.connection.execute("SELECT writes FROM store").fetchone() or (0,)
+            found = self._together("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT writes FROM store")
         except BaseException:
             self.rollback()
             raise
         self._writes = found + 1  # which the next that writes will find
+
+    def _together(self, *statements: str) -> int:
+        """The number that the last of these statements gives; they are sent at once."""
+        cursor = self.connection.execute("; ".join(statements).encode(), prepare=False)
+        while cursor.nextset():
+            pass
+        (found,) = cursor.fetchone() or (0,)
+        return int(found)
 
     def commit(self) -> None:
         """Have the transaction on disk; one that the server has given up is no commit."""
@@ -194,10 +204,12 @@ class Postgresql:
 
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
-        self._open = False
+        # With ROLLBACK psycopg gives up what it has prepared.
+        end = "COMMIT" if self._only_reads else "ROLLBACK"
+        self._open = self._only_reads = False
         try:
             if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.connection.execute("ROLLBACK")
+                self.connection.execute(end)
         except psycopg.Error:
             self._worn = True  # the connection is lost, and with it the transaction
 

@@ -106,7 +106,7 @@ def test_who_does_not_wait_is_told_at_once(database: Database, beside: Database)
     statements = heard(beside)
     with database.transaction(), pytest.raises(BusyError), beside.transaction(wait=False):
         pass
-    assert [statement.rpartition(" ")[2] for statement in statements] == ["BEGIN", "NOWAIT", "ROLLBACK"]
+    assert [statement.rpartition(" ")[2] for statement in statements] == ["BEGIN", "NOWAIT", "writes", "ROLLBACK"]
 
 
 def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(database: Database) -> None:
@@ -125,6 +125,25 @@ def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(d
     with database.transaction():
         database.engine.run_all([(sql, ("f",))])
     assert database.meta("f") == ""
+
+
+def test_what_is_prepared_stays_so_when_a_decision_was_tried(database: Database) -> None:
+    line: Any = database.engine
+
+    def prepared() -> int:
+        return int(
+            line.connection.execute("SELECT count(*) FROM pg_prepared_statements", prepare=False).fetchone()[0]
+        )
+
+    queries = [f"SELECT value FROM meta WHERE name = '{number}'" for number in range(150)]
+
+    def look() -> None:
+        for query in queries:
+            database.scalar(query)
+
+    for _ in range(8):
+        database.decide(look)
+    assert prepared() >= len(queries)
 
 
 def test_a_table_that_a_later_version_changed_is_read_again(database: Database, beside: Database) -> None:
