@@ -95,7 +95,7 @@ lock:
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group browser -o requirements-browser.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-		--group bench -o requirements-bench.lock
+		--constraint requirements.lock --group bench -o requirements-bench.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group coverage -o requirements-coverage.lock
 

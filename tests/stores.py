@@ -63,9 +63,9 @@ def heard(database: Database) -> list[str]:
         line: Any = database.engine
         execute = line.connection.execute
 
-        def noted(sql: bytes | str, *more: object) -> object:
-            statements.append(sql.decode() if isinstance(sql, bytes) else sql)
-            return execute(sql, *more)
+        def noted(sql: bytes | str, *more: object, **options: object) -> object:
+            statements.extend((sql.decode() if isinstance(sql, bytes) else sql).split("; "))
+            return execute(sql, *more, **options)
 
         line.connection.execute = noted
     else:

@@ -26,7 +26,7 @@ from pbem.desk.reply_tokens import NeedsDns
 from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
-from pbem.store.errors import OvertakenError, StoreError
+from pbem.store.errors import LostError, OvertakenError, StoreError
 from pbem.store.inbox import queues_of
 
 if TYPE_CHECKING:
@@ -131,6 +131,12 @@ def _give_effect(desk: Desk, letters: Sequence[tuple[_Taken, Found]], now: datet
         if len(letters) > 1:
             return _one_by_one(desk, letters, now)
         raise
+    except LostError:
+        if len(letters) > 1:
+            return _one_by_one(desk, letters, now)
+        row = letters[0][0].row
+        _LOG.warning("letter is another server's", inbox=row.id)
+        return {row.id: ""}
     except StoreError:
         raise
     except Exception as error:

@@ -7,6 +7,7 @@ __all__ = [
     "DamagedError",
     "FullError",
     "LockedError",
+    "LostError",
     "OvertakenError",
     "StoreError",
     "TooNewError",
@@ -31,6 +32,10 @@ class OvertakenError(BusyError):
 
 class DamagedError(StoreError):
     """The file is no store of pbem, or not all of it can be read."""
+
+
+class LostError(StoreError):
+    """What was in hand is in hand no more: its owner was silent for too long; others see to it."""
 
 
 class LockedError(StoreError):

@@ -22,6 +22,7 @@ from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from pbem.store.database import from_db, to_db
+from pbem.store.errors import LostError
 from pbem.store.vault import Sealed
 
 if TYPE_CHECKING:
@@ -332,13 +333,17 @@ class Inbox:
             ).rowcount
 
     def done(self, row_id: int, outcome: str) -> None:
-        """Note what became of a leased letter, in the caller's transaction; raises RuntimeError twice over.
+        """Note what became of a leased letter, in the caller's transaction; raises `LostError` and RuntimeError.
 
-        The second call for a row fails on purpose, and so does one for what is in another's hands: a letter has its
-        effect exactly once.
+        It is lost when it was taken out of the owner's hands. The second call for a row fails on purpose: a letter
+        has its effect exactly once.
         """
         sql = "UPDATE inbox SET state = 'done', outcome = ? WHERE id = ? AND state = 'leased' AND owner = ?"
-        self._settle(sql, (outcome, row_id, self._owner))
+        if self._database.write(sql, (outcome, row_id, self._owner)).rowcount != 1:
+            found = self._database.row("SELECT state, owner FROM inbox WHERE id = ?", (row_id,))
+            if found and (found["owner"] != self._owner or found["state"] == "waiting"):
+                raise LostError(f"inbox row {row_id} was given back, as its owner was silent")
+            raise RuntimeError(f"inbox row {row_id} is not in hand")
 
     def stranded(self) -> list[Stranded]:
         """The letters on which all attempts were spent and that wait to be set aside."""
@@ -380,10 +385,6 @@ class Inbox:
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
         return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
-
-    def _settle(self, sql: str, parameters: tuple[str | int, ...]) -> None:
-        if self._database.write(sql, parameters).rowcount != 1:
-            raise RuntimeError(f"inbox row {parameters[1]} is not in hand")
 
     def _raw(self, row: Row) -> bytes:
         return self._vault.open(row["raw"], f"inbox {row['fingerprint']}")

@@ -39,6 +39,9 @@ IDLE_SECONDS = 10
 
 CONNECT_SECONDS = 5
 
+PREPARED = 1000
+"""How many statements a connection keeps prepared: more than there are, in all types of their values."""
+
 _BEGINNING = """
 CREATE TABLE store (
     one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (one), version INTEGER NOT NULL, writes BIGINT NOT NULL
@@ -52,8 +55,17 @@ $$;
 """
 """What SQLite has of its own: a version, and numbers that are taken back with what they were given to."""
 
+# By their states (PostgreSQL, Appendix A), or their classes, which are the first two characters.
+_UNDONE = "40"
+_NOT_PREPARED = {"0A000", "26000", "42P05"}
+"""Another version changed a table meanwhile, or who stands between us and the database changed the connection."""
+_CUT_OFF = {"25P03", "25P04"}
+_LOST = psycopg.OperationalError | psycopg.InterfaceError
+"""What psycopg says by itself of a connection that is no more."""
+
 _OWN = {"store", "numbers"}
 _TURN = "UPDATE store SET writes = writes + 1 RETURNING writes"
+_AT_ONCE = "SELECT writes FROM store FOR UPDATE NOWAIT"
 
 
 class Postgresql:
@@ -69,23 +81,38 @@ class Postgresql:
         self._parts = 0
         self._open = False
         """Whether a transaction was begun, and not ended: one whose connection was lost is still to be undone."""
+        self._only_reads = False
         self._connect()
 
+    def _reach(self) -> None:
+        """Have a connection for what begins now."""
+        if self._worn:
+            self.connection.close()
+        if self.connection.closed:
+            self._connect()
+
     def _connect(self) -> None:
+        self._worn = False
+        """Whether psycopg may hold statements for prepared on this connection that are not, or are out of date."""
         try:
             self.connection = psycopg.connect(
                 self.place.url, autocommit=True, connect_timeout=CONNECT_SECONDS, application_name="pbem"
             )
         except psycopg.Error as error:
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
-        for name, value in (
-            ("client_encoding", "UTF8"),
-            ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
-            ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
-            ("default_transaction_isolation", "read committed"),
-            ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
-        ):
-            self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        try:
+            self.connection.prepared_max = PREPARED
+            for name, value in (
+                ("client_encoding", "UTF8"),
+                ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
+                ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
+                ("default_transaction_isolation", "read committed"),
+                ("tcp_user_timeout", f"{IDLE_SECONDS}s"),
+            ):
+                self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+        except psycopg.Error as error:
+            self.connection.close()
+            raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from None
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -141,30 +168,32 @@ class Postgresql:
 
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait` `BusyError` when anybody else has it."""
-        if self.connection.closed:
-            self._connect()
+        self._reach()
         self._open = True
         try:
-            self.connection.execute("BEGIN")
-            if not wait:
-                self.connection.execute("SELECT writes FROM store FOR UPDATE NOWAIT")
-            (self._writes,) = self.connection.execute(_TURN).fetchone() or (0,)
+            self._writes = self._together("BEGIN", *(() if wait else (_AT_ONCE,)), _TURN)
         except BaseException:
             self.rollback()
             raise
 
     def begin_reading(self) -> None:
         """Begin a transaction that only looks: it sees one state of the store, and keeps nobody waiting."""
-        if self.connection.closed:
-            self._connect()
-        self._open = True
+        self._reach()
+        self._open = self._only_reads = True
         try:
-            self.connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            (found,) = self.connection.execute("SELECT writes FROM store").fetchone() or (0,)
+            found = self._together("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT writes FROM store")
         except BaseException:
             self.rollback()
             raise
         self._writes = found + 1  # which the next that writes will find
+
+    def _together(self, *statements: str) -> int:
+        """The number that the last of these statements gives; they are sent at once."""
+        cursor = self.connection.execute("; ".join(statements).encode(), prepare=False)
+        while cursor.nextset():
+            pass
+        (found,) = cursor.fetchone() or (0,)
+        return int(found)
 
     def commit(self) -> None:
         """Have the transaction on disk; one that the server has given up is no commit."""
@@ -175,10 +204,14 @@ class Postgresql:
 
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
-        self._open = False
-        with suppress(psycopg.OperationalError):  # the connection is lost, and with it the transaction
+        # With ROLLBACK psycopg gives up what it has prepared.
+        end = "COMMIT" if self._only_reads else "ROLLBACK"
+        self._open = self._only_reads = False
+        try:
             if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                self.connection.execute("ROLLBACK")
+                self.connection.execute(end)
+        except psycopg.Error:
+            self._worn = True  # the connection is lost, and with it the transaction
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -207,8 +240,7 @@ class Postgresql:
         """Run one statement; one that writes outside of a transaction is one of its own."""
         try:
             if not self.in_transaction:
-                if self.connection.closed:
-                    self._connect()
+                self._reach()
                 if not sql.lstrip().startswith(("SELECT", "SHOW")):
                     return self._run_alone(sql, parameters)
             return self._run(sql, parameters)
@@ -225,6 +257,8 @@ class Postgresql:
                 cursors = [self._sent(*statement) for statement in statements]
             found = [(cursor.rowcount, cursor.fetchall() if cursor.description else []) for cursor in cursors]
         except psycopg.Error as error:
+            # What was to be prepared behind the statement that failed is not, and psycopg does not notice.
+            self._worn = True
             self.tell_apart(error)
         self.changes += sum(
             max(rows, 0) for (sql, _), (rows, _) in zip(statements, found, strict=True) if not _only_asks(sql)
@@ -330,18 +364,23 @@ class Postgresql:
         return []
 
     def tell_apart(self, error: Exception) -> NoReturn:
-        """Raise what PostgreSQL's error means."""
+        """Raise what PostgreSQL's error means; one that is raised as it is, is of our own doing."""
+        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
-        if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+        if state[:2] == _UNDONE:
             raise OvertakenError(f"the database gave the transaction up: {_said(error)}") from error
-        state = (error.sqlstate if isinstance(error, psycopg.Error) else None) or ""
-        if state in {"53100", "58030", "25006"}:  # a full disk, one that fails, a standby
+        if state in _NOT_PREPARED:
+            self._worn = True
+            raise BusyError(f"the connection is out of date: {_said(error)}") from error
+        if state in {"25006", "53100"} or state[:2] == "58":  # a standby, a full disk, one that fails
             raise FullError(f"the store cannot be written: {_said(error)}") from error
         if state[:2] == "XX":
             raise DamagedError(f"the store is damaged ({_said(error)}): ask pg_amcheck") from error
-        if self.connection.closed or state[:2] in {"08", "53", "57"}:
+        if state in _CUT_OFF or state[:2] in {"08", "53", "57"} or (not state and isinstance(error, _LOST)):
             raise BusyError(f"{self.place} cannot be reached: {_said(error)}") from error
+        if state == "42501":
+            raise StoreError(f"{self.place} is closed to us: {_said(error)}") from error
         raise error
 
 
