@@ -92,7 +92,8 @@ class _Table:
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
-            self._correspondence = Correspondence(self.account.party, memory, self._sign, os.urandom)
+            sign = self._sign if self.account.key else None
+            self._correspondence = Correspondence(self.account.party, memory, sign, os.urandom)
         return self._correspondence
 
     def _sign(self, text: bytes, namespace: str) -> str:
@@ -234,6 +235,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     help="Your SSH key: a private one, or the .pub of one in an agent.",
 )
 @click.option("--new-key", is_flag=True, help="Make that key; it must not be there yet.")
+@click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
 @click.option(
     "--in",
     "mail_in_",
@@ -263,6 +265,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     server_address: str,
     key: str,
     new_key: bool,
+    no_key: bool,
     mail_in_: str,
     mail_out_: str,
     password_file: str,
@@ -276,12 +279,14 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     """
     with _troubles():
         name, server = split(account)
+        if no_key and new_key:
+            raise click.UsageError("--no-key, or --new-key")
         made = Account(
             name,
             server,
             server_address or f"pbem@{server}",
             address,
-            key,
+            "" if no_key else key,
             mail_in_,
             mail_out_,
             password_file,
@@ -291,18 +296,21 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
             raise click.UsageError("--server-key: 64 hex digits")
         if new_key:
             signing.make(Path(key).expanduser(), address)
-        ours = signing.read(Path(key).expanduser(), _passphrase)
+        ours = None if no_key else signing.read(Path(key).expanduser(), _passphrase)
         if place := mail_in.begin(made):
             click.echo(f"Maildir  {place}, made: have the letters to {address} delivered there")
         mail_in.source(made).close()
         file = table.folders.save(made)
         table.name = made.id
-        click.echo(f"Account  {file}\nKey      {ours.fingerprint}")
+        click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
         letters = table.letters
         if server_key:
             letters.memory.know("server_key", server_key)
         if letters.memory.fact("account") is None:
-            letters.register(ours.public, ours.fingerprint, _now())
+            if ours is None:
+                letters.register_mailbox(_now())
+            else:
+                letters.register(ours.public, ours.fingerprint, _now())
             table.send()
             table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
         if letters.memory.fact("account") is None:
@@ -439,7 +447,7 @@ def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: 
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
-    _ask(yes)
+    _ask(table, yes)
     table.settle(letters.order(name, text, _now(), final=final))
 
 
@@ -491,13 +499,13 @@ def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
     click.echo(f"{match}, game {letters.standing(match)['game']}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
-    _ask(yes)
+    _ask(table, yes)
     table.settle(letters.set_up(match, text, _now()))
 
 
-def _ask(yes: bool) -> None:
+def _ask(table: _Table, yes: bool) -> None:
     if not yes:
-        click.confirm("Sign and send?", default=True, abort=True)
+        click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
 
 
 def _show(letters: Correspondence, standing: JsonObject) -> None:
@@ -607,7 +615,7 @@ def accept(table: _Table, match: str, yes: bool) -> None:
     with _troubles():
         table.fetch()
         _show(table.letters, table.letters.standing(match))
-        _ask(yes)
+        _ask(table, yes)
         table.settle(table.letters.accept(match, _now()))
 
 
@@ -645,7 +653,7 @@ def _tell(table: _Table, words: str, yes: bool, *, match: str = "", text: str = 
     with _troubles():
         table.fetch()
         click.echo("\n".join(filter(None, [words, text])))
-        _ask(yes)
+        _ask(table, yes)
         table.settle(table.letters.tell(words, _now(), match=match, text=text))
 
 
@@ -664,7 +672,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
             click.echo(f"{_title(table.letters.standing(match))}: {words}")
-            _ask(yes)
+            _ask(table, yes)
             table.settle(table.letters.say(match, words, _now()))
 
 
@@ -690,7 +698,7 @@ def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
         click.echo(f"{_title(standing)}: {words}")
-        _ask(yes)
+        _ask(table, yes)
         table.settle(table.letters.say(match, words, _now()))
 
 
@@ -806,7 +814,8 @@ def _tell_event(event: Event) -> None:
         case "challenge":
             click.echo("The server asks your key to prove itself.")
         case "account":
-            click.echo(f"Registered. Your recovery code, to be kept somewhere else: {_clean(event.said)}")
+            code = f". Your recovery code, to be kept somewhere else: {_clean(event.said)}"
+            click.echo(f"Registered{code if event.said else ', without a key'}")
         case "forged":
             click.echo(f"NOT BELIEVED: “{_clean(event.subject)}”: {_clean(event.said)}", err=True)
         case "doubled":

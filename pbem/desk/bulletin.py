@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
 
-__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "sealed"]
+__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "of_reply", "sealed"]
 
 
 def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: str) -> JsonObject:
@@ -79,8 +79,15 @@ def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
     return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
 
 
-def of_account(name: str, code: str) -> JsonObject:
-    """Who the reader is here from now on, and the recovery code of the account."""
+def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:
+    """Where the reader, who has no key, answers this letter, once; `place`: match, game and turn that it is about."""
+    number, game, turn = place or (0, 0, 0)
+    about = {"match": f"m{number}" if number else None, "game": game, "turn": turn}
+    return {"about": "reply", "address": address, "message_id": message_id, **about}
+
+
+def of_account(name: str, code: str | None) -> JsonObject:
+    """Who the reader is here from now on, and the recovery code of the account; None for one without a key."""
     return {"about": "account", "player": name, "code": code}
 
 

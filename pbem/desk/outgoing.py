@@ -135,7 +135,11 @@ class LetterWriter:
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)
         places = (reply_to, leave_to)
-        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now, places)
+        composed = _as_it_is(out)
+        if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
+            where = reply_to or self._composer.address
+            composed.bulletin = [*out.bulletin, bulletin.of_reply(where, message_id, out.place)]
+        letter = partial(self._compose, address, composed, language, message_id, now, places)
         self._outbox.put(address, message_id, Later(letter, b""), now)
         return message_id
 

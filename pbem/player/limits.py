@@ -86,6 +86,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for game in self.games:
             if game not in STRATEGIES:
                 raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
+        if not self.account.key:
+            raise ValueError("account.key: a program signs; name the file of its key")
         if not self.games:
             raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from domains import Domain, rsa_key
 from referee import Referee, new
 from table import ANN, BOB, SMALL
 
@@ -33,6 +34,8 @@ class Terminal:
         self.ann = referee.person("ann")
         self.came = 0
         self.sent: list[bytes] = []
+        self.provider: Domain | None = None
+        """Who signs what leaves, for a player without a key."""
         self.own_ids = False
         """Whether the mail program that sends the drafts gives them Message-IDs of its own."""
 
@@ -52,6 +55,8 @@ class Terminal:
             if self.own_ids:
                 raw = re.sub(rb"(?m)^Message-ID: <", b"Message-ID: <own.", raw)
             to = next(line for line in raw.decode().splitlines() if line.startswith("To: ")).removeprefix("To: ")
+            if self.provider is not None:
+                raw = self.provider.sign(raw.removeprefix(b"X-Unsent: 1\r\n"), self.referee.now)
             self.referee.deliver(raw, self.ann.address, to)
             draft.unlink()
         return result.output
@@ -301,3 +306,25 @@ def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> 
     assert "withdrawn" in terminal("wait", "m1")
     assert "withdrawn" in terminal("m1").splitlines()[0]
     assert "It is not your move." in terminal("wait", status=3)
+
+
+def test_without_a_key(terminal: Terminal) -> None:
+    terminal.provider = Domain("mail.example", key=rsa_key(1024))
+    terminal.referee.records[terminal.provider.where] = terminal.provider.record
+    shown = terminal("register", "ann@play.example", "--address", terminal.ann.address, "--no-key", *terminal.ways)
+    assert "Key      none" in shown
+    shown = terminal() + terminal()
+    assert "Registered, without a key" in shown
+    assert not (terminal.home / "key").exists()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    assert "Send? [Y/n]" in terminal("accept", "m1", typed="y\n")
+    terminal.referee.send(bob, bob.filled("setup", BOB))
+    terminal("setup", "m1", ANN, "--yes")
+    terminal("m1", "Rv1", "--yes")
+    assert "turn 1: waiting for the others" in terminal()
+
+
+def test_no_key_and_a_new_one_are_one_too_many(terminal: Terminal) -> None:
+    shown = terminal("register", "ann@play.example", "--address", "a@b.example", "--no-key", "--new-key", status=2)
+    assert "--no-key, or --new-key" in shown
