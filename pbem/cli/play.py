@@ -334,16 +334,20 @@ def _list(table: _Table) -> None:
     click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
     rows = letters.matches
     for standing in rows:
-        click.echo(f"  {standing['match']:5} {_title(standing):34} {_whose(letters, standing)}".rstrip())
+        click.echo(f"  {standing['match']:5} {_title(letters, standing):34} {_whose(letters, standing)}".rstrip())
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {_clean(alarm.said)}", err=True)
 
 
-def _title(standing: JsonObject) -> str:
-    title = titles().get(standing["rules"], standing["rules"])
-    others = [name or "(free)" for seat, name in enumerate(standing["players"], start=1) if seat != standing["seat"]]
+def _title(letters: Correspondence, standing: JsonObject) -> str:
+    title, programs = titles().get(standing["rules"], standing["rules"]), letters.programs
+    others = [
+        f"{name} (a program)" if name in programs else name or "(free)"
+        for seat, name in enumerate(standing["players"], start=1)
+        if seat != standing["seat"]
+    ]
     return _clean(f"{title} with {', '.join(others)}" if others else str(title))
 
 
@@ -514,7 +518,7 @@ def _show(letters: Correspondence, standing: JsonObject) -> None:
 
     name, rules, seat = standing["match"], standing["rules"], standing["seat"]
     names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
-    click.echo(f"{_title(standing)}, {name}: {_whose(letters, standing)}")
+    click.echo(f"{_title(letters, standing)}, {name}: {_whose(letters, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing["phase"] == "setup":
         asked = letters.setup_asked(name)
@@ -545,7 +549,7 @@ def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, st
         "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
-        "programs": [],
+        "programs": [seat for seat, name in names.items() if name in letters.programs],
         "phase": standing["phase"],
         "rules_hash": standing["hash"],
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
@@ -576,7 +580,7 @@ def _clicked(table: _Table, standing: JsonObject) -> Handed:
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
     try:
-        title = _title(standing)
+        title = _title(letters, standing)
         port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
         click.echo(f"{name}: click it together at\n\n    {port.url}\n")
         click.launch(port.url)
@@ -671,7 +675,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
         with _troubles():
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
-            click.echo(f"{_title(table.letters.standing(match))}: {words}")
+            click.echo(f"{_title(table.letters, table.letters.standing(match))}: {words}")
             _ask(table, yes)
             table.settle(table.letters.say(match, words, _now()))
 
@@ -697,7 +701,7 @@ def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
         table.fetch()
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
-        click.echo(f"{_title(standing)}: {words}")
+        click.echo(f"{_title(table.letters, standing)}: {words}")
         _ask(table, yes)
         table.settle(table.letters.say(match, words, _now()))
 
@@ -828,7 +832,7 @@ def _tell_event(event: Event) -> None:
                 f"CAME BACK: {_about(event.sent)} did not reach the server. The same again sends it once more.",
                 err=True,
             )
-        case "foreign" | "unpinned":
+        case "foreign" | "unpinned" | "open":
             pass  # other mail, and what may be judged later
 
 

@@ -112,6 +112,7 @@ def _items(caller: Caller, command: Command, reply: Reply, write: Callable[[str]
         bulletin.of_answer(command.name, command.match, reply.outcome, faults, caller.letter.message_id),
         *_challenge(command, reply),
         *_account(reply),
+        *reply.items,
     ]
 
 

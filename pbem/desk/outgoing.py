@@ -395,7 +395,7 @@ class LetterWriter:
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
-            "programs": [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)],
+            "programs": self.programs(match),
             "me": None,
             "in_words": False,
             "next": {},
@@ -488,7 +488,12 @@ class LetterWriter:
     def _standing(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """How the match stands for a seat, for programs."""
         assert out.reply_to is not None
-        return bulletin.of_match(match, row, seat, self._signature(match, row), out.reply_to)
+        signature = self._signature(match, row)
+        return bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
+
+    def programs(self, match: Match) -> list[int]:
+        """The seats of a match at which programs sit."""
+        return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
 
     def _signature(self, match: Match, row: MatchRow) -> str:
         """The server's signature of the match's head, in hex; nothing before the first entry."""

@@ -43,7 +43,17 @@ POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""
 
 Kind = Literal[
-    "foreign", "unpinned", "forged", "doubled", "news", "answer", "challenge", "account", "contradiction", "bounced"
+    "foreign",
+    "unpinned",
+    "forged",
+    "doubled",
+    "news",
+    "answer",
+    "challenge",
+    "account",
+    "open",
+    "contradiction",
+    "bounced",
 ]
 
 
@@ -72,8 +82,8 @@ class Event:
 
     `foreign`: not of this server; `unpinned`: from there, but no key is known yet that would prove it; `forged`: it
     says so, and is not, or not for this player; `doubled`: it was read before; `news` of a match; an `answer` to a
-    letter of ours; a `challenge`; an `account`; a `contradiction`, which accuses the server; `bounced`: a letter of
-    ours came back.
+    letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `bounced`: a letter of ours came back.
     """
 
     kind: Kind
@@ -208,6 +218,10 @@ class Correspondence:
                 events.append(Event("account", letter.subject, said=code))
             elif item.get("about") == "reply" and (place := _place_of(item)):
                 self.memory.put_place(number, place)
+        if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
+            found = [item for item in heard.items if item.get("about") == "open" and _match_named(item)]
+            self.memory.know("open", json.dumps(found))
+            events.append(Event("open", letter.subject))
         if not any(event.kind == "contradiction" for event in events):
             for document in heard.files.values():
                 self._put(document, standings)
@@ -296,6 +310,22 @@ class Correspondence:
     def matches(self) -> list[JsonObject]:
         """How each match stands, as the newest letters say."""
         return self.memory.standings()
+
+    @property
+    def programs(self) -> set[str]:
+        """Who is a program, as any match shows: who said so once, is one for ever."""
+        return {
+            one["players"][seat - 1]
+            for one in self.matches
+            for seat in one.get("programs", ())
+            if type(seat) is int and 0 < seat <= len(one["players"])
+        }
+
+    @property
+    def open_list(self) -> list[JsonObject]:
+        """The open list, as it was last told."""
+        found: list[JsonObject] = json.loads(self.memory.fact("open") or "[]")
+        return found
 
     def standing(self, match: str) -> JsonObject:
         """How a match stands; raises `Impossible` where no letter told of it."""
@@ -654,6 +684,11 @@ def _match_of(item: JsonObject) -> str | None:
         return None
     fits = all(type(item.get(key)) is kind for key, kind in {**wanted, **texts}.items())
     return name if fits else None
+
+
+def _match_named(item: JsonObject) -> bool:
+    name = item.get("match")
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _place_of(item: JsonObject) -> Place | None:

@@ -328,3 +328,13 @@ def test_without_a_key(terminal: Terminal) -> None:
 def test_no_key_and_a_new_one_are_one_too_many(terminal: Terminal) -> None:
     shown = terminal("register", "ann@play.example", "--address", "a@b.example", "--no-key", "--new-key", status=2)
     assert "--no-key, or --new-key" in shown
+
+
+def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
+    terminal.register()
+    robo = terminal.referee.registered("robo")
+    terminal.referee.send(robo, "set program yes\n")
+    terminal.referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
+    assert "Spaceships with robo (a program)" in terminal()
+    shown = terminal("accept", "m1", typed="n\n", status=1)
+    assert "seats     1 robo (a program), 2 ann" in shown
