@@ -529,9 +529,9 @@ def _show(letters: Correspondence, standing: JsonObject) -> None:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
         shown = reports["reports"] if reports and same else None
-        text = Templates().render(
-            "player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=position["view"]
-        )
+        over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
+        view = position["view"] | ({"entitled": None} if over else {})
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=view)
         click.echo(_clean(text.rstrip("\n")))
     elif standing["agreement"]:
         click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))

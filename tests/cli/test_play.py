@@ -338,3 +338,12 @@ def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
     assert "Spaceships with robo (a program)" in terminal()
     shown = terminal("accept", "m1", typed="n\n", status=1)
     assert "seats     1 robo (a program), 2 ann" in shown
+
+
+def test_when_it_is_over_nothing_may_be_ordered(terminal: Terminal) -> None:
+    begun(terminal)
+    assert "In turn 1 you may order" in terminal("m1")
+    terminal("resign", "m1", "--whole", "--yes")
+    shown = terminal("m1")
+    assert "closed: bob won" in shown
+    assert "you may order" not in shown
