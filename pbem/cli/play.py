@@ -94,7 +94,8 @@ class _Table:
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
-            self._correspondence = Correspondence(self.account.party, memory, self._sign, os.urandom)
+            sign = self._sign if self.account.key else None
+            self._correspondence = Correspondence(self.account.party, memory, sign, os.urandom)
         return self._correspondence
 
     def _sign(self, text: bytes, namespace: str) -> str:
@@ -240,6 +241,7 @@ _yes = click.option("--yes", is_flag=True, help="Do not ask before signing.")
     help="Your SSH key: a private one, or the .pub of one in an agent.",
 )
 @click.option("--new-key", is_flag=True, help="Make that key; it must not be there yet.")
+@click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
 @click.option(
     "--in",
     "mail_in_",
@@ -270,6 +272,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     server_address: str,
     key: str,
     new_key: bool,
+    no_key: bool,
     mail_in_: str,
     mail_out_: str,
     password_file: str,
@@ -284,12 +287,14 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     """
     with _troubles():
         name, server = split(account)
+        if no_key and new_key:
+            raise click.UsageError("--no-key, or --new-key")
         made = Account(
             name,
             server,
             server_address or f"pbem@{server}",
             address,
-            key,
+            "" if no_key else key,
             mail_in_,
             mail_out_,
             password_file,
@@ -300,18 +305,21 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
             raise click.UsageError("--server-key: 64 hex digits")
         if new_key:
             signing.make(Path(key).expanduser(), address)
-        ours = signing.read(Path(key).expanduser(), _passphrase)
+        ours = None if no_key else signing.read(Path(key).expanduser(), _passphrase)
         if place := mail_in.begin(made):
             click.echo(f"Maildir  {place}, made: have the letters to {address} delivered there")
         mail_in.source(made).close()
         file = table.folders.save(made)
         table.name = made.id
-        click.echo(f"Account  {file}\nKey      {ours.fingerprint}")
+        click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
         letters = table.letters
         if server_key:
             letters.memory.know("server_key", server_key)
         if letters.memory.fact("account") is None:
-            letters.register(ours.public, ours.fingerprint, _now())
+            if ours is None:
+                letters.register_mailbox(_now())
+            else:
+                letters.register(ours.public, ours.fingerprint, _now())
             table.send()
             table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
         if letters.memory.fact("account") is None:
@@ -335,16 +343,20 @@ def _list(table: _Table) -> None:
     click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
     rows = letters.matches
     for standing in rows:
-        click.echo(f"  {standing['match']:5} {_title(standing):34} {_whose(letters, standing)}".rstrip())
+        click.echo(f"  {standing['match']:5} {_title(letters, standing):34} {_whose(letters, standing)}".rstrip())
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {_line(alarm.said)}", err=True)
 
 
-def _title(standing: JsonObject) -> str:
-    title = titles().get(standing["rules"], standing["rules"])
-    others = [name or "(free)" for seat, name in enumerate(standing["players"], start=1) if seat != standing["seat"]]
+def _title(letters: Correspondence, standing: JsonObject) -> str:
+    title, programs = titles().get(standing["rules"], standing["rules"]), letters.programs
+    others = [
+        f"{name} (a program)" if name in programs else name or "(free)"
+        for seat, name in enumerate(standing["players"], start=1)
+        if seat != standing["seat"]
+    ]
     return _line(f"{title} with {', '.join(others)}" if others else str(title))
 
 
@@ -448,7 +460,7 @@ def _order(table: _Table, standing: JsonObject, texts: Sequence[str], *, final: 
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
-    _ask(yes, letters, standing)
+    _ask(table, yes, standing)
     table.settle(letters.order(name, text, _now(), final=final))
 
 
@@ -501,16 +513,16 @@ def _set_up(table: _Table, match: str, text: str, *, yes: bool) -> None:
     click.echo(f"{match}, game {standing['game']}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
-    _ask(yes, letters, standing)
+    _ask(table, yes, standing)
     table.settle(letters.set_up(match, text, _now()))
 
 
-def _ask(yes: bool, letters: Correspondence | None = None, shown: JsonObject | None = None) -> None:
+def _ask(table: _Table, yes: bool, shown: JsonObject | None = None) -> None:
     """Ask once; then the match must stand as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
-        click.confirm("Sign and send?", default=True, abort=True)
-    if letters is not None and shown is not None:
-        now = letters.standing(shown["match"])
+        click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
+    if shown is not None:
+        now = table.letters.standing(shown["match"])
         if any(now[what] != shown[what] for what in ("phase", "game", "turn", "hash")):
             raise Impossible(
                 f"A letter about {shown['match']} came while you looked; nothing was signed. Look again."
@@ -535,7 +547,7 @@ def _show_letters(letters: Correspondence, standing: JsonObject) -> None:
 
     name, rules, seat = standing["match"], standing["rules"], standing["seat"]
     names = {number: player or "(free)" for number, player in enumerate(standing["players"], start=1)}
-    click.echo(f"{_title(standing)}, {name}: {_whose(letters, standing)}")
+    click.echo(f"{_title(letters, standing)}, {name}: {_whose(letters, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing["phase"] == "setup":
         asked = letters.setup_asked(name)
@@ -546,9 +558,9 @@ def _show_letters(letters: Correspondence, standing: JsonObject) -> None:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
         shown = reports["reports"] if reports and same else None
-        text = Templates().render(
-            "player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=position["view"]
-        )
+        over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
+        view = position["view"] | ({"entitled": None} if over else {})
+        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=shown, view=view)
         click.echo(_clean(text.rstrip("\n")))
     elif standing["agreement"]:
         click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
@@ -566,7 +578,7 @@ def _terms(letters: Correspondence, standing: JsonObject, names: Mapping[int, st
         "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
-        "programs": [],
+        "programs": [seat for seat, name in names.items() if name in letters.programs],
         "phase": standing["phase"],
         "rules_hash": standing["hash"],
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
@@ -597,7 +609,7 @@ def _clicked(table: _Table, standing: JsonObject) -> Handed:
     home = Home(table.account.server, table.account.server_address)
     port = Port(os.urandom)
     try:
-        title = _title(standing)
+        title = _title(letters, standing)
         port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing["rules"], home))
         click.echo(f"{name}: click it together at\n\n    {port.url}\n")
         click.launch(port.url)
@@ -637,7 +649,7 @@ def accept(table: _Table, match: str, yes: bool) -> None:
         table.fetch()
         standing = table.letters.standing(match)
         _show(table.letters, standing)
-        _ask(yes, table.letters, standing)
+        _ask(table, yes, standing)
         table.settle(table.letters.accept(match, _now()))
 
 
@@ -675,7 +687,7 @@ def _tell(table: _Table, words: str, yes: bool, *, match: str = "", text: str = 
     with _troubles():
         table.fetch()
         click.echo("\n".join(filter(None, [words, text])))
-        _ask(yes)
+        _ask(table, yes)
         table.settle(table.letters.tell(words, _now(), match=match, text=text))
 
 
@@ -694,8 +706,8 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
             standing = table.letters.standing(match)
-            click.echo(f"{_title(standing)}: {words}")
-            _ask(yes, table.letters, standing)
+            click.echo(f"{_title(table.letters, standing)}: {words}")
+            _ask(table, yes, standing)
             table.settle(table.letters.say(match, words, _now()))
 
 
@@ -720,8 +732,8 @@ def resign(table: _Table, match: str, whole: bool, yes: bool) -> None:
         table.fetch()
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
-        click.echo(f"{_title(standing)}: {words}")
-        _ask(yes, table.letters, standing)
+        click.echo(f"{_title(table.letters, standing)}: {words}")
+        _ask(table, yes, standing)
         table.settle(table.letters.say(match, words, _now()))
 
 
@@ -837,7 +849,8 @@ def _tell_event(event: Event) -> None:
         case "challenge":
             click.echo("The server asks your key to prove itself.")
         case "account":
-            click.echo(f"Registered. Your recovery code, to be kept somewhere else: {_line(event.said)}")
+            code = f". Your recovery code, to be kept somewhere else: {_line(event.said)}"
+            click.echo(f"Registered{code if event.said else ', without a key'}")
         case "forged":
             click.echo(f"NOT BELIEVED: “{_line(event.subject)}”: {_line(event.said)}", err=True)
         case "doubled":
@@ -850,7 +863,7 @@ def _tell_event(event: Event) -> None:
                 f"CAME BACK: {_about(event.sent)} did not reach the server. The same again sends it once more.",
                 err=True,
             )
-        case "foreign" | "unpinned":
+        case "foreign" | "unpinned" | "open":
             pass  # other mail, and what may be judged later
 
 

@@ -114,6 +114,7 @@ def _items(message_id: str | None, command: Command, reply: Reply, write: Callab
         bulletin.of_answer(command.name, command.match, reply.outcome, faults, message_id),
         *_challenge(command, reply),
         *_account(reply),
+        *reply.items,
     ]
 
 
@@ -128,6 +129,8 @@ def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
 def _account(reply: Reply) -> list[JsonObject]:
     """The account and its new recovery code, if the answer brings one."""
     name, code = reply.facts.get("name"), reply.facts.get("code")
+    if reply.template == "registered_mailbox":
+        return [bulletin.of_account(str(name), None)]
     return [bulletin.of_account(str(name), str(code))] if name and code else []
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.match.events import claimed
 from pbem.match.transcript import canonical, sha256_hex, written
 
 if TYPE_CHECKING:
@@ -20,11 +21,16 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
 
-__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "sealed"]
+__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "of_open", "of_reply", "sealed"]
 
 
-def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: str) -> JsonObject:
-    """How a match stands for one of its seats; `signature` is its head's, `address` where its forms are sent."""
+def of_match(
+    match: Match, row: MatchRow, seat: int, signature: str, address: str, programs: Sequence[int]
+) -> JsonObject:
+    """How a match stands for one of its seats; `signature` is its head's, `address` where its forms are sent.
+
+    `programs`: the seats of those who said that they are programs.
+    """
     where = match.setups if match.phase == "setup" else match.orders
     standing = where.get(seat) if match.phase in ("setup", "playing") else None
     clock = match.clocks.get(seat) if match.asked(seat) else None
@@ -40,7 +46,9 @@ def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: st
         "seat": seat,
         "player": match.name(seat),
         "players": [None if name.startswith("?") else name for name in match.names],
+        "programs": list(programs),
         "asked": match.asked(seat),
+        "claim": bool(claimed.silent(match, seat)),
         "deadline": written(clock.deadline) if clock and clock.deadline else None,
         "accepted": row.of(seat).accepted,
         "agreement": match.terms.document() if match.phase in ("open", "proposed") else None,
@@ -57,6 +65,12 @@ def of_match(match: Match, row: MatchRow, seat: int, signature: str, address: st
         "head": head,
         "address": address,
     }
+
+
+def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:
+    """A match of the open list: its terms, its seats that anybody may take, and since when it is there."""
+    told = {"about": "open", "match": match.id, "agreement": match.terms.document(), "since": since}
+    return told | {"free": list(free), "programs": list(programs)}
 
 
 def of_answer(
@@ -79,8 +93,15 @@ def of_challenge(fingerprint: str, challenge: str, words: str) -> JsonObject:
     return {"about": "challenge", "fingerprint": fingerprint, "challenge": challenge, "asked": asked}
 
 
-def of_account(name: str, code: str) -> JsonObject:
-    """Who the reader is here from now on, and the recovery code of the account."""
+def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:
+    """Where the reader, who has no key, answers this letter, once; `place`: match, game and turn that it is about."""
+    number, game, turn = place or (0, 0, 0)
+    about = {"match": f"m{number}" if number else None, "game": game, "turn": turn}
+    return {"about": "reply", "address": address, "message_id": message_id, **about}
+
+
+def of_account(name: str, code: str | None) -> JsonObject:
+    """Who the reader is here from now on, and the recovery code of the account; None for one without a key."""
     return {"about": "account", "player": name, "code": code}
 
 

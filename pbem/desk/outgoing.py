@@ -135,7 +135,11 @@ class LetterWriter:
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)
         places = (reply_to, leave_to)
-        letter = partial(self._compose, address, _as_it_is(out), language, message_id, now, places)
+        composed = _as_it_is(out)
+        if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
+            where = reply_to or self._composer.address
+            composed.bulletin = [*out.bulletin, bulletin.of_reply(where, message_id, out.place)]
+        letter = partial(self._compose, address, composed, language, message_id, now, places)
         self._outbox.put(address, message_id, Later(letter, b""), now)
         return message_id
 
@@ -391,7 +395,7 @@ class LetterWriter:
             "options": dict(match.options.changed) if match.options else {},
             "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
             "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
-            "programs": [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)],
+            "programs": self.programs(match),
             "me": None,
             "in_words": False,
             "next": {},
@@ -484,7 +488,12 @@ class LetterWriter:
     def _standing(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """How the match stands for a seat, for programs."""
         assert out.reply_to is not None
-        return bulletin.of_match(match, row, seat, self._signature(match, row), out.reply_to)
+        signature = self._signature(match, row)
+        return bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
+
+    def programs(self, match: Match) -> list[int]:
+        """The seats of a match at which programs sit."""
+        return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
 
     def _signature(self, match: Match, row: MatchRow) -> str:
         """The server's signature of the match's head, in hex; nothing before the first entry."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.desk.seats import SeatContext
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, OutgoingLetter
     from pbem.mail.commands import Command
 
@@ -39,6 +40,8 @@ class Reply:
     reply_to: str | None = None
     """The sub-address that the answer is to be answered to, where it is not the match's."""
     outcome: Outcome = "done"
+    items: Sequence[JsonObject] = ()
+    """What it says for programs beside the outcome."""
 
 
 NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")

@@ -43,7 +43,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: _Address
     """The player's own mail address."""
     key: str
-    """The file of the SSH key: a private one, or the public one of a key that an agent holds."""
+    """The file of the SSH key: a private one, or the public one of a key that an agent holds; "" is no key."""
     mail_in: str
     """Where letters come, as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
     mail_out: str
@@ -117,7 +117,7 @@ class Places:
     def save(self, account: Account) -> Path:
         """Write the file of an account anew, for its owner alone: all of it, or nothing; raises `BadAccount`."""
         demand_no_password(account)
-        given = {name: value for name, value in msgspec.structs.asdict(account).items() if value}
+        given = {name: value for name, value in msgspec.structs.asdict(account).items() if value or name == "key"}
         try:
             msgspec.convert(given, Account)
         except msgspec.ValidationError as error:

@@ -3,7 +3,7 @@
 Sans-IO: bytes in, events out; what is to be sent is kept in the memory, with its bytes fixed, before anybody may send
 it. Time, randomness and the signer are handed in. A letter that is not the server's own changes nothing. The server's
 key is the one of the first answer to a letter of ours, and no other from then on; its signed heads must never tell
-two stories. Implements docs/attachments.md, read from the other side.
+two stories. Who has no key answers letters instead, each once. Implements docs/attachments.md, from the other side.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Literal
 from pbem.failpoints import passing
 from pbem.games import Refused, rules, titles
 from pbem.identity import ed25519_points
+from pbem.mail.commands import COMMANDS
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
 from pbem.player import forms
 from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
-from pbem.player.memory import Memory, Sent
+from pbem.player.memory import Memory, Place, Sent
 from pbem.player.standing import misshapen
 
 if TYPE_CHECKING:
@@ -44,7 +45,17 @@ POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""
 
 Kind = Literal[
-    "foreign", "unpinned", "forged", "doubled", "news", "answer", "challenge", "account", "contradiction", "bounced"
+    "foreign",
+    "unpinned",
+    "forged",
+    "doubled",
+    "news",
+    "answer",
+    "challenge",
+    "account",
+    "open",
+    "contradiction",
+    "bounced",
 ]
 
 
@@ -73,8 +84,8 @@ class Event:
 
     `foreign`: not of this server; `unpinned`: from there, but no key is known yet that would prove it; `forged`: it
     says so, and is not, or not for this player; `doubled`: it was read before; `news` of a match; an `answer` to a
-    letter of ours; a `challenge`; an `account`; a `contradiction`, which accuses the server; `bounced`: a letter of
-    ours came back.
+    letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `bounced`: a letter of ours came back.
     """
 
     kind: Kind
@@ -96,14 +107,15 @@ class Judged:
 class Correspondence:
     """The letters of one player and one server.
 
-    `sign` signs a text for a namespace, in armour; `random` gives octets; `failpoint` is called at each of `POINTS`.
+    `sign` signs a text for a namespace, in armour; None: a player without a key, whose letters go to the reply
+    addresses of the server's. `random` gives octets; `failpoint` is called at each of `POINTS`.
     """
 
     def __init__(
         self,
         party: Party,
         memory: Memory,
-        sign: Callable[[bytes, str], str],
+        sign: Callable[[bytes, str], str] | None,
         random: Callable[[int], bytes],
         failpoint: Failpoints = passing,
     ) -> None:
@@ -178,6 +190,7 @@ class Correspondence:
         """
         found = [sent for known in letter.in_reply_to if (sent := self.memory.by_message_id(known))]
         found += self.memory.sent("register", "", self.memory.fact("fingerprint") or "")
+        found += self.memory.prepared("confirm", "")
         return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
 
     def _is_asked(self, item: JsonObject) -> bool:
@@ -214,10 +227,17 @@ class Correspondence:
             elif item.get("about") == "challenge":
                 events += self._challenged(letter, item)
             elif item.get("about") == "account" and item.get("player") == self.party.name:
+                code = str(item.get("code") or "")
                 self.memory.know("account", self.party.name)
-                self.memory.know("recovery_code", str(item.get("code")))
+                self.memory.know("recovery_code", code)
                 self.memory.forget("challenge")
-                events.append(Event("account", letter.subject, said=str(item.get("code"))))
+                events.append(Event("account", letter.subject, said=code))
+            elif item.get("about") == "reply" and (place := _place_of(item)):
+                self.memory.put_place(number, place)
+        if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
+            found = [item for item in heard.items if item.get("about") == "open" and _match_named(item)]
+            self.memory.know("open", json.dumps(found))
+            events.append(Event("open", letter.subject))
         if not any(event.kind == "contradiction" for event in events):
             for document in heard.files.values():
                 self._put(document, standings)
@@ -314,6 +334,22 @@ class Correspondence:
     def matches(self) -> list[JsonObject]:
         """How each match stands, as the newest letters say."""
         return self.memory.standings()
+
+    @property
+    def programs(self) -> set[str]:
+        """Who is a program, as any match shows: who said so once, is one for ever."""
+        return {
+            one["players"][seat - 1]
+            for one in self.matches
+            for seat in one.get("programs", ())
+            if type(seat) is int and 0 < seat <= len(one["players"])
+        }
+
+    @property
+    def open_list(self) -> list[JsonObject]:
+        """The open list, as it was last told."""
+        found: list[JsonObject] = json.loads(self.memory.fact("open") or "[]")
+        return found
 
     def standing(self, match: str) -> JsonObject:
         """How a match stands; raises `Impossible` where no letter told of it."""
@@ -522,12 +558,39 @@ class Correspondence:
             address = self.party.server_address
             return self._prepare("register", "", fingerprint, rev, form, address, now, sign=False)
 
+    def register_mailbox(self, now: datetime) -> Sent:
+        """Prepare the letter that asks for an account without a key, in the same way."""
+        before = self.memory.sent("register", "", _MAILBOX)
+        failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
+        if before and before[-1].state != "refused" and not failed:
+            return self._again(before[-1])
+        with self.memory.transaction():
+            self.memory.know("fingerprint", _MAILBOX)
+            to, form = self.party.server_address, forms.checked(f"register {self.party.name}\n")
+            return self._prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
+
+    def _brought_back(self, asked: Sent) -> list[Sent]:
+        """What answered the server's question whether this mailbox is ours."""
+        return self.memory.sent("confirm", "", f"{_MAILBOX} {asked.rev}")
+
+    def _bring_back(self, now: datetime) -> Sent | None:
+        """Prepare the answer to that question, if it waits: the same words, to the address that only we were told."""
+        asked = self.memory.sent("register", "", _MAILBOX)
+        if self.memory.fact("account") or not asked or asked[-1].state != "asked":
+            return None
+        if before := self._brought_back(asked[-1]):
+            return self._again(before[-1])
+        place = f"{_MAILBOX} {asked[-1].rev}"
+        return self._prepare("confirm", "", place, 1, asked[-1].form, self.party.server_address, now)
+
     @property
     def _challenge(self) -> str:
         return self.memory.fact("challenge") or ""
 
     def confirm(self, now: datetime) -> Sent | None:
         """Prepare the answer to the challenge of our key, if one waits; what was refused is not said again."""
+        if self._sign is None:
+            return self._bring_back(now)
         challenge = self._challenge
         if not challenge or self.memory.fact("account"):
             return None
@@ -549,28 +612,70 @@ class Correspondence:
         sign: bool = True,
     ) -> Sent:
         """Sign a form, and keep it with the bytes of its letter: from here on it leaves as it is, or not at all."""
-        signed = form + self._sign(form.encode(), self.party.namespace) if sign else form
+        signed, place_ = form, None
+        if sign and self._sign is not None:
+            signed += self._sign(form.encode(), self.party.namespace)
+        elif sign and (place_ := self._reply_place(command, match)) is not None:
+            to = place_.address
         self._at("form signed")
         host = self.party.address.rpartition("@")[2]
         message_id = f"<{self._random(16).hex()}@{host}>"
-        raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now)
+        answers = place_.message_id if place_ else ""
+        raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
         with self.memory.transaction():
             for other in self.memory.sent(command, match, place):
                 if other.rev == rev and other.form == form:
                     return other
                 if other.rev == rev:
                     raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
+            if place_ and command != "ask":  # questions use nothing up
+                self.memory.spend(place_)
             sent = self.memory.prepare(Sent(0, message_id, command, match, place, rev, form, raw, to, "ready"))
         self._at("form kept")
         return sent
 
-    def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime) -> bytes:
+    def _reply_place(self, command: str, match: str) -> Place | None:
+        """Where a letter without a key goes: in answer to a letter about its match and turn, for nothing else counts.
+
+        What is of no match answers a letter of that kind, or one that is good for nothing else any more. None: a
+        question may go without. Raises `Impossible`.
+        """
+        places = self.memory.places()
+        known = self.memory.standing(match) if match else None
+        if known is None:
+            fitting = [place for place in places if not place.match] or [
+                place for place in places if self._is_past(place)
+            ]
+        else:
+            own = [place for place in places if place.match == match]
+            fitting = [place for place in own if not self._is_past(place)]
+            if COMMANDS[command].place == "player":
+                fitting = [place for place in own if self._is_past(place)] or fitting
+        if not fitting and command != "ask":
+            question = f"status {match}" if known else "whoami"
+            raise Impossible(
+                "Without a key, a letter of yours answers one of the server's, and all that came are answered."
+                f" Wait for the next one, or ask for it: pbem play ask {question}"
+            )
+        return fitting[0] if fitting else None
+
+    def _is_past(self, place: Place) -> bool:
+        """Whether a match has gone on since a letter about it, or is over."""
+        known = self.memory.standing(place.match)
+        if known is None:
+            return False
+        now = (known[1]["game"], known[1]["turn"])
+        return (place.game, place.turn) != now or known[1]["phase"] in _OVER
+
+    def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime, answers: str) -> bytes:
         letter = EmailMessage(SMTP)
         letter["From"] = self.party.address
         letter["To"] = to
         letter["Subject"] = subject
         letter["Date"] = format_datetime(now)
         letter["Message-ID"] = message_id
+        if answers:
+            letter["In-Reply-To"] = letter["References"] = answers
         letter.set_content(text)
         return letter.as_bytes()
 
@@ -602,6 +707,27 @@ _AFTER = 10**9
 _QUOTED = 256 << 10
 _MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _KNOWN = re.compile("[0-9a-f]{1,128}")
+_NAME = re.compile("m[1-9][0-9]{0,8}")
+_OVER = frozenset({"closed", "declined", "withdrawn"})
+_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,128}@[A-Za-z0-9.-]{1,255}")
+_MAILBOX = "mailbox"
+"""Stands where others have the fingerprint of their key."""
+
+
+def _match_named(item: JsonObject) -> bool:
+    name = item.get("match")
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _place_of(item: JsonObject) -> Place | None:
+    """Where a letter is answered, if the item has the form of that."""
+    match item:
+        case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
+            name = item.get("match") or ""
+        case _:
+            return None
+    ours = _ADDRESS.fullmatch(address) and _MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
+    return Place(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
 
 
 def _age(standing: JsonObject, time: str) -> tuple[int, int, str]:

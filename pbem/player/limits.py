@@ -53,8 +53,14 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     delay: str = "0"
     """How long setups and orders wait before they are sent; less where a deadline is near."""
 
+    joins: str = "1d"
+    """How long a match waits on the open list until it takes the last free seat there; `off`: it joins none."""
+    claims: str = "7d"
+    """How long it waits, once it may, until it claims the game of who is silent; `off`: it claims none."""
+
     def __post_init__(self) -> None:
-        for text in (self.pace[0], self.delay, *(self.pace[1:] if self.pace[1] != "none" else ())):
+        allowed = [self.pace[0], self.delay, *(self.pace[1:] if self.pace[1] != "none" else ())]
+        for text in allowed + [time for time in (self.joins, self.claims) if time != "off"]:
             if duration(text) is None:
                 raise ValueError(f"{text} is no time: write 10m, 2h or 1d")
 
@@ -62,6 +68,16 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def waits(self) -> int:
         """The delay in seconds."""
         return duration(self.delay) or 0
+
+    @property
+    def joins_after(self) -> int | None:
+        """In seconds; None where it joins nothing."""
+        return duration(self.joins)
+
+    @property
+    def claims_after(self) -> int | None:
+        """In seconds; None where it claims nothing."""
+        return duration(self.claims)
 
     def allows(self, pace: int) -> bool:
         """Whether a match of this pace in seconds fits; 0 is one without deadlines."""
@@ -86,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for game in self.games:
             if game not in STRATEGIES:
                 raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
+        if not self.account.key:
+            raise ValueError("account.key: a program signs; name the file of its key")
         if not self.games:
             raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 

@@ -61,6 +61,8 @@ class Maildir:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._known: set[str] = set()
+        """Handles that were seen, so that a look costs no question for each letter that ever came."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[Found]:
         """Those in `new` and `cur`, oldest first; a mail program changes a name only behind its colon."""
@@ -70,7 +72,11 @@ class Maildir:
             files = [path for part in ("new", "cur") for path in (self._path / part).glob("[!.]*")]
             for path in sorted(files, key=lambda path: path.name):
                 handle = path.name.partition(":")[0]
-                if not seen(handle):
+                if handle in self._known:
+                    continue
+                if seen(handle):
+                    self._known.add(handle)
+                else:
                     try:
                         with path.open("rb") as file:
                             yield Found(file.read(_MOST + 1), handle)

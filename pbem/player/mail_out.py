@@ -67,14 +67,14 @@ def _submit(account: Account, sent: Sent) -> str:
         )
     host = url.hostname or "localhost"
     port = url.port or {"smtps": 465, "submission": 587, "smtp": 25}[url.scheme]
-    context = ssl.create_default_context()
     if url.scheme == "smtps":
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=context)
+        tls = ssl.create_default_context()
+        connection: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=_SECONDS, context=tls)
     else:
         connection = smtplib.SMTP(host, port, timeout=_SECONDS)
     with connection:
         if url.scheme == "submission":
-            connection.starttls(context=context)
+            connection.starttls(context=ssl.create_default_context())
         if url.scheme != "smtp":
             _log_in(connection, unquote(url.username or account.address), account)
         connection.sendmail(account.address, [sent.to], sent.raw)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "BadMemory", "Memory", "Sent"]
+__all__ = ["Alarm", "BadMemory", "Memory", "Place", "Sent"]
 
 _EDITION = 1
 """Of the tables; 0 is that of files from before it was written down, which is the same."""
@@ -42,6 +42,9 @@ CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, 
     content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
     said TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS replies (
+    message_id TEXT PRIMARY KEY, letter INTEGER NOT NULL, address TEXT NOT NULL, match TEXT NOT NULL,
+    game INTEGER NOT NULL, turn INTEGER NOT NULL, spent INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS sent (
     id INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, match TEXT NOT NULL,
     place TEXT NOT NULL, rev INTEGER NOT NULL, form TEXT NOT NULL, raw BLOB NOT NULL, to_address TEXT NOT NULL,
@@ -70,6 +73,16 @@ class Sent(NamedTuple):
     to: str
     state: str
     faults: str = "[]"
+
+
+class Place(NamedTuple):
+    """Where a letter of the server's is answered: the address, its Message-ID, and what it is about, if a match."""
+
+    message_id: str
+    address: str
+    match: str
+    game: int
+    turn: int
 
 
 class Alarm(NamedTuple):
@@ -258,6 +271,23 @@ class Memory:
     def alarms(self) -> list[Alarm]:
         """All that was found wrong."""
         return [Alarm(*row) for row in self._database.execute("SELECT time, match, said FROM alarms ORDER BY id")]
+
+    # Where letters are answered, once each.
+
+    def put_place(self, letter: int, place: Place) -> None:
+        """A letter may be answered there."""
+        fields = "letter, message_id, address, match, game, turn"
+        query = f"INSERT OR IGNORE INTO replies ({fields}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608
+        self._database.execute(query, (letter, *place))
+
+    def places(self) -> list[Place]:
+        """Where nothing was sent yet, newest first."""
+        query = "SELECT message_id, address, match, game, turn FROM replies WHERE NOT spent ORDER BY letter DESC"
+        return [Place(*row) for row in self._database.execute(query)]
+
+    def spend(self, place: Place) -> None:
+        """Something was sent there."""
+        self._database.execute("UPDATE replies SET spent = 1 WHERE message_id = ?", (place.message_id,))
 
     # Letters of the player's own.
 

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import rules
+from pbem.match.terms import Terms
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence import Impossible
 from pbem.player.forms import Unfit
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Program", "Words"]
 
 log = logging.getLogger(__name__)
+
+_LOOKS = timedelta(hours=1)
+"""How often it looks at the open list."""
 
 _REFUSALS = 3
 """After so many at one place it gives up, and says so in the log."""
@@ -77,6 +81,8 @@ class Program:
             self._log(event)
             if event.kind == "challenge":
                 self.letters.confirm(now)
+            if event.kind == "open":
+                self._join(now)
             if event.match:
                 self._waiting.add(event.match)
 
@@ -85,6 +91,7 @@ class Program:
         if self.memory.fact("account") is None:
             return
         self._say_what_it_is(now)
+        self._look_around(now)
         for match in sorted(self._waiting):
             try:
                 waits = self._act(self.letters.standing(match), now)
@@ -109,6 +116,37 @@ class Program:
                 self.letters.tell("set program yes", now)
             except Unfit:
                 log.info("`set program yes` is not known here")
+
+    # The open list.
+
+    def _look_around(self, now: datetime) -> None:
+        """Ask for the open list, now and then."""
+        looked = self.memory.fact("looked")
+        if self.settings.play.joins_after is None or (looked and now - datetime.fromisoformat(looked) < _LOOKS):
+            return
+        with self.memory.transaction():
+            self.memory.know("looked", now.isoformat())
+            self.letters.ask("list open", now)
+
+    def _join(self, now: datetime) -> None:
+        """Take the last free seat of a match that waited long, of one at a time: people come first."""
+        after, name = self.settings.play.joins_after, self.letters.party.name
+        for item in reversed(self.letters.open_list):  # the oldest first
+            match, others = item["match"], self.letters.matches
+            try:
+                terms = Terms.read(item["agreement"])
+                (seat,) = item["free"]
+                waited = (now - datetime.fromisoformat(item["since"])).total_seconds()
+            except (KeyError, TypeError, ValueError):
+                continue  # it has more free seats, or cannot be read
+            people = [player for player in terms.players if not player.startswith("?")]
+            ours = {"players": people, "player": name, "seat": seat}
+            unfit = item.get("programs") or name in people or self._sent("join", match)
+            if after is None or waited < after or unfit or any(self.settings.faults(terms, ours, others)):
+                continue
+            self.letters.tell(f"join {match}", now, match=match)
+            log.info("%s: joined: %s", match, terms.game)
+            return
 
     def _act(self, standing: JsonObject, now: datetime) -> bool:
         """Do what is due in a match; whether something is to be done later without another letter."""
@@ -180,7 +218,9 @@ class Program:
         position = self._position(standing) if wanted else None
         wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
         self._answer_offers(standing, wish, now)
-        if not standing["asked"] or self.letters.pending(match) is not None or self._given_up(standing):
+        if not standing["asked"]:
+            return self._claim(standing, place, now)
+        if self.letters.pending(match) is not None or self._given_up(standing):
             return False
         if self._early(standing, place, now):
             return True
@@ -199,6 +239,20 @@ class Program:
             self.letters.order(match, text, now, final=True)
         self._due.pop((match, place), None)
         log.info("%s: %s: answered", match, place)
+        return False
+
+    def _claim(self, standing: JsonObject, place: str, now: datetime) -> bool:
+        """Claim the game of who is silent, if that was agreed and long may be claimed; whether it waits for that."""
+        after, match = self.settings.play.claims_after, standing["match"]
+        if after is None or not standing.get("claim"):
+            return False
+        fact = f"claims {match} {place}"
+        since = self.memory.fact(fact)
+        if since is None:
+            self.memory.know(fact, now.isoformat())
+        if (now - datetime.fromisoformat(since or now.isoformat())).total_seconds() < after:
+            return True
+        self._say(match, f"claim {match}", now)
         return False
 
     def _early(self, standing: JsonObject, place: str, now: datetime) -> bool:

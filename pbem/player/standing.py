@@ -60,6 +60,8 @@ class _Standing(msgspec.Struct):
     outcome: dict[str, Any] | None
     head: _Head | None
     address: _Word
+    programs: list[_Number] = []
+    claim: bool = False
 
     def __post_init__(self) -> None:
         if self.seat > len(self.players):

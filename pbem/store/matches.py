@@ -93,6 +93,11 @@ class Matches:
         self._database = database
         self._vault = vault
 
+    def created(self, number: int) -> str:
+        """When a match was proposed."""
+        ((time,),) = self._database.execute("SELECT created FROM matches WHERE number = ?", (number,))
+        return str(time)
+
     def create(
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:

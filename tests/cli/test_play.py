@@ -13,6 +13,7 @@ import pytest
 from bulletins import FIELD
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from domains import Domain, rsa_key
 from referee import Referee, new
 from table import ANN, BOB, SMALL
 
@@ -42,6 +43,8 @@ class Terminal:
         self.ann = referee.person("ann")
         self.came = 0
         self.sent: list[bytes] = []
+        self.provider: Domain | None = None
+        """Who signs what leaves, for a player without a key."""
         self.own_ids = False
         """Whether the mail program that sends the drafts gives them Message-IDs of its own."""
 
@@ -61,6 +64,8 @@ class Terminal:
             if self.own_ids:
                 raw = re.sub(rb"(?m)^Message-ID: <", b"Message-ID: <own.", raw)
             to = next(line for line in raw.decode().splitlines() if line.startswith("To: ")).removeprefix("To: ")
+            if self.provider is not None:
+                raw = self.provider.sign(raw.removeprefix(b"X-Unsent: 1\r\n"), self.referee.now)
             self.referee.deliver(raw, self.ann.address, to)
             draft.unlink()
         return result.output
@@ -400,3 +405,44 @@ def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> 
     assert "withdrawn" in terminal("wait", "m1")
     assert "withdrawn" in terminal("m1").splitlines()[0]
     assert "It is not your move." in terminal("wait", status=3)
+
+
+def test_without_a_key(terminal: Terminal) -> None:
+    terminal.provider = Domain("mail.example", key=rsa_key(1024))
+    terminal.referee.records[terminal.provider.where] = terminal.provider.record
+    shown = terminal("register", "ann@play.example", "--address", terminal.ann.address, "--no-key", *terminal.ways)
+    assert "Key      none" in shown
+    shown = terminal() + terminal()
+    assert "Registered, without a key" in shown
+    assert not (terminal.home / "key").exists()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    assert "Send? [Y/n]" in terminal("accept", "m1", typed="y\n")
+    terminal.referee.send(bob, bob.filled("setup", BOB))
+    terminal("setup", "m1", ANN, "--yes")
+    terminal("m1", "Rv1", "--yes")
+    assert "turn 1: waiting for the others" in terminal()
+
+
+def test_no_key_and_a_new_one_are_one_too_many(terminal: Terminal) -> None:
+    shown = terminal("register", "ann@play.example", "--address", "a@b.example", "--no-key", "--new-key", status=2)
+    assert "--no-key, or --new-key" in shown
+
+
+def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
+    terminal.register()
+    robo = terminal.referee.registered("robo")
+    terminal.referee.send(robo, "set program yes\n")
+    terminal.referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
+    assert "Spaceships with robo (a program)" in terminal()
+    shown = terminal("accept", "m1", typed="n\n", status=1)
+    assert "seats     1 robo (a program), 2 ann" in shown
+
+
+def test_when_it_is_over_nothing_may_be_ordered(terminal: Terminal) -> None:
+    begun(terminal)
+    assert "In turn 1 you may order" in terminal("m1")
+    terminal("resign", "m1", "--whole", "--yes")
+    shown = terminal("m1")
+    assert "closed: bob won" in shown
+    assert "you may order" not in shown

@@ -113,6 +113,22 @@ class TestAMatch:
             playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
         assert playing.memory.count() == before
 
+    def test_a_program_is_one_in_each_match(self, referee: Referee, ann: Side) -> None:
+        """Said after a match was agreed on, or read in another order, it is known of all."""
+        robo = referee.registered("robo")
+        referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
+        ann.receive()
+        ann.post(ann.letters.tell("decline m1", referee.now, match="m1"))
+        assert ann.letters.programs == set()
+        referee.send(robo, "set program yes\n")
+        referee.send(robo, new(robo, "spaceships", "ann", options=f"{SMALL}\npace: 3d"))
+        ann.receive()
+        assert ann.letters.standing("m2")["programs"] == [1]
+        assert ann.letters.programs == {"robo"}
+        for raw in reversed(ann.person.letters.came):
+            assert ann.letters.receive(raw, referee.now)[0].kind == "doubled"
+        assert ann.letters.programs == {"robo"}
+
     def test_what_was_obeyed_is_not_refused_since(self, playing: Side, referee: Referee) -> None:
         """The opponent has seen the letter by which she accepted, and writes in her name under its Message-ID."""
         (accepted,) = playing.memory.prepared("accept", "m1")
@@ -515,6 +531,7 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
 def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:
     """Two commands look at the same standing, and both sign, for one place and revision."""
     party, sign = playing.letters.party, playing.letters._sign
+    assert sign is not None
     other = Correspondence(party, playing.memory, sign, playing.letters._random)
     for mine, theirs in (("Gx3", "Gx4"), ("Gx5", "Gx5")):
 

@@ -493,6 +493,100 @@ def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Program, "_planned", forget)
 
 
+class TestOpenList:
+    """It takes seats that nobody else wants, and claims from who is silent for long."""
+
+    OPEN = "new spaceships\nsettle: 0\n"
+
+    def later(self, referee: Referee, house: Machine, time: timedelta) -> None:
+        referee.now += time
+        house.live()
+
+    def test_people_come_first(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        house.live()
+        referee.send(bob, f"{self.OPEN}end\n")
+        self.later(referee, house, timedelta(hours=23))
+        assert not house.memory.prepared("join", "m1")
+        self.later(referee, house, timedelta(hours=2))
+        assert referee.match().phase == "setup"
+        assert referee.match().names == ("bob", "house")
+        assert "house joins" in read(bob)
+        bundle = self.played(referee, house, bob)
+        (found,) = judged(bundle, [plan_of(house).seed])
+        assert found.standing == "agrees"
+
+    def played(self, referee: Referee, house: Machine, bob: Mailbox) -> bytes:
+        referee.send(bob, bob.filled("setup", BOB))
+        referee.turn((bob, ""))
+        house.live()
+        referee.send(bob, "resign m1 match\n")
+        house.live()
+        bundle = house.memory.bundle("m1")
+        assert bundle is not None
+        return bundle[1]
+
+    def test_one_at_a_time_and_the_oldest_first(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        cem = referee.registered("cem")
+        house.live()
+        referee.send(bob, f"{self.OPEN}end\n")
+        referee.send(cem, f"{self.OPEN}end\n")
+        self.later(referee, house, timedelta(days=2))
+        assert [referee.match(number).phase for number in (1, 2)] == ["setup", "open"]
+        self.later(referee, house, timedelta(minutes=59))
+        assert referee.match(2).phase == "open"
+        self.later(referee, house, timedelta(minutes=1))
+        assert referee.match(2).phase == "setup"
+
+    @pytest.mark.parametrize(
+        "proposed", ["new shoot-em-up\nseats: 3\nend\n", "new spaceships\npace: none\nend\n", "set program yes\n"]
+    )
+    def test_what_does_not_fit_is_left_to_others(
+        self, referee: Referee, house: Machine, bob: Mailbox, proposed: str
+    ) -> None:
+        house.live()
+        referee.send(bob, proposed)
+        if proposed.startswith("set"):
+            referee.send(bob, f"{self.OPEN}end\n")
+        self.later(referee, house, timedelta(days=2))
+        assert referee.match().phase == "open"
+        assert not house.memory.prepared("join", "m1")
+
+    def test_where_it_is_off_it_does_not_even_look(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(joins="off"))
+        house.live()
+        referee.send(bob, f"{self.OPEN}end\n")
+        self.later(referee, house, timedelta(days=2))
+        assert referee.match().phase == "open"
+        assert not house.memory.prepared("ask", "")
+        house.close()
+
+    @pytest.mark.parametrize("claims", ["7d", "off"])
+    def test_it_claims_from_who_is_silent(self, referee: Referee, tmp_path: Path, bob: Mailbox, claims: str) -> None:
+        house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=Limits(claims=claims))
+        propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
+        referee.wait(timedelta(days=3))
+        house.live()
+        assert house.letters.standing("m1")["claim"]
+        referee.wait(timedelta(days=6))
+        house.restart()
+        house.live()
+        assert referee.match().phase == "setup"
+        referee.wait(timedelta(days=2))
+        house.live()
+        assert referee.match().phase == ("closed" if claims == "7d" else "setup")
+        house.close()
+
+    def test_who_comes_back_goes_on(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
+        referee.wait(timedelta(days=3))
+        house.live()
+        referee.send(bob, bob.filled("setup", BOB))
+        house.live()
+        assert not house.letters.standing("m1")["claim"]
+        self.later(referee, house, timedelta(days=8))
+        assert not house.memory.prepared("claim", "m1")
+
+
 class _Cheat:
     """A plan that commits as it should, and plays as it likes."""
 

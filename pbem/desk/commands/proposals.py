@@ -10,18 +10,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pbem.desk import bulletin
 from pbem.desk.outgoing import called
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, pinned, seat_at, seated_at, without_keys
 from pbem.games import GAMES, Fault, Refused, rules
+from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.events import agreed
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.step import Step
 from pbem.match.terms import Terms
-from pbem.match.transcript import BEFORE
+from pbem.match.transcript import BEFORE, written
 from pbem.phrase import Phrase, either
-from pbem.store.database import to_db
+from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -178,14 +180,16 @@ def _standings(desk: Desk, match: Match, seat: int) -> list[object]:
 def list_matches(desk: Desk, caller: Caller, command: Command) -> Reply:
     """`list`: the open proposals, or the caller's own matches."""
     if command.arguments.get("which") == "open" or caller.player is None:
-        return Reply("list_open", {"matches": _open_matches(desk)})
+        matches, items = _open_matches(desk)
+        return Reply("list_open", {"matches": matches}, items=items)
     loaded = [desk.archive.load(number) for number in desk.archive.matches.of_player(caller.player.name)]
     rows = [_summary(desk, match, match.seat_of(caller.player.name) or 0) for match, _ in filter(None, loaded)]
     return Reply("list", {"matches": rows})
 
 
-def _open_matches(desk: Desk) -> list[dict[str, object]]:
-    found = []
+def _open_matches(desk: Desk) -> tuple[list[dict[str, object]], list[JsonObject]]:
+    """The open list in words, and for programs."""
+    found, items = list[dict[str, object]](), list[JsonObject]()
     for number in desk.people.open_matches(_LISTED):
         loaded = desk.archive.load(number)
         assert loaded is not None
@@ -193,7 +197,9 @@ def _open_matches(desk: Desk) -> list[dict[str, object]]:
         free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
         proposer = desk.people.standing(match.terms.game, match.name(1))
         found.append(_summary(desk, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
-    return found
+        since = written(from_db(desk.archive.matches.created(number)))
+        items.append(bulletin.of_open(match, free, desk.letters.programs(match), since))
+    return found, items
 
 
 def join(desk: Desk, caller: Caller, command: Command) -> Reply:

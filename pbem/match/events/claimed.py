@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.match.replay import TranscriptReplay
     from pbem.match.signed import Signed, SignedForm
+    from pbem.match.state import Match
     from pbem.match.step import Step
 
 
@@ -32,12 +33,9 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, Phrase("the match is not being played")))
-    submissions = match.setups if match.phase == "setup" else match.orders
-    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
-    silent = sorted(match.missed - answered - {seat})
     lost = [other for other in match.seats if other != seat and out_of_reach(match, other, step.world.now)]
-    if match.terms.claimable and silent and not match.asked(seat):
-        grant(step, seat, silent, form, signed)
+    if against := silent(match, seat):
+        grant(step, seat, against, form, signed)
     elif lost:
         grant(step, seat, lost, form, signed)
     elif not match.terms.claimable:
@@ -50,16 +48,25 @@ def claim(step: Step, seat: int, form: SignedForm, signed: Signed) -> None:
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
 
 
+def silent(match: Match, seat: int) -> list[int]:
+    """From whom this seat may claim now because they missed their time; from nobody while it is asked itself."""
+    if match.phase not in RUNNING or not match.terms.claimable or match.asked(seat):
+        return []
+    submissions = match.setups if match.phase == "setup" else match.orders
+    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    return sorted(match.missed - answered - {seat})
+
+
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm, signed: Signed) -> None:
     """The claim of this seat against those is granted. Raises `Refused` where it could never be."""
     match = step.match
-    silent = match.terms.claimable and set(against) <= match.missed
+    missed = match.terms.claimable and set(against) <= match.missed
     lost = all(out_of_reach(match, other, step.world.now) for other in against)
-    if seat in against or not against or not (silent or lost):
+    if seat in against or not against or not (missed or lost):
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
     sentence = step.sentence("claim", seat, form, signed)
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
-    if silent:
+    if missed:
         lose(step, against)
     else:
         abandon(step)

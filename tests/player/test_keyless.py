@@ -1,0 +1,202 @@
+"""A player without a key: each letter answers one of the server's, and its mail provider vouches for it (DKIM)."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from domains import Domain, rsa_key
+from referee import SERVER, Mailbox, Referee, new
+from table import ANN, BOB, SMALL, TO, Side
+
+from pbem.config import Mailbox as MailboxConfig
+from pbem.player.correspondence import Correspondence, Impossible, Party
+from pbem.player.proving import prove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.player.correspondence import Event
+    from pbem.player.memory import Sent
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+
+
+class Guest(Side):
+    """A side without a key, whose provider signs what it sends, unless it does not."""
+
+    signs = True
+
+    def start(self) -> None:
+        super().start()
+        party = Party(self.person.name, self.person.address, SERVER, TO)
+        self.letters = Correspondence(party, self.memory, None, self.random, self.failpoint)
+
+    def flush(self) -> None:
+        for sent in self.letters.unsent():
+            self.sent.append(sent.raw)
+            raw = HOME.sign(sent.raw, self.referee.now) if self.signs else sent.raw
+            self.referee.deliver(raw, self.person.address, sent.to)
+            self.letters.has_left(sent)
+
+    def register(self) -> None:
+        self.post(self.letters.register_mailbox(self.referee.now))
+        back = self.letters.confirm(self.referee.now)
+        assert back is not None
+        self.post(back)
+
+    def said(self, sent: Sent) -> list[str]:
+        """What the server makes of a letter."""
+        return [event.said for event in self.post(sent) if event.kind == "answer"]
+
+
+@pytest.fixture(params=["sub-addresses", "none"])
+def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]:
+    found = Referee(tmp_path)
+    found.records[HOME.where] = HOME.record
+    if request.param == "none":
+        provider = MailboxConfig(imap="imap.example", password_file="p")
+        found.config = msgspec.structs.replace(found.config, delimiter="", mailbox=provider)
+        found.open_desk()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def ann(referee: Referee, tmp_path: Path) -> Iterator[Guest]:
+    side = Guest(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
+    yield side
+    side.close()
+
+
+@pytest.fixture
+def bob(referee: Referee) -> Mailbox:
+    return referee.registered("bob")
+
+
+@pytest.fixture
+def playing(referee: Referee, ann: Guest, bob: Mailbox) -> Guest:
+    ann.register()
+    referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    ann.receive()
+    assert ann.said(ann.letters.accept("m1", referee.now)) == ["done"]
+    referee.send(bob, bob.filled("setup", BOB))
+    ann.receive()
+    assert ann.said(ann.letters.set_up("m1", ANN, referee.now)) == ["done"]
+    return ann
+
+
+def test_registers_by_its_mailbox(ann: Guest) -> None:
+    ann.register()
+    assert ann.memory.fact("account") == "ann"
+    assert ann.memory.fact("server_key")
+    assert ann.memory.fact("recovery_code") == ""
+    assert [event.kind for event in ann.events if event.kind != "answer"] == ["account"]
+    assert ann.letters.confirm(ann.referee.now) is None
+
+
+def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: Mailbox) -> None:
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((bob, ""))
+        playing.receive()
+        assert playing.said(playing.letters.order("m1", cell, referee.now, final=True)) == ["done"]
+    assert playing.letters.standing("m1")["phase"] == "closed"
+    proof = prove(playing.memory, "m1")
+    assert proof is not None
+    assert proof.holds
+    assert not playing.memory.alarms()
+    assert b"BEGIN SSH SIGNATURE" not in b"".join(playing.sent)
+
+
+def test_each_letter_goes_to_an_address_of_its_own(referee: Referee, playing: Guest) -> None:
+    """What stands is replaced, things are said, another match is proposed: each answers a letter of its place."""
+    letters = playing.letters
+    assert playing.said(letters.order("m1", "Gx3", referee.now)) == ["done"]
+    assert playing.said(letters.order("m1", "Gx4", referee.now)) == ["done"]
+    assert playing.said(letters.tell("press m1", referee.now, match="m1", text="Good luck!")) == ["done"]
+    assert playing.said(letters.say("m1", "draw m1 offer", referee.now)) == ["done"]
+    assert playing.said(letters.tell("new spaceships with bob", referee.now)) == ["done"]
+    assert playing.said(letters.ask("status m1", referee.now)) == ["done"]
+    assert playing.said(letters.order("m1", "Gx5", referee.now)) == ["done"]
+    answered = [email.message_from_bytes(raw)["In-Reply-To"] for raw in playing.sent[1:]]
+    changing = [known for raw, known in zip(playing.sent[1:], answered, strict=True) if b"Subject: ask" not in raw]
+    assert len(set(changing)) == len(changing)
+    assert not any(event.kind == "forged" for event in playing.events)
+
+
+def test_where_every_letter_is_answered_it_waits_or_asks(referee: Referee, playing: Guest) -> None:
+    letters = playing.letters
+    while any(place.turn for place in playing.memory.places()):  # nothing leaves: no answers come
+        letters.order("m1", f"Gx{3 + playing.memory.count() % 2}", referee.now)
+    with pytest.raises(Impossible, match="pbem play ask status m1"):
+        letters.order("m1", f"Gx{3 + playing.memory.count() % 2}", referee.now)
+    for place in playing.memory.places():
+        playing.memory.spend(place)
+    with pytest.raises(Impossible, match="pbem play ask whoami"):
+        letters.tell("new spaceships with bob", referee.now)
+    for sent in letters.unsent():
+        playing.memory.settle(sent.id, "refused")
+    assert playing.said(letters.ask("status m1", referee.now)) == ["done"]
+    assert playing.said(letters.order("m1", "Gx5", referee.now)) == ["done"]
+
+
+def test_a_provider_that_signs_nothing_is_told_and_another_may_be_tried(referee: Referee, ann: Guest) -> None:
+    ann.signs = False
+    ann.register()
+    assert ann.memory.fact("account") is None
+    (answer,) = [event for event in ann.events if event.kind == "answer" and event.said == "refused"]
+    assert "DKIM" in " ".join(answer.faults)
+    assert ann.letters.confirm(referee.now) is not None
+    assert not ann.letters.unsent(), "the same is not sent without end"
+    ann.signs = True
+    ann.register()
+    assert ann.memory.fact("account") == "ann"
+
+
+def test_nobody_else_gives_it_the_servers_key(referee: Referee, ann: Guest, tmp_path: Path) -> None:
+    """Another one of that name, with keys of its own, is not believed without knowing what was written."""
+    (tmp_path / "forger").mkdir()
+    forger = Referee(tmp_path / "forger")
+    forger.signing_key = Ed25519PrivateKey.generate()
+    forger.open_desk()
+    stranger = forger.person("ann")
+    forger.send(stranger, "register ann\n", sign=False)
+    sent = ann.letters.register_mailbox(referee.now)
+    before = ann.letters.receive(stranger.letters.came[-1], referee.now)
+    forger.close()
+    assert [event.kind for event in before] == ["unpinned"]
+    assert ann.memory.fact("server_key") is None
+    assert ann.memory.places() == []
+    ann.post(sent)
+    assert ann.memory.fact("server_key") == referee.desk.archive.key
+    after = ann.letters.receive(stranger.letters.came[-1], referee.now)
+    assert [event.kind for event in after] == ["forged"]
+
+
+def test_a_death_spends_no_address_without_a_letter(referee: Referee, playing: Guest) -> None:
+    class Dead(BaseException):
+        pass
+
+    def die(point: str) -> None:
+        if point == "form signed":
+            raise Dead
+
+    places = playing.memory.places()
+    playing.failpoint = die
+    playing.restart()
+    with pytest.raises(Dead):
+        playing.letters.order("m1", "Gx3", referee.now)
+    assert playing.memory.places() == places
+    playing.failpoint = lambda _: None
+    playing.restart()
+    sent = playing.letters.order("m1", "Gx3", referee.now)
+    playing.restart()
+    assert playing.letters.unsent() == [sent]
+    assert playing.said(sent) == ["done"]
+    again: list[Event] = playing.post(playing.letters.order("m1", "Gx3", referee.now))
+    assert again == []
