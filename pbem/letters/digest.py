@@ -118,7 +118,8 @@ def _each_once(proofs: Iterable[str]) -> list[str]:
 
 def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
     """What the letter is about."""
-    subjects = [out.subject for out in outs if out.named]
+    # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
+    subjects = [out.subject for out in outs if out.named] or [out.subject for out in outs]
     if same:
         return subjects_joined(subjects)
     matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))

@@ -8,6 +8,8 @@ import pytest
 
 from pbem.games import titles
 from pbem.i18n import LANGUAGES
+from pbem.letters import digest
+from pbem.letters.draft import OutgoingLetter
 from pbem.letters.notices import NOTICES
 from pbem.letters.render import Templates
 from pbem.letters.subjects import LONGEST, about, fitting, joined
@@ -67,3 +69,11 @@ def test_what_letters_have_in_common_is_said_once() -> None:
     missed = "[pbem m17] Spaceships, game 1, turn 1: a deadline was missed"
     assert joined([missed, turns[0]]) == f"{missed}; turn 1"
     assert all(len(joined([one, *turns])) <= LONGEST for one in ("x" * length for length in range(1, 70)))
+
+
+def test_of_letters_that_are_not_named_the_first_and_the_last_are() -> None:
+    """The turns of a game that ended, when they take a letter to themselves."""
+    subjects = (about("m17", "Spaceships", f"game 1, turn {turn}") for turn in range(5, 90))
+    outs = [OutgoingLetter(fitting(subject, str), "nothing happened\n", named=False) for subject in subjects]
+    together = digest.together(outs, lambda *_: "")
+    assert together.subject == "[pbem m17] Spaceships, game 1, turn 5; ...; turn 89"
