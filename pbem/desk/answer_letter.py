@@ -129,8 +129,6 @@ def _challenge(command: Command, reply: Reply) -> list[JsonObject]:
 def _account(reply: Reply) -> list[JsonObject]:
     """The account and its new recovery code, if the answer brings one."""
     name, code = reply.facts.get("name"), reply.facts.get("code")
-    if reply.template == "registered_mailbox":
-        return [bulletin.of_account(str(name), None)]
     return [bulletin.of_account(str(name), str(code))] if name and code else []
 
 

@@ -34,6 +34,7 @@ SPAM = frozenset({"spam", "junk", "junk mail", "junk e-mail", "bulk", "bulk mail
 LOGGED_OFF = 25 * 60.0  # seconds after which IDLE is begun anew (RFC 2177: before 29 minutes)
 ANSWER = 4 * 1024 * 1024  # octets of the answer to one command, beside a letter's; a search that finds 400,000 fits
 _PERSONAL = re.compile(rb'\(\("((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"')  # of NAMESPACE (RFC 2342)
+_UID = re.compile(rb"\bUID ([0-9]+)\b", re.IGNORECASE)
 
 Result = TypeVar("Result")
 Tls = Literal["none", "starttls", "implicit"]
@@ -285,9 +286,10 @@ class Imap:
         if self._select(box, handle.folder) != handle.validity:
             return None
         _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self._most + 1}>)")
-        asked = re.compile(rb"\bUID %b\b" % handle.name.encode(), re.IGNORECASE)
         for part, after in itertools.pairwise([*told, b""]):
             # What a server says unasked may be of another letter. The UID stands before the octets, or after them.
-            if isinstance(part, tuple) and asked.search(part[0] + (after if isinstance(after, bytes) else b"")):
+            if isinstance(part, tuple) and handle.name.encode() in _UID.findall(
+                part[0] + (after if isinstance(after, bytes) else b"")
+            ):
                 return bytes(part[1])
         return None

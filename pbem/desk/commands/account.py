@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk import keys
+from pbem.desk import bulletin, keys
 from pbem.desk.commands import proposals
 from pbem.desk.commands.keys import confirm_key
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
@@ -108,7 +108,8 @@ def _register_mailbox(desk: Desk, caller: Caller, command: Command, name: str) -
     _keep_language(desk, caller, name)
     desk.people.opt_in(caller.address)
     proposals.welcome(desk, name, caller.address, caller.now)
-    return Reply("registered_mailbox", {"name": name, "games": titles(), "house": _house(desk)})
+    facts = {"name": name, "games": titles(), "house": _house(desk)}
+    return Reply("registered_mailbox", facts, items=[bulletin.of_account(name, None)])
 
 
 def confirm(desk: Desk, caller: Caller, command: Command) -> Reply:
