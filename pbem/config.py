@@ -142,30 +142,36 @@ class Listener(_Table, frozen=True):
             raise ValueError("certificate and certificate_key belong together: give both or none")
 
 
-class Smarthost(_Table, frozen=True):
+class _Login(_Table, frozen=True):
+    """Who logs in at a mail server, and by what: a password, or what prints an access token."""
+
+    user: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+    @property
+    def secrets(self) -> list[str]:
+        """What of these is given; one is enough."""
+        return [given for given in (self.password_file, self.password_command, self.token_command) if given]
+
+
+class Smarthost(_Login, frozen=True):
     """The mail server that takes outgoing letters."""
 
     host: str = "127.0.0.1"
     port: Port = 25
     tls: Literal["none", "starttls", "implicit"] = "none"
-    user: str = ""
-    password_file: str = ""
-    password_command: str = ""
-    token_command: str = ""
     timeout: Duration = Duration(seconds=60)
     maildirs: str = ""
 
 
-class Mailbox(_Table, frozen=True):
+class Mailbox(_Login, frozen=True):
     """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
 
     imap: str = ""
     port: Port = 993
     tls: Literal["none", "starttls", "implicit"] = "implicit"
-    user: str = ""
-    password_file: str = ""
-    password_command: str = ""
-    token_command: str = ""
     spam: str = ""
     maildir: str = ""
     poll: Duration = Duration(seconds=60)
@@ -335,7 +341,7 @@ class Config(_Table, frozen=True):
         box = self.mailbox
         if box.imap and box.maildir:
             yield "mailbox: imap and maildir: give one of them"
-        if box.imap and not (box.password_file or box.password_command or box.token_command):
+        if box.imap and not box.secrets:
             yield "mailbox: imap needs password_file, password_command or token_command"
         if box.imap and box.tls == "none" and box.imap not in LOOPBACK:
             yield 'mailbox: tls = "none" shows the password to the network: one of starttls, implicit is possible'
@@ -343,8 +349,7 @@ class Config(_Table, frozen=True):
             if host and not _HOST.fullmatch(host):
                 yield f'{name} = "{host}" is no host name'
         for name, account in (("mailbox", box), ("smarthost", self.smarthost)):
-            given = account.password_file, account.password_command, account.token_command
-            if len(list(filter(None, given))) > 1:
+            if len(account.secrets) > 1:
                 yield f"{name}: password_file, password_command and token_command: give one of them"
         smarthost = self.smarthost
         if smarthost.token_command and not smarthost.user:
@@ -358,7 +363,7 @@ class Config(_Table, frozen=True):
         """Ways that would lead letters of ours back to us: no server that plays needs one."""
         for name, listener in (("smtp", self.smtp), ("lmtp", self.lmtp)):
             place = listener.listen
-            here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104
+            here = place.host in LOOPBACK | {"0.0.0.0", "::"} and self.smarthost.host in LOOPBACK  # noqa: S104 - nothing listens by this
             if place.port == self.smarthost.port and (here or place.host == self.smarthost.host):
                 yield f"smarthost: {self.smarthost.host}:{place.port} is where {name} listens: a loop"
         local, _, domain = self.operator.lower().rpartition("@")

@@ -26,6 +26,7 @@ from pbem.player.correspondence import Correspondence, Impossible
 from pbem.player.exchange import fetch, flush
 from pbem.player.forms import Unfit
 from pbem.player.memory import BadMemory, Memory
+from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +42,6 @@ __all__ = ["play"]
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _AN_HOUR = 3600.0  # that a player may take over clicking
-_OVER = frozenset({"closed", "declined", "withdrawn"})
 _LONGEST = 500  # characters of others within a line of ours
 _SPINNER = "|/-\\"
 
@@ -312,24 +312,31 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
         file = table.folders.save(made)
         table.name = made.id
         click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
-        letters = table.letters
         if server_key:
-            letters.memory.know("server_key", server_key)
-        if letters.memory.fact("account") is None:
-            if ours is None:
-                letters.register_mailbox(_now())
-            else:
-                letters.register(ours.public, ours.fingerprint, _now())
-            table.send()
-            table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
-        if letters.memory.fact("account") is None:
-            click.echo("The server has not answered yet; `pbem play` goes on when it does.")
-            for subject in sorted(table.unproved):
-                click.echo(f"This letter, which nothing proves yet, may say why: “{_line(subject)}”")
+            table.letters.memory.know("server_key", server_key)
+        _introduce(table, ours)
+
+
+def _introduce(table: _Table, ours: signing.Key | None) -> None:
+    """The dialogue that opens the account, as far as the server answers now."""
+    letters = table.letters
+    if letters.memory.fact("account") is None:
+        if ours is None:
+            letters.register_mailbox(_now())
         else:
-            click.echo(
-                f"You are {name} on {server}. Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open"
-            )
+            letters.register(ours.public, ours.fingerprint, _now())
+        table.send()
+        table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
+    if letters.memory.fact("account") is None:
+        click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+        for subject in sorted(table.unproved):
+            click.echo(f"This letter, which nothing proves yet, may say why: “{_line(subject)}”")
+    else:
+        account = table.account
+        click.echo(
+            f"You are {account.name} on {account.server}. Find somebody: pbem play new GAME OPPONENT,"
+            " or pbem play ask list open"
+        )
 
 
 # Listing and showing.
@@ -764,7 +771,7 @@ def wait(table: _Table, match: str | None) -> None:
             return any(
                 (one["asked"] and letters.pending(one["match"]) is None)
                 or (one["phase"] == "proposed" and not one["accepted"])
-                or (one["match"] == match and one["phase"] in _OVER)
+                or (one["match"] == match and one["phase"] in OVER)
                 for one in letters.matches
                 if match in {None, one["match"]}
             )

@@ -48,6 +48,8 @@ _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, Overflow
 
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read one certificate, PEM or DER; raises `BadKey`."""
+    from cryptography import x509
+
     damaged = BadKey(Phrase("This certificate is damaged: send it whole, as .pem or .crt."))
     try:
         text = data if isinstance(data, str) else data.decode("ascii")
@@ -63,8 +65,6 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
             octets = base64.b64decode("".join(found[0].split()), validate=True)
         except ValueError as error:
             raise damaged from error
-    from cryptography import x509
-
     try:
         certificate = x509.load_der_x509_certificate(octets)
         public = certificate.public_key()

@@ -19,7 +19,7 @@ from pbem.player.correspondence import Party
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Account", "BadAccount", "Places", "demand_no_password", "places", "split"]
+__all__ = ["Account", "BadAccount", "Places", "places", "split"]
 
 _NAME = r"[a-z][a-z0-9_-]{0,31}"
 _SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
@@ -57,6 +57,12 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A command that prints an access token in its place (XOAUTH2), anew for each connection."""
 
     def __post_init__(self) -> None:
+        for url in (self.mail_in, self.mail_out):
+            if "@" in url and ":" in url.partition("//")[2].rpartition("@")[0]:
+                raise BadAccount(
+                    "A password does not belong into a URL: name a --password-file, --password-command or"
+                    " --token-command."
+                )
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
             raise BadAccount("password_file, password_command and token_command: give one of them")
 
@@ -109,14 +115,12 @@ class Places:
             raise BadAccount(f"{path}: {error.strerror}") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadAccount(f"{path}: {error}") from error
-        demand_no_password(found)
         if found.id != account:
             raise BadAccount(f"{path} is the file of another account, {found.id}")
         return found
 
     def save(self, account: Account) -> Path:
         """Write the file of an account anew, for its owner alone: all of it, or nothing; raises `BadAccount`."""
-        demand_no_password(account)
         given = {name: value for name, value in msgspec.structs.asdict(account).items() if value or name == "key"}
         try:
             msgspec.convert(given, Account)
@@ -131,13 +135,6 @@ class Places:
             os.fsync(file.fileno())
         draft.replace(path)
         return path
-
-
-def demand_no_password(account: Account) -> None:
-    """Refuse an account whose ways for letters have a password in them; raises `BadAccount`."""
-    for url in (account.mail_in, account.mail_out):
-        if "@" in url and ":" in url.partition("//")[2].rpartition("@")[0]:
-            raise BadAccount("A password does not belong into a URL: name a --password-file or a --password-command.")
 
 
 def places(environment: Mapping[str, str]) -> Places:

@@ -21,12 +21,13 @@ from pbem.failpoints import passing
 from pbem.games import Refused, rules, titles
 from pbem.identity import ed25519_points
 from pbem.mail.commands import COMMANDS
+from pbem.mail.message import ADDRESS
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex, statement, written
 from pbem.player import forms
 from pbem.player.bulletin import LIMITS, NotGenuine, hear, opened
 from pbem.player.memory import Memory, Place, Sent
-from pbem.player.standing import misshapen
+from pbem.player.standing import OVER, misshapen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -665,7 +666,7 @@ class Correspondence:
         if known is None:
             return False
         now = (known[1]["game"], known[1]["turn"])
-        return (place.game, place.turn) != now or known[1]["phase"] in _OVER
+        return (place.game, place.turn) != now or known[1]["phase"] in OVER
 
     def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime, answers: str) -> bytes:
         letter = EmailMessage(SMTP)
@@ -708,8 +709,6 @@ _QUOTED = 256 << 10
 _MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _KNOWN = re.compile("[0-9a-f]{1,128}")
 _NAME = re.compile("m[1-9][0-9]{0,8}")
-_OVER = frozenset({"closed", "declined", "withdrawn"})
-_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,128}@[A-Za-z0-9.-]{1,255}")
 _MAILBOX = "mailbox"
 """Stands where others have the fingerprint of their key."""
 
@@ -726,7 +725,7 @@ def _place_of(item: JsonObject) -> Place | None:
             name = item.get("match") or ""
         case _:
             return None
-    ours = _ADDRESS.fullmatch(address) and _MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
+    ours = ADDRESS.fullmatch(address) and _MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
     return Place(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from pbem.match.terms import duration
-from pbem.player.account import Account, BadAccount, demand_no_password
+from pbem.player.account import Account, BadAccount
 from pbem.player.blind import OCTETS
 from pbem.player.opponent import STRATEGIES, strategy
 from pbem.player.opponent.chance import Chance
@@ -138,7 +138,6 @@ def load(path: Path) -> Settings:
         raise BadAccount(f"{path}: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadAccount(f"{path}: {error}") from error
-    demand_no_password(found.account)
     here = path.absolute().parent
     account = msgspec.structs.replace(found.account, key=str(here / Path(found.account.key).expanduser()))
     return msgspec.structs.replace(found, account=account, memory=str(here / Path(found.memory).expanduser()))

@@ -275,10 +275,6 @@ def source(account: Account) -> Source:
 
 def _provider(account: Account) -> Source:
     url = urlsplit(account.mail_in)
-    if url.password is not None:
-        raise NoMail(
-            "A password does not belong into a URL: name a --password-file, --password-command or --token-command."
-        )
     from pbem.mailbox.imap import Imap  # noqa: PLC0415 - whoever needs no IMAP need not wait for it
 
     tls: Tls = "implicit" if url.scheme == "imaps" else "none" if _is_loopback(url.hostname or "") else "starttls"

@@ -61,10 +61,6 @@ def _why(error: Exception) -> str:
 
 def _submit(account: Account, sent: Sent) -> str:
     url = urlsplit(account.mail_out)
-    if url.password is not None:
-        raise NotSent(
-            "A password does not belong into a URL: name a --password-file, --password-command or --token-command."
-        )
     host = url.hostname or "localhost"
     port = url.port or {"smtps": 465, "submission": 587, "smtp": 25}[url.scheme]
     if url.scheme == "smtps":

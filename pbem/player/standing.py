@@ -16,7 +16,10 @@ from pbem.match.transcript import is_time
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
 
-__all__ = ["misshapen"]
+__all__ = ["OVER", "misshapen"]
+
+OVER = frozenset({"closed", "declined", "withdrawn"})
+"""The phases after which nothing comes."""
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 _Word = Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{0,200}\Z")]

@@ -451,7 +451,7 @@ class Daemon:
         if not known:
             raise Refusal(TOO_MANY_TODAY)
         await self._post(self._inbox.put, envelope, raw, self._now())
-        self.wake()
+        self._desks.came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)

@@ -94,8 +94,7 @@ def surroundings(config: Config) -> Iterator[Finding]:
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for key in (config.store_key, config.signing_key):
         yield _key(key)
-    smarthost = config.smarthost
-    if smarthost.user and not (smarthost.password_file or smarthost.password_command or smarthost.token_command):
+    if config.smarthost.user and not config.smarthost.secrets:
         yield Finding(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
     yield from _mailbox(config)

@@ -19,6 +19,7 @@ from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from email.message import EmailMessage
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
@@ -53,11 +54,11 @@ def opened_letter(page: Page, press: Callable[[], None]) -> tuple[str, str]:
     return unquote(parts.path), parse_qs(parts.query)["body"][0].replace("\r\n", "\n")
 
 
-def linked(letter: object, page: str) -> str:
+def linked(letter: EmailMessage, page: str) -> str:
     """The text of a letter with the link in it, as a player who copies all of it pastes it."""
     name = "position.json" if "position.json" in str(letter) else "setup.json"
-    found = json.loads(attachment(letter, name))  # type: ignore[arg-type]
-    return f"{body(letter)}\n\n  https://{SERVER}/{page}#{fragment(found)}\n"  # type: ignore[arg-type]
+    found = json.loads(attachment(letter, name))
+    return f"{body(letter)}\n\n  https://{SERVER}/{page}#{fragment(found)}\n"
 
 
 class Somebody:
@@ -77,7 +78,7 @@ class Somebody:
     def typed(self, control: str, text: str) -> None:
         self.page.locator(f"#{control}").fill(text)
 
-    def bring(self, letter: object) -> None:
+    def bring(self, letter: EmailMessage) -> None:
         if not self.page.locator("#load").evaluate("(load) => load.open"):
             self.page.locator("#load > summary").click()
         self.typed("pasted", linked(letter, "spaceships.html"))

@@ -8,6 +8,7 @@ import smtplib
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,10 @@ def until(condition: Any) -> None:
         time.sleep(0.02)
 
 
+def asked_for_setup(house: House, person: Mailbox) -> bool:
+    return any("send your setup" in str(one["Subject"]) for one in house.letters(person))
+
+
 def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(Daemon, "run", no_server)
@@ -113,7 +118,7 @@ def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkey
         until(lambda: "proposes a match" in str(house.letters(bob)[-1]["Subject"]))
         house.send(bob, form_in(bob.text, "accept", lines=1))
         for person in (ann, bob):
-            until(lambda: any("send your setup" in str(one["Subject"]) for one in house.letters(person)))  # noqa: B023
+            until(partial(asked_for_setup, house, person))
     finally:
         server.terminate()
         assert server.wait(30) == 0, (home.parent / "log").read_text()

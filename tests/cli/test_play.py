@@ -6,7 +6,7 @@ import base64
 import mailbox
 import re
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -283,9 +283,9 @@ def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch:
         table.append(letters_)
         return judge(letters_, match, text)
 
-    def asked(*words: object, **more: object) -> object:
+    def asked(*words: Any, **more: Any) -> object:
         meanwhile(table[-1])
-        return confirm(*words, **more)  # type: ignore[arg-type]
+        return confirm(*words, **more)
 
     monkeypatch.setattr(Correspondence, "judge_orders", judged)
     monkeypatch.setattr(click, "confirm", asked)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pbem.store.engine import Engine
     from pbem.store.inbox import InboxRow
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
@@ -465,8 +466,8 @@ def test_a_commit_whose_answer_is_lost_keeps_no_letter_in_hand(
     ann = referee.registered("ann")
     commit, left = type(referee.database.engine).commit, [which + 1]
 
-    def lost(engine: object) -> None:
-        commit(engine)  # type: ignore[arg-type]
+    def lost(engine: Engine) -> None:
+        commit(engine)
         left[0] -= 1
         if not left[0]:
             raise BusyError("the answer was lost")

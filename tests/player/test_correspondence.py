@@ -508,7 +508,9 @@ class TestBadInput:
         playing.post(playing.letters.order("m1", "Rv1", referee.now))
         referee.send(bob, "resign m1 match\n")
         playing.receive()
-        assert prove(playing.memory, "m1").holds  # type: ignore[union-attr]
+        proof = prove(playing.memory, "m1")
+        assert proof is not None
+        assert proof.holds
         playing.memory.know("server_key", "0" * 64)
         proof = prove(playing.memory, "m1")
         assert proof is not None
@@ -525,7 +527,9 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
     assert proof is not None
     assert not proof.holds
     assert proof.checks[-1].found == "the bundle is that of m1"
-    assert prove(playing.memory, "m1").holds  # type: ignore[union-attr]
+    proof = prove(playing.memory, "m1")
+    assert proof is not None
+    assert proof.holds
 
 
 def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:

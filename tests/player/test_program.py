@@ -7,7 +7,7 @@ import logging
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from pbem.games import Options
     from pbem.proof.compare import Finding
 
 
@@ -293,10 +294,10 @@ class TestConvicted:
     def cheats(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         """Plays otherwise than the plan says; who replays it does not."""
 
-        def patch(**changed: object) -> None:
-            def planned(program: Program, standing: dict[str, str]) -> Plan | None:
+        def patch(**changed: Callable[..., object]) -> None:
+            def planned(program: Program, standing: dict[str, str]) -> _Cheat | None:
                 found = plan(program, standing)
-                return _Cheat(found, changed) if found else None  # type: ignore[return-value]
+                return _Cheat(found, changed) if found else None
 
             plan = Program._plan
             monkeypatch.setattr(Program, "_plan", planned)
@@ -321,10 +322,10 @@ class TestConvicted:
 
     @pytest.mark.parametrize("other", [{"level": 2}, {"seed": bytes(16)}])
     def test_another_level_or_seed(
-        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None], other: dict[str, object]
+        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None], other: dict[str, Any]
     ) -> None:
         def played(plan: Plan, game: int, turn: int, position: Position) -> str:
-            return replace(plan, **other).orders(game, turn, position)  # type: ignore[arg-type]
+            return replace(plan, **other).orders(game, turn, position)
 
         cheats(orders=played)
         bundle = play(referee, house, bob)
@@ -590,14 +591,14 @@ class TestOpenList:
 class _Cheat:
     """A plan that commits as it should, and plays as it likes."""
 
-    def __init__(self, plan: Plan, changed: dict[str, object]) -> None:
+    def __init__(self, plan: Plan, changed: dict[str, Callable[..., object]]) -> None:
         self._plan = plan
         self._changed = changed
 
     def __getattr__(self, name: str) -> object:
         found = getattr(self._plan, name)
         if name in self._changed:
-            return lambda *given: self._changed[name](self._plan, *given)  # type: ignore[operator]
+            return lambda *given: self._changed[name](self._plan, *given)
         return found
 
 
@@ -691,10 +692,10 @@ def test_an_error_in_one_match_stops_no_other(
 ) -> None:
     original = Plan.setup
 
-    def broken(plan: Plan, number: int, options: object, seat: int) -> str:
+    def broken(plan: Plan, number: int, options: Options, seat: int) -> str:
         if plan == plan_of(house, "m1"):
             raise RuntimeError("DS Rv1-Ow2 is secret")
-        return original(plan, number, options, seat)  # type: ignore[arg-type]
+        return original(plan, number, options, seat)
 
     monkeypatch.setattr(Plan, "setup", broken)
     propose(referee, house, bob)

@@ -10,6 +10,7 @@ import subprocess
 import time
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import post_office
@@ -36,7 +37,7 @@ from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TERMS = {
@@ -138,9 +139,9 @@ class Partner:
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             assert left, (sent.command, said)
 
-    def until(self, condition: object, patience: float = 120.0) -> None:
+    def until(self, condition: Callable[[], object], patience: float = 120.0) -> None:
         end = time.monotonic() + patience
-        while not condition():  # type: ignore[operator]
+        while not condition():
             assert time.monotonic() < end, [standing["phase"] for standing in self.letters.matches]
             self.look()
             time.sleep(0.02)
@@ -198,7 +199,7 @@ def table(folder: Path, number: int = 1) -> Iterator[tuple[House, list[Partner]]
                 (folder / f"{name}-own").mkdir()
                 partner = Partner(folder / f"{name}-own", folder / name, server.ports[0], name, 1 + at % 2)
                 partners.append(partner)
-                partner.until(lambda partner=partner: partner.memory.fact("account"))
+                partner.until(partial(partner.memory.fact, "account"))
             yield house, partners
             house.stop()
             server.stop()

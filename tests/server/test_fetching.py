@@ -7,7 +7,7 @@ import contextlib
 import socket
 import time
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from house import House, configured, run
@@ -81,11 +81,11 @@ def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: py
     account.put(LETTER % (1, 1))
     put_all, left = Inbox.put_all, [FullError("no room"), ZeroDivisionError("x")]
 
-    def failing(*arguments: object, **more: object) -> object:
+    def failing(*arguments: Any, **more: Any) -> object:
         if left:
             assert account.raws(), "moved, and not kept"
             raise left.pop()
-        return put_all(*arguments, **more)  # type: ignore[arg-type]
+        return put_all(*arguments, **more)
 
     monkeypatch.setattr(Inbox, "put_all", failing)
 

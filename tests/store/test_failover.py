@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -59,9 +60,13 @@ def test_whether_a_standby_has_all_that_was_answered_for_is_said_beforehand(data
     until(lambda: standby_of(address) is True)
     database.say("CREATE ROLE nobody LOGIN")
     database.set("synchronous_standby_names", "")
+
+    def follows(address: PostgresqlAddress) -> bool:
+        return standby_of(address) is False
+
     for user in ("pbem", "nobody"):
         other = PostgresqlAddress(database.url.replace("pbem@", f"{user}@"))
-        until(lambda other=other: standby_of(other) is False)  # type: ignore[misc]  # a default in a lambda
+        until(partial(follows, other))
     assert "may be gone" in _database(address).found
     database.standby = None
     database._running.pop().kill()

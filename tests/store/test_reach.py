@@ -6,11 +6,15 @@ import random
 import re
 import sqlite3
 from contextlib import closing, suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pbem.store.reach import CASCADES, Reaches
 from pbem.store.schema import MIGRATIONS
+
+if TYPE_CHECKING:
+    from pbem.store.decision import Parameters
 
 COLUMNS = ("match", "seat", "player", "state")
 TABLE = """
@@ -104,9 +108,11 @@ def test_what_is_held_apart_finds_the_same(query: str, statement: str) -> None:
         ("SELECT * FROM lookups", (), "DELETE FROM inbox WHERE id = ?", (1,), True),
     ],
 )
-def test_what_is_held_apart(query: str, asked: object, statement: str, written: object, *, meets: bool) -> None:
+def test_what_is_held_apart(
+    query: str, asked: Parameters, statement: str, written: Parameters, *, meets: bool
+) -> None:
     reaches = Reaches(lambda _: COLUMNS)
-    assert reaches(query, asked).meets(reaches(statement, written)) is meets  # type: ignore[arg-type]
+    assert reaches(query, asked).meets(reaches(statement, written)) is meets
 
 
 def test_all_tables_whose_rows_go_with_those_of_another_are_known() -> None:
