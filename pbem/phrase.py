@@ -47,7 +47,7 @@ class Phrase(str):
         """The phrase of such a document as `document` gives; raises ValueError."""
         match document:
             case {"moment": str(time)}:
-                from datetime import datetime  # noqa: PLC0415 - games need no time
+                from datetime import datetime
 
                 return Moment(datetime.fromisoformat(time))
             case {"seconds": int(seconds)}:

@@ -326,7 +326,7 @@ def write(record: Record) -> str:
         lines.append(f"reason = {_quoted(result.reason)}")
     text = "\n".join(lines) + "\n"
     if record.extra is not None:
-        import tomli_w  # noqa: PLC0415 - only a record with [extra] pays for it
+        import tomli_w
 
         text += "\n" + (tomli_w.dumps({"extra": record.extra}) if record.extra else "[extra]\n")
     return text

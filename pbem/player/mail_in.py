@@ -275,7 +275,7 @@ def source(account: Account) -> Source:
 
 def _provider(account: Account) -> Source:
     url = urlsplit(account.mail_in)
-    from pbem.mailbox.imap import Imap  # noqa: PLC0415 - whoever needs no IMAP need not wait for it
+    from pbem.mailbox.imap import Imap
 
     tls: Tls = "implicit" if url.scheme == "imaps" else "none" if _is_loopback(url.hostname or "") else "starttls"
     port = url.port or (993 if tls == "implicit" else 143)

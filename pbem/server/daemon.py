@@ -89,7 +89,7 @@ class StartError(Exception):
 
 def open_admission(config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> Admission:
     """Who looks at letters beyond a network's limit, on a connection of its own."""
-    from pbem.desk.admission import Admission  # noqa: PLC0415 - what looks at no letters need not wait for it
+    from pbem.desk.admission import Admission
 
     return Admission(config, database, vault, reader)
 

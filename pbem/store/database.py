@@ -437,7 +437,7 @@ def standby_of(place: Place) -> bool | None:
 def _connected(place: Place | str, *, make: bool) -> Engine:
     """A connection to the engine of a place; `make` allows that there is nothing yet."""
     if isinstance(place, PostgresqlAddress):
-        from pbem.store.postgresql import Postgresql  # noqa: PLC0415 - psycopg is an extra
+        from pbem.store.postgresql import Postgresql
 
         return Postgresql(place)
     return Sqlite(place, make=make)

@@ -72,7 +72,7 @@ _NEXT, _NEXT_FREE = (
 _LEASE = f"""
     UPDATE inbox SET state = 'leased', owner = :owner
     WHERE id = :id AND state = 'waiting' AND (attempts, suspect) = (:attempts, :suspect) AND {_FREE} RETURNING *
-"""  # noqa: S608 - no input in it
+"""
 """A letter as it was chosen: one that failed meanwhile in another's hands is to come alone."""
 
 _ROUND = f"""
@@ -86,7 +86,7 @@ _ROUND = f"""
     ) AS rounds
     WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
        OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
-"""  # noqa: S608 - no input in it
+"""
 """The round of a new letter from a player's address: the present one, or the next after that address's last."""
 
 

@@ -305,7 +305,7 @@ class Matches:
 
     def in_phases(self, *phases: str) -> list[int]:
         """The numbers of the matches in these phases, oldest first."""
-        query = f"SELECT number FROM matches WHERE phase IN {_values(phases)} ORDER BY number"  # noqa: S608 - marks alone
+        query = f"SELECT number FROM matches WHERE phase IN {_values(phases)} ORDER BY number"
         return [row[0] for row in self._database.execute(query, phases)]
 
     def submit(self, number: int, row: SubmissionRow) -> None:

@@ -27,7 +27,7 @@ def move(old: Database, new: Database) -> int:
     tables = [name for name in old.engine.tables() if name not in LEFT]
     if new.version != old.version:
         raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")
-    if full := next((name for name in tables if new.row(f"SELECT 1 FROM {name} LIMIT 1")), None):  # noqa: S608
+    if full := next((name for name in tables if new.row(f"SELECT 1 FROM {name} LIMIT 1")), None):
         raise StoreError(f"{new.place} is not empty: there are rows in its table {full}")
     rows = 0
     # Both at once: what is copied is the store as it is at one moment.
@@ -35,7 +35,7 @@ def move(old: Database, new: Database) -> int:
         for table in sorted(tables, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
             for row in old.table(table):
                 columns, marks = ", ".join(row), ", ".join("?" * len(row))
-                new.engine.run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+                new.engine.run(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(row.values()))
                 rows += 1
         for table, last in old.engine.last_numbers().items():
             new.engine.number_from(table, last)

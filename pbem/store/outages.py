@@ -61,8 +61,8 @@ class Outages:
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
             ("held", ("id",), "", timedelta(days=step.days)),
         ):
-            query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"  # noqa: S608 - our own names
-            sql = f"UPDATE {table} SET due = ? WHERE {' AND '.join(f'{column} = ?' for column in key)}"  # noqa: S608
+            query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"
+            sql = f"UPDATE {table} SET due = ? WHERE {' AND '.join(f'{column} = ?' for column in key)}"
             for due, *row in self._database.execute(query, (to_db(now),)).fetchall():
                 self._database.write(sql, (to_db(max(now, from_db(due) - by)), *row))
         self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (to_db(now),))

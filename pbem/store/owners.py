@@ -32,8 +32,8 @@ _GONE = (
 )
 """In the hands of nobody who lives: the name of a desk begins with that of its server."""
 
-_LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"  # noqa: S608
-_SENDINGS = f"UPDATE outbox SET state = 'waiting' WHERE {_GONE}"  # noqa: S608 - no input in it
+_LETTERS = f"UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1 WHERE {_GONE}"
+_SENDINGS = f"UPDATE outbox SET state = 'waiting' WHERE {_GONE}"
 
 
 class Owners:

@@ -172,7 +172,7 @@ class Sqlite:
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
-        cursor = self.run(f'SELECT * FROM "{name}"')  # noqa: S608 - the store's own names
+        cursor = self.run(f'SELECT * FROM "{name}"')
         return [column[0] for column in cursor.description], cursor
 
     def last_numbers(self) -> dict[str, int]:
