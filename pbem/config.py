@@ -19,6 +19,7 @@ import msgspec
 
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.store_place import PostgresqlAddress
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +32,7 @@ __all__ = [
     "Clock",
     "Config",
     "ConfigError",
+    "Correspondent",
     "Delivery",
     "Dkim",
     "Duration",
@@ -43,6 +45,7 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "Smarthost",
+    "Witness",
     "faults",
     "load",
     "place",
@@ -53,6 +56,7 @@ DURATION = re.compile(r"([0-9]{1,9})([smhd])")
 # Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 _HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+_ADDRESS = re.compile(r"[^\s@<>\x00-\x20]{1,64}@[A-Za-z0-9.-]{1,253}")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
@@ -248,6 +252,43 @@ class HousePlayer(_Table, frozen=True):
     address: str = ""
 
 
+class Correspondent:
+    """A log or a witness with which letters are exchanged: its key, as C2SP writes it, and its address."""
+
+    __slots__ = ("address", "key")
+
+    def __init__(self, key: VerifierKey, address: str) -> None:
+        self.key = key
+        self.address = address
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `name+hash+key address`; raises ValueError."""
+        key, _, address = text.strip().partition(" ")
+        if not _ADDRESS.fullmatch(address.strip()):
+            raise ValueError(f'"{text}": write the key, a blank, and the address that letters go to')
+        return cls(VerifierKey.read(key), address.strip())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Correspondent) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.address}"
+
+    __repr__ = __str__
+
+
+class Witness(_Table, frozen=True):
+    """Who confirms that this server tells everybody the same story, and whom it confirms that of."""
+
+    cosigners: tuple[Correspondent, ...] = ()
+    logs: tuple[Correspondent, ...] = ()
+    every: Duration = Duration(minutes=10)
+
+
 class Metrics(_Table, frozen=True):
     """Where figures for Prometheus are given out."""
 
@@ -290,6 +331,7 @@ class Config(_Table, frozen=True):
     clock: Clock = Clock()
     identity: Identity = Identity()
     house: HousePlayer = HousePlayer()
+    witness: Witness = Witness()
     metrics: Metrics = Metrics()
     recovery: Recovery = Recovery()
     log: Log = Log()
@@ -323,6 +365,7 @@ class Config(_Table, frozen=True):
     def _contradictory(self) -> Iterator[str]:
         """What cannot be, though each value alone could."""
         yield from self._mailbox_faults()
+        yield from self._witness_faults()
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
         for name in (self.dkim.selector, self.dkim.domain):
@@ -336,6 +379,15 @@ class Config(_Table, frozen=True):
                 yield f"metrics: {box.listen} is taken by mail"
         if self.delivery.longest_retry < self.delivery.first_retry:
             yield "delivery: longest_retry is shorter than first_retry"
+
+    def _witness_faults(self) -> Iterator[str]:
+        for name, kind, given in (
+            ("cosigners", COSIGNATURE, self.witness.cosigners),
+            ("logs", LOG, self.witness.logs),
+        ):
+            for one in given:
+                if one.key.kind != kind or one.key.name == self.server:
+                    yield f"witness: {name}: {one.key} is the key of no other {name.removesuffix('s')}"
 
     def _mailbox_faults(self) -> Iterator[str]:
         box = self.mailbox
@@ -498,6 +550,8 @@ def _value(kind: type, text: object) -> object:
         return Duration.parse(text)
     if kind is Listen:
         return Listen.parse(text)
+    if kind is Correspondent:
+        return Correspondent.parse(text)
     raise NotImplementedError(kind)
 
 

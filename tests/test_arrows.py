@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(pbem.__file__).parent
 
-LEAVES = {"config", "examples", "failpoints", "i18n", "json_object", "phrase", "store_place"}
+LEAVES = {"config", "examples", "failpoints", "i18n", "json_object", "phrase", "store_place", "verifier_key"}
 """Modules that every room may use, and that use no room."""
 
 ARROWS: dict[str, set[str]] = {
@@ -24,18 +24,19 @@ ARROWS: dict[str, set[str]] = {
     "boards": {"games"},
     "match": {"games"},
     "store": set(),
+    "tlog": set(),
     "mail": {"games"},
     "mailbox": set(),
-    "proof": {"games", "identity", "mail", "match"},
+    "proof": {"games", "identity", "mail", "match", "tlog"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
-    "player": {"games", "identity", "mail", "mailbox", "match", "proof"},
+    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog"},
     "smtp": {"mail", "store"},
-    "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store"},
+    "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog"},
     "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
-        "store",
+        *("store", "tlog"),
     },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

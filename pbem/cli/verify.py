@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,17 @@ import msgspec
 
 from pbem.mail.folders import letters
 from pbem.mail.message import Unreadable, read
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, written
 from pbem.proof.bundle import LIMITS, BeyondLimits, load
 from pbem.proof.compare import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters, setup_revision
 from pbem.proof.verify import Proved
 from pbem.proof.verify import verify as checks
+from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.proof.compare import Finding, Letter, Standing
     from pbem.proof.verify import Check
@@ -67,6 +69,13 @@ _SAID: dict[Standing, tuple[str, str]] = {
     metavar="SEED",
     help="The seed of a program that played, or a file with the letter that opened it: was it blind?",
 )
+@click.option(
+    "--witness",
+    "witnesses",
+    multiple=True,
+    metavar="KEY",
+    help="Who is believed to have seen the server's log: name+hash+key. Needs the letters of --against.",
+)
 @click.option("--server-key", metavar="HEX", help="The server's Ed25519 key as you know it, 64 hex digits.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
 def verify(
@@ -74,6 +83,7 @@ def verify(
     more: tuple[Path, ...],
     against: tuple[Path, ...],
     opened: tuple[str, ...],
+    witnesses: tuple[str, ...],
     server_key: str | None,
     *,
     as_json: bool,
@@ -90,6 +100,9 @@ def verify(
     With --opponent, the program that committed to this seed plays again, from the reports that were mailed to it:
     what convicts one that saw more.
 
+    With --witness, the letters also show what others saw of the server's log: up to which entry, and when at the
+    latest.
+
     \b
     Exit status:
       0  everything holds, and every letter about the match agrees
@@ -103,6 +116,9 @@ def verify(
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
+    if witnesses and not against:
+        raise click.UsageError("what witnesses saw stands in letters: name some with --against")
+    believed = _keys(witnesses)
     seeds = _seeds(opened) if opened else []
     try:
         content = load(bundle)
@@ -115,9 +131,13 @@ def verify(
         if not as_json:
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
     holds = made[-1].holds
-    judged = list(_judged(proved, [*against, *more])) if holds and against else []
+    bench = _bench(proved, believed) if holds and against else None
+    judged = [bench.judge(kept(source, raw)) for source, raw in _letters([*against, *more])] if bench else []
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
     status = 2 if made[-1].what == "limits" else _status(holds, judged, played, bool(against))
+    seen = bench.witnessed if bench else {}
+    if not status and len(seen) < len(believed):
+        status = 3
     if as_json:
         document = {
             "pbem": "verification 1",
@@ -125,21 +145,34 @@ def verify(
             "sha256": sha256_hex(content),
             "status": status,
             "server_key_known": server_key is not None,
+            "witnessed": {name: {"seq": seq, "time": _time(at)} for name, (seq, at) in seen.items()},
             **_document(made, proved, judged, played),
         }
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
-        _tell(judged, bool(against), all(finding.standing == "agrees" for finding in played))
+        _tell_of_witnesses(believed, seen, proved)
+        _tell(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
     if status:
         sys.exit(status)
 
 
-def _judged(proved: Proved, places: Sequence[Path]) -> Iterator[Letter]:
+def _bench(proved: Proved, believed: Sequence[VerifierKey]) -> Against:
     assert proved.bundle is not None
     assert proved.match is not None
-    bench = Against(proved.bundle, proved.match, proved.told, setup_revision)
-    for source, raw in _letters(places):
-        yield bench.judge(kept(source, raw))
+    return Against(proved.bundle, proved.match, proved.told, setup_revision, believed)
+
+
+def _keys(texts: Sequence[str]) -> list[VerifierKey]:
+    """The keys of witnesses; raises click.UsageError."""
+    found = []
+    for text in texts:
+        try:
+            found.append(VerifierKey.read(text))
+        except ValueError as error:
+            raise click.UsageError(f"{text}: {error}") from error
+        if found[-1].kind != COSIGNATURE:
+            raise click.UsageError(f"{text}: that is the key of a log, not of a witness")
+    return found
 
 
 def _letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
@@ -215,6 +248,24 @@ def _tell(judged: Sequence[Letter], asked: bool, blind: bool) -> None:
         click.echo("The bundle holds; but no letter was there to compare it with.")
     elif blind:
         click.echo("Everything holds.")
+
+
+def _tell_of_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
+    last = len(proved.bundle.entries) if proved.bundle else 0
+    for name in dict.fromkeys(key.name for key in believed):
+        if name in seen:
+            seq, at = seen[name]
+            click.echo(f"{name} saw entry {seq} of {last} in the server's log, at {_time(at)}.")
+        else:
+            click.echo(f"{name}: no letter shows that it saw an entry of this match.")
+
+
+def _time(seconds: int) -> str:
+    """A time of a cosignature, as entries write times."""
+    try:
+        return written(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds} s"
 
 
 def _lines(letter: Letter) -> Iterator[str]:

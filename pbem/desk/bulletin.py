@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
+    from pbem.tlog.proof import InclusionProof
 
-__all__ = ["of_account", "of_answer", "of_challenge", "of_match", "of_open", "of_reply", "sealed"]
+__all__ = ["of_account", "of_answer", "of_challenge", "of_log", "of_match", "of_open", "of_reply", "sealed"]
 
 
 def of_match(
@@ -65,6 +66,11 @@ def of_match(
         "head": head,
         "address": address,
     }
+
+
+def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
+    """That an entry of a match is in the log that others witness: the latest one that they have seen."""
+    return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
 
 
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import bounces, keys, late_delivery
+from pbem.desk import bounces, keys, late_delivery, witnesses
 from pbem.desk.decisions import decide
 from pbem.desk.seats import commit
 from pbem.letters.draft import OutgoingLetter
@@ -73,7 +73,8 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
         decide(desk, partial(desk.letters.send_digests, now))
         digest = desk.letters.next_digest()
     kept = desk.housekeeping.look(now)
-    return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept]), default=None)
+    log = witnesses.look(desk, now)
+    return min(filter(None, [from_db(due) if due else None, recovery, following, digest, kept, log]), default=None)
 
 
 def beat(desk: Desk, now: datetime) -> None:

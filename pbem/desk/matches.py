@@ -24,6 +24,9 @@ from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
+from pbem.tlog.note import Note
+from pbem.tlog.proof import InclusionProof
+from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
+    from pbem.store.tlog import TransparencyLog
 
 __all__ = ["MatchRepository"]
 
@@ -55,6 +59,7 @@ class MatchRepository:
         sign: Callable[[bytes], bytes],
         key: str,
         snapshots: Snapshots | None = None,
+        log: TransparencyLog | None = None,
     ) -> None:
         self.matches = matches
         self.key = key
@@ -62,6 +67,7 @@ class MatchRepository:
         self._server = server
         self._sign = sign
         self._snapshots = snapshots
+        self._log = log
         self._warm: OrderedDict[int, tuple[int, Match]] = OrderedDict()
         """Matches with the versions of their rows."""
         self._last: dict[int, EntryRow] = {}
@@ -99,6 +105,15 @@ class MatchRepository:
             if last is not None and number in self._warm:
                 self._last[number] = last
         return last
+
+    def logged(self, number: int) -> tuple[int, InclusionProof] | None:
+        """That the latest head of a match that witnesses have seen is in the log: its number, and the proof."""
+        found = self._log.witnessed() if self._log is not None else None
+        place = self._log.place(number, found.size) if self._log is not None and found else None
+        if self._log is None or found is None or place is None:
+            return None
+        hashes = inclusion(place[0], found.size, self._log.node)
+        return place[1], InclusionProof(place[0], tuple(hashes), Note.read(found.note))
 
     def _keep(self, number: int, match: Match, version: int) -> None:
         self._warm[number] = version, match
@@ -174,6 +189,9 @@ class MatchRepository:
             for entry in step.entries
         ]
         self.matches.append(number, before.head, rows)
+        if self._log is not None:
+            hurry = any(entry.type == "revealed" for entry in step.entries)
+            self._log.queue(number, [row.seq for row in rows], hurry=hurry)
         if rows and number in self._warm:
             self._last[number] = rows[-1]
         for game, turn, seat, submission in step.submitted:

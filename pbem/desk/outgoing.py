@@ -448,7 +448,7 @@ class LetterWriter:
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         facts["m"] = self.facts(match, row, seat, latest)
-        out.bulletin = [self._standing(latest, row, seat, out)]
+        out.bulletin = self._for_programs(latest, row, seat, out)
         game = drawn(match.terms.game)
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self.draft(NOTICES[notice.kind].text, **facts)
@@ -482,14 +482,16 @@ class LetterWriter:
             place=(row.number, match.game, match.turn),
             references=[self._composer.message_id(f"{match.id}.thread")],
         )
-        out.bulletin = [self._standing(match, row, seat, out)]
+        out.bulletin = self._for_programs(match, row, seat, out)
         return out
 
-    def _standing(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
-        """How the match stands for a seat, for programs."""
+    def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
+        """How the match stands for a seat, and what others have witnessed of it, for programs."""
         assert out.reply_to is not None
         signature = self._signature(match, row)
-        return bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
+        standing = bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
+        logged = self._archive.logged(row.number)
+        return [standing, bulletin.of_log(match.id, *logged)] if logged else [standing]
 
     def programs(self, match: Match) -> list[int]:
         """The seats of a match at which programs sit."""

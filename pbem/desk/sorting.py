@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from pbem.desk import bounces, role_addresses
+from pbem.desk import bounces, role_addresses, witnesses
 from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
 from pbem.desk.reading import ReaderError
@@ -37,6 +37,8 @@ def sort(desk: Desk, row: InboxRow, letter: Letter | Unreadable | ReaderError, n
     # Whoever writes to a return path is a machine, whatever else it looks like.
     if bounced := bounces.bounce(desk, row, letter, now):
         return bounced
+    if witnessed := witnesses.take(desk, row, letter, now):
+        return witnessed
     if reasons := automatic(letter, row.envelope.sender, **_ours(desk)):
         return "automatic: " + ", ".join(reasons)
     if letter.sender is None:

@@ -34,6 +34,7 @@ from pbem.store.outbox import Outbox
 from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.snapshots import SnapshotRows
+from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.vouched import Vouched
 
@@ -75,6 +76,8 @@ class Desk:
     """What runs here, as transcripts name it."""
     in_doubt: bool = False
     """Whether letters may be leased, known here or not: those of a call that broke off are given back by the next."""
+    logged_all: bool = False
+    """Whether the heads of times when no log was kept are in its queue."""
     probable: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
 
@@ -152,6 +155,11 @@ class Desk:
         """What is counted by the day."""
         return Daily(self.database)
 
+    @cached_property
+    def log(self) -> TransparencyLog:
+        """The log of all heads."""
+        return TransparencyLog(self.database)
+
     # What is made of them.
 
     @cached_property
@@ -165,7 +173,13 @@ class Desk:
         snapshots = Snapshots(SnapshotRows(self.database, self.vault), fingerprint())
         matches = Matches(self.database, self.vault)
         return MatchRepository(
-            matches, self.people, self.config.server, self.signing_key.sign, self.server_key, snapshots
+            matches,
+            self.people,
+            self.config.server,
+            self.signing_key.sign,
+            self.server_key,
+            snapshots,
+            self.log if self.config.witness.cosigners else None,
         )
 
     @cached_property

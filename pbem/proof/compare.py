@@ -18,6 +18,9 @@ from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.transcript import canonical, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
+from pbem.tlog.note import NotANote
+from pbem.tlog.proof import InclusionProof
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Against", "Attached", "Finding", "Kept", "Letter", "SignedHead", "SignedPaper", "Standing"]
+__all__ = ["Against", "Attached", "Finding", "Kept", "Letter", "Logged", "SignedHead", "SignedPaper", "Standing"]
 
 Standing = Literal["silent", "agrees", "later", "open", "broken", "contradicts", "two stories"]
 """How a letter, or one thing in it, stands to the bundle, from the harmless to the worst.
@@ -65,6 +68,16 @@ class SignedPaper:
 
 
 @dataclass(frozen=True, slots=True)
+class Logged:
+    """That an entry of a match is in the server's log, as a letter's bulletin shows it: see `pbem.tlog.proof`."""
+
+    server: str
+    match: str
+    seq: int
+    proof: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
     """An attachment: its name, and its bytes in each way in which they may have been sent."""
 
@@ -95,6 +108,8 @@ class Kept:
     """Match and hash of each agreement that it tells of."""
     for_programs: tuple[SignedHead, ...] = ()
     """The heads that its bulletin shows: a server might tell programs another story than people."""
+    logged: tuple[Logged, ...] = ()
+    """The entries that it shows in the server's log."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()
     """What stands in quotes alone, where anybody may have written it: unless it is signed, it says nothing."""
     unread: str = ""
@@ -136,6 +151,10 @@ class Against:
     match: Match
     told: Sequence[Notice] = ()
     setup_rev: Callable[[str, int, bytes], int | None] = lambda *_: None
+    witnesses: Sequence[VerifierKey] = ()
+    """Whose cosignatures of the server's log are believed."""
+    witnessed: dict[str, tuple[int, int]] = field(init=False, default_factory=dict)
+    """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
     _heads: dict[int, str] = field(init=False)
     _seen: dict[int, str] = field(init=False, default_factory=dict)
     """Signed heads of later entries that letters showed."""
@@ -183,6 +202,7 @@ class Against:
         findings = [
             *self._by_heads(kept),
             *self._by_papers(kept),
+            *self._by_log(kept),
             *self._by_text(kept),
             *(finding for attached in kept.attached for finding in self._by_attachment(kept, attached, vouched)),
         ]
@@ -271,6 +291,42 @@ class Against:
         if self._restored:
             said += f"; the bundle says that the server was restored from a backup (entry {self._restored})"
         return said
+
+    # The log
+
+    def _by_log(self, kept: Kept) -> Iterator[Finding]:
+        for logged in kept.logged:
+            if (logged.server, logged.match) == (self.match.server, self.match.id):
+                yield self._by_logged(kept, logged)
+
+    def _by_logged(self, kept: Kept, logged: Logged) -> Finding:
+        what = f"entry {logged.seq} in the log of {self._server}"
+        try:
+            proof = InclusionProof.read(logged.proof)
+            size = proof.checkpoint.size
+        except NotANote as error:
+            return Finding("broken", what, str(error), logged.seq)
+        if proof.note.by(VerifierKey(self._server, LOG, bytes.fromhex(self._key))) is None:
+            return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
+        ours = self._heads.get(logged.seq)
+        if ours is None or not proof.proves(statement(self._server, self.match.id, logged.seq, ours)):
+            shown = {head.head for head in (*kept.heads, *kept.for_programs) if head.seq == logged.seq}
+            leaves = [statement(self._server, self.match.id, logged.seq, head) for head in shown - {ours}]
+            if any(map(proof.proves, leaves)):
+                said = f"at size {size} it has another entry {logged.seq} than the bundle"
+                return Finding("two stories" if ours else "later", what, said, logged.seq)
+            missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
+            return Finding("open" if ours is None else "broken", what, missing, logged.seq)
+        seen = [(witness, signature) for witness in self.witnesses if (signature := proof.note.by(witness))]
+        for witness, signature in seen:
+            before = self.witnessed.get(witness.name, (0, 0))
+            if logged.seq > before[0] or (logged.seq == before[0] and signature.time < before[1]):
+                self.witnessed[witness.name] = logged.seq, signature.time
+        if self.witnesses and not seen:
+            return Finding("open", what, f"size {size}: cosigned by no witness that was named", logged.seq)
+        return Finding(
+            "agrees", what, ", ".join([f"size {size}", *(f"seen by {w.name}" for w, _ in seen)]), logged.seq
+        )
 
     # Papers
 

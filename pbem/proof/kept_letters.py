@@ -20,7 +20,7 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.proof import bundle
-from pbem.proof.compare import Attached, Kept, SignedHead, SignedPaper
+from pbem.proof.compare import Attached, Kept, Logged, SignedHead, SignedPaper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -127,7 +127,8 @@ def kept(source: str, raw: bytes) -> Kept:
         letter.subject,
         servers=frozenset(servers),
         heads=heads,
-        for_programs=tuple(programs),
+        for_programs=tuple(one for one in programs if isinstance(one, SignedHead)),
+        logged=tuple(one for one in programs if isinstance(one, Logged)),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
         terms=tuple(_terms(unquoted)),
@@ -147,10 +148,10 @@ def _servers(letter: Letter) -> set[str]:
     return {name.lower() for name in (sender, named, *loops) if name}
 
 
-def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str], list[SignedHead]]:
-    """Texts, attachments, servers and bulletins' heads of a letter, those of letters that it forwards among them."""
+def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[str], list[SignedHead | Logged]]:
+    """Texts, attachments, servers, and what bulletins show; letters that this one forwards are looked into, too."""
     servers = _servers(letter)
-    programs = list(_heads_for_programs(letter))
+    programs = list(_for_programs(letter))
     texts: list[str] = []
     attachments: list[Attached] = []
     has_plain = any(part.content_type == "text/plain" and not part.filename for part in letter.parts)
@@ -174,8 +175,8 @@ def _parts(letter: Letter, depth: int) -> tuple[list[str], list[Attached], set[s
     return texts, attachments, servers, programs
 
 
-def _heads_for_programs(letter: Letter) -> Iterator[SignedHead]:
-    """The heads in a letter's bulletin (docs/attachments.md); what has not the form of one is passed over."""
+def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
+    """Heads in a letter's bulletin, and what it shows of the log (docs/attachments.md); all else is passed over."""
     for packed in letter.values(BULLETIN):
         try:
             document = json.loads(base64.b64decode("".join(packed.split()), validate=True))
@@ -190,6 +191,8 @@ def _heads_for_programs(letter: Letter) -> Iterator[SignedHead]:
                 } if _HEAD.fullmatch(f"{match} {seq} {head} {signature}"):
                     server, key = str(document.get("server")), str(document.get("key"))
                     yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
+                case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)}:
+                    yield Logged(str(document.get("server")), match, seq, proof)
 
 
 def _ways(content: bytes) -> Iterator[bytes]:

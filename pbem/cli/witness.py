@@ -1,0 +1,95 @@
+"""`pbem witness`: cosign the checkpoints of servers that only ever grew, by mail.
+
+Thin: what it does is in `pbem.player.witness`; here its letters come and go. Implements docs/witnesses.md.
+"""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from pbem.player import mail_in, mail_out, signing
+from pbem.player.account import BadAccount
+from pbem.player.witness import Settings, Witness, load
+
+__all__ = ["witness"]
+
+_LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and when mail failed
+
+
+@click.command()
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="witness.toml; witness.example.toml in the folder of examples explains every setting.",
+)
+@click.option("--once", is_flag=True, help="Look into the mailbox once, answer, and end: for cron.")
+@click.option("--refused", is_flag=True, help="Print the notes that were refused, and end.")
+def witness(config_file: Path, *, once: bool, refused: bool) -> None:
+    """Witness the logs of servers: see that each tells everybody the same story.
+
+    A server mails its checkpoints; each one is cosigned if it continues the last one. A server that told two stories
+    cannot go on with both, and is refused. It prints the key by which its cosignatures are known, and runs until
+    SIGTERM or SIGINT.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        settings = load(config_file)
+        if not Path(settings.key).exists():
+            signing.make(Path(settings.key), settings.address)
+        found = Witness(settings)
+        try:
+            if refused:
+                for time, note in found.refused():
+                    click.echo(f"{time}\n\n{note}")
+                return
+            click.echo(f"cosigning as {found.verifier}")
+            _run(found, settings, stop, once=once)
+        finally:
+            found.close()
+    except (BadAccount, signing.CannotSign, mail_in.NoMail) as error:
+        raise click.ClickException(str(error)) from error
+    except sqlite3.Error as error:
+        raise click.ClickException(f"{settings.memory} cannot be read or written: {error}") from error
+
+
+def _run(found: Witness, settings: Settings, stop: threading.Event, *, once: bool) -> None:
+    source = mail_in.source(settings.account)
+    try:
+        while not stop.is_set():
+            went_well = _look(found, source, settings)
+            if once:
+                return
+            stop.wait(_LOOK if went_well else _AGAIN)
+    finally:
+        source.close()
+
+
+def _look(found: Witness, source: mail_in.Source, settings: Settings) -> bool:
+    """Take in what came, and send the answers; whether mail could be fetched and sent."""
+    try:
+        for letter in source.letters(found.has_seen):
+            if said := found.receive(letter.raw, letter.handle, datetime.now(UTC)):
+                click.echo(_clean(said))
+                source.done(letter)
+        for sent in found.unsent():
+            mail_out.send(settings.account, sent)
+            found.has_left(sent)
+    except (mail_in.NoMail, mail_out.NotSent) as error:
+        click.echo(f"no mail now: {error}", err=True)
+        return False
+    return True
+
+
+def _clean(text: str) -> str:
+    """Letters are strangers' words: nothing in them moves the cursor."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

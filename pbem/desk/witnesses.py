@@ -1,0 +1,227 @@
+"""The log of all heads: put into the tree, said in checkpoints, witnessed; and the logs of others, witnessed here.
+
+A checkpoint is made at its time, or at once when a game was revealed. Witnesses are asked by mail and answer by mail;
+what they say is believed by their signatures alone. Implements docs/witnesses.md.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from pbem.desk.decisions import decide
+from pbem.letters.draft import OutgoingLetter
+from pbem.match.transcript import statement
+from pbem.phrase import Phrase
+from pbem.tlog import tree
+from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.note import NotANote, Note, Signature, holds, signed
+from pbem.tlog.witness import Known, answer, answer_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from structlog.typing import FilteringBoundLogger
+
+    from pbem.config import Correspondent
+    from pbem.desk.wiring import Desk
+    from pbem.mail.message import Letter
+    from pbem.store.inbox import InboxRow
+    from pbem.store.tlog import CheckpointRow, QueuedHead
+
+__all__ = ["look", "take"]
+
+_AT_ONCE = 200
+"""How many heads are put into the tree in one transaction."""
+
+_AGAIN = timedelta(hours=1)
+"""When a witness is asked again that did not answer."""
+
+_A_DAY = 300
+"""At most how many letters a day a witness, or a log, makes us write: there is one each ten minutes."""
+
+_ACCUSED = 3
+"""At most how often a day the operator is told that a witness refused."""
+
+_MOST = 16 * 1024
+"""How much of a letter is looked at: a request with the longest proof has less."""
+
+_ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
+
+_LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
+
+
+def look(desk: Desk, now: datetime) -> datetime | None:
+    """Do what is due of the log; when to be called again. Nothing where nobody witnesses it."""
+    if not desk.config.witness.cosigners:
+        return None
+    if not desk.logged_all:
+        decide(desk, desk.log.queue_all)
+        desk.logged_all = True
+    waits, latest = desk.log.waits(), desk.log.latest()
+    due = now if latest is None or waits else latest.time + desk.config.witness.every
+    if waits is not None:
+        if due > now:
+            return due
+        while decide(desk, partial(_put_in, desk)):
+            pass
+        decide(desk, partial(_state, desk, now))
+    asked = [_ask_when_due(desk, witness, now) for witness in desk.config.witness.cosigners]
+    return min(filter(None, asked), default=None)
+
+
+def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
+    """Handle a letter of a log or of a witness; what became of it, None if it is none."""
+    config = desk.config.witness
+    text = (letter.text or "")[:_MOST].lstrip()
+    if config.logs and text.startswith("old "):
+        return _witness(desk, text, now)
+    said = _ANSWER.match(text) if config.cosigners else None
+    if said and said[2] == desk.config.server:
+        return _hear(desk, row, letter, text, said, now)
+    return None
+
+
+# The own log.
+
+
+def _put_in(desk: Desk) -> bool:
+    """Put the next heads into the tree; whether there were any."""
+    heads = desk.log.queued(_AT_ONCE)
+    size = desk.log.size
+    fresh: dict[tuple[int, int], bytes] = {}
+
+    def node(level: int, number: int) -> bytes:
+        return fresh.get((level, number)) or desk.log.node(level, number)
+
+    for number, head in enumerate(heads, start=size):
+        grown = list(tree.grown(number, tree.leaf_hash(_leaf(desk, head)), node))
+        fresh |= {(level, place): found for level, place, found in grown}
+        desk.log.add(number, head, grown)
+    return bool(heads)
+
+
+def _leaf(desk: Desk, head: QueuedHead) -> bytes:
+    return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
+
+
+def _state(desk: Desk, now: datetime) -> None:
+    """Say what the tree is."""
+    size = desk.log.size
+    text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
+    note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
+    desk.log.state(size, str(note), now)
+
+
+def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime | None:
+    """Ask a witness who does not know the last checkpoint; when to look again."""
+    latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
+    if latest is None or (asked and asked.size >= latest.size):
+        return None
+    if asked and asked.wanted >= latest.size and now < asked.asked + _AGAIN:
+        return asked.asked + _AGAIN
+    decide(desk, partial(_ask, desk, witness, asked.size if asked else 0, now))
+    return now + _AGAIN
+
+
+def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
+    latest = desk.log.latest()
+    assert latest is not None
+    old = min(old, latest.size)
+    request = Request(old, tuple(tree.consistency(old, latest.size, desk.log.node)), Note.read(latest.note))
+    request = Request(request.old, request.proof, Note(request.note.text, request.note.signatures[:1]))
+    desk.log.ask(witness.key.name, old, latest.size, now)
+    _send(desk, witness, Phrase("[pbem] Checkpoint {size}", size=latest.size), str(request), now)
+
+
+def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[str], now: datetime) -> str:
+    """Take in what a witness answered."""
+    if said[1] == "cosigned":
+        found = desk.log.checkpoint(int(said[3]))
+        return _cosigned(desk, found, text, now) if found else "cosignature of a checkpoint that is unknown"
+    sender = (letter.sender or "").lower()
+    witness = next((one for one in desk.config.witness.cosigners if one.address.lower() == sender), None)
+    if witness is None:
+        return "answer of no witness of ours"
+    if said[1] == "behind":
+        return _behind(desk, witness, int(said[3]), now)
+    _LOG.error("witness refused", witness=witness.key.name, inbox=row.id, why=said[1])
+    if desk.config.operator and desk.today(f"witness {witness.key.name} refused", now) <= _ACCUSED:
+        draft = desk.letters.draft("letters/witness_refused.txt", name=witness.key.name, why=said[1], text=text)
+        desk.letters.send(
+            desk.config.operator, OutgoingLetter(Phrase("[pbem] A witness refuses our log"), draft), now
+        )
+    return f"witness refused: {said[1]}"
+
+
+def _cosigned(desk: Desk, found: CheckpointRow, text: str, now: datetime) -> str:
+    note = Note.read(found.note)
+    fresh = []
+    for line in text.splitlines():
+        try:
+            signature = Signature.read(line.strip())
+        except NotANote:
+            continue
+        for witness in desk.config.witness.cosigners:
+            if (witness.key.name, witness.key.id) == (signature.name, signature.id) and not note.by(witness.key):
+                if not holds(witness.key, note.text, signature):
+                    return "cosignature does not hold"
+                fresh.append(signature)
+                _knows(desk, witness, found.size, now)
+    if not fresh:
+        return "cosignature known, or of no witness of ours"
+    desk.log.cosign(found.size, str(note.with_(*fresh)))
+    return f"checkpoint {found.size} cosigned by {', '.join(one.name for one in fresh)}"
+
+
+def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None:
+    """A witness knows the tree up to a size: it is asked for the rest, if there is more by now."""
+    latest = desk.log.latest()
+    if latest is not None and latest.size > size:
+        _ask(desk, witness, size, now)
+    else:
+        desk.log.ask(witness.key.name, size, size, now)
+
+
+def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
+    """A witness knows another size than we believed: it is asked from there, once for each size that it says."""
+    asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
+    if asked is None or latest is None or asked.size == size or size > latest.size:
+        return f"witness knows {size}"
+    _ask(desk, witness, size, now)
+    return f"witness knows {size}, asked from there"
+
+
+def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: datetime) -> None:
+    if desk.today(f"witness {to.address.lower()}", now) <= _A_DAY:
+        desk.letters.send(to.address, OutgoingLetter(subject, text), now)
+
+
+# The logs of others.
+
+
+def _witness(desk: Desk, text: str, now: datetime) -> str | None:
+    """Answer another server's request, at the address that the operator gave for its log."""
+    try:
+        request = Request.read(text.rstrip() + "\n")
+    except NotANote:
+        return None
+    logs = [one.key for one in desk.config.witness.logs]
+    origin = request.note.text.partition("\n")[0]
+    before = desk.log.remembered(origin)
+    known = Known(Note.read(before)) if before else None
+    made = answer(request, logs, known, desk.config.server, desk.signing_key, int(now.timestamp()))
+    log = next((one for one in desk.config.witness.logs if one.key.name == origin), None)
+    if made.outcome == "refused" or log is None:
+        return "checkpoint of no log that is witnessed here"
+    if made.outcome == "cosigned":
+        assert made.note is not None
+        desk.log.remember(origin, str(made.note), now)
+    if made.outcome == "forked":
+        _LOG.error("a log forked", log=origin)
+    _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), answer_text(made, origin, before or ""), now)
+    return f"checkpoint of {origin}: {made.outcome}"

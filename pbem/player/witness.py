@@ -1,0 +1,210 @@
+"""A witness: it remembers the last checkpoint of each log, and cosigns the next one if that log only grew.
+
+What it remembers is on the disk before an answer leaves: a witness that forgot would sign two trees. Letters of
+anybody but its logs are left alone. Implements docs/witnesses.md, "To be a witness".
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from pbem.config import Correspondent
+from pbem.identity import ssh
+from pbem.mail.message import Unreadable, read
+from pbem.match.transcript import sha256_hex
+from pbem.player.account import Account, BadAccount
+from pbem.player.bulletin import LIMITS
+from pbem.player.memory import Sent
+from pbem.tlog.checkpoint import Request
+from pbem.tlog.note import NotANote, Note
+from pbem.tlog.witness import Known, answer, answer_text
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from pbem.mail.message import Letter
+    from pbem.tlog.witness import Answer
+
+__all__ = ["Settings", "Witness", "load"]
+
+_NAME = r"^[^\s+]{1,253}$"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file; paths are absolute once loaded."""
+
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    """What the witness is called: best a name of its own under a domain, such as witness.example."""
+    address: str
+    mail_in: str
+    mail_out: str
+    logs: tuple[str, ...]
+    """Each log's key, a blank, and the address that answers go to."""
+    key: str = "witness_ed25519"
+    memory: str = "witness.sqlite"
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+    @property
+    def account(self) -> Account:
+        """How its letters come and go."""
+        return Account(
+            "witness",
+            "witness.invalid",
+            self.address,
+            self.address,
+            self.key,
+            self.mail_in,
+            self.mail_out,
+            self.password_file,
+            self.password_command,
+            self.token_command,
+        )
+
+
+def load(path: Path) -> Settings:
+    """The settings of a file; raises `BadAccount` with what is wrong."""
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=Settings)
+        msgspec.convert(msgspec.structs.asdict(found.account), Account)
+        for log in found.logs:
+            if Correspondent.parse(log).key.kind != LOG:
+                raise ValueError(f"{log}: not the key of a log")
+    except OSError as error:
+        raise BadAccount(f"{path}: {error.strerror}") from error
+    except (msgspec.DecodeError, msgspec.ValidationError, ValueError) as error:
+        raise BadAccount(f"{path}: {error}") from error
+    here = path.absolute().parent
+    return msgspec.structs.replace(
+        found, key=str(here / Path(found.key).expanduser()), memory=str(here / Path(found.memory).expanduser())
+    )
+
+
+class Witness:
+    """A witness with its memory. Raises `BadAccount` for a key that is none, and sqlite3.Error."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        try:
+            key = ssh.load(Path(settings.key).read_bytes())
+        except (OSError, ValueError, TypeError) as error:
+            raise BadAccount(f"{settings.key}: {error}") from error
+        if not isinstance(key, Ed25519PrivateKey):
+            raise BadAccount(f"{settings.key}: a witness signs with an Ed25519 key")
+        self._key = key
+        self._logs = [Correspondent.parse(log) for log in settings.logs]
+        memory = Path(settings.memory)
+        memory.touch(0o600)
+        self._database = sqlite3.connect(memory, isolation_level=None)
+        self._database.executescript(_TABLES)
+
+    @property
+    def verifier(self) -> VerifierKey:
+        """The key by which everybody knows its cosignatures."""
+        return VerifierKey(self._settings.name, COSIGNATURE, self._key.public_key().public_bytes_raw())
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._database.close()
+
+    def has_seen(self, handle: str) -> bool:
+        """Whether a letter was looked at before."""
+        return self._row("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
+
+    def receive(self, raw: bytes, handle: str, now: datetime) -> str:
+        """Take in a letter: what came of it, in a few words; an answer, if any, lies ready."""
+        request, letter = _request(raw)
+        self._database.execute("BEGIN IMMEDIATE")  # of two that run at once one waits
+        try:
+            said = self._judge(request, letter, now) if request is not None and letter is not None else ""
+            self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
+            self._database.execute("COMMIT")
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        return said
+
+    def _judge(self, request: Request, letter: Letter, now: datetime) -> str:
+        origin = request.note.text.partition("\n")[0]
+        row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
+        known = Known(Note.read(row[0])) if row else None
+        keys = [log.key for log in self._logs]
+        made = answer(request, keys, known, self._settings.name, self._key, int(now.timestamp()))
+        log = next((log for log in self._logs if log.key.name == origin), None)
+        if made.outcome == "refused" or log is None:
+            return "a checkpoint of no log that is witnessed here"
+        if made.outcome == "cosigned":
+            self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
+        elif made.note is not None:  # what convicts a log is kept
+            self._database.execute(
+                "INSERT INTO refused (time, note) VALUES (?, ?)", (now.isoformat(), str(made.note))
+            )
+        raw = self._reply(made, origin, str(known.note) if known else "", letter, now)
+        self._database.execute("INSERT INTO replies (address, raw) VALUES (?, ?)", (log.address, raw))
+        return f"{made.outcome}: {origin} {made.size}"
+
+    def _reply(self, made: Answer, origin: str, before: str, letter: Letter, now: datetime) -> bytes:
+        out = EmailMessage(policy=SMTP)
+        out["From"] = self._settings.address
+        log = next(log for log in self._logs if log.key.name == origin)
+        out["To"] = log.address
+        out["Subject"] = f"Checkpoint {made.size} of {origin}: {made.outcome}"
+        out["Date"] = format_datetime(now)
+        text = answer_text(made, origin, before)
+        name = sha256_hex(f"{letter.message_id}\n{text}".encode())[:32]
+        out["Message-ID"] = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
+        out["Auto-Submitted"] = "auto-replied"
+        out.set_content(text, cte="base64")
+        return out.as_bytes()
+
+    def unsent(self) -> Iterator[Sent]:
+        """The answers that lie ready."""
+        with closing(self._database.execute("SELECT id, address, raw FROM replies ORDER BY id")) as rows:
+            found = rows.fetchall()
+        for number, address, raw in found:
+            yield Sent(number, f"<{number}>", "witness", "", "", 0, "", raw, address, "ready")
+
+    def has_left(self, sent: Sent) -> None:
+        """Note that an answer was taken by whoever carries it."""
+        self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
+
+    def refused(self) -> list[tuple[str, str]]:
+        """When which note was refused, oldest first: with what was cosigned before it, it proves what a log did."""
+        with closing(self._database.execute("SELECT time, note FROM refused ORDER BY id")) as rows:
+            return [(time, note) for time, note in rows]
+
+    def _row(self, query: str, *values: object) -> tuple[str, ...] | None:
+        with closing(self._database.execute(query, values)) as rows:
+            found: tuple[str, ...] | None = rows.fetchone()
+        return found
+
+
+def _request(raw: bytes) -> tuple[Request | None, Letter | None]:
+    """The request in a letter, if it is one."""
+    try:
+        letter = read(raw, LIMITS)
+        return Request.read((letter.text or "").strip() + "\n"), letter
+    except (Unreadable, NotANote):
+        return None, None
+
+
+_TABLES = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS logs (origin TEXT PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refused (id INTEGER PRIMARY KEY, time TEXT NOT NULL, note TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS replies (id INTEGER PRIMARY KEY, address TEXT NOT NULL, raw BLOB NOT NULL);
+"""

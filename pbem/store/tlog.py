@@ -1,0 +1,161 @@
+"""The rows of the transparency log: heads that wait to be put into the tree, the tree, its checkpoints, witnesses.
+
+Only storage: what a checkpoint says, and whom it is shown, is decided at the desk. Heads are queued in the
+transaction that signs them, and get their places in the tree later, one after the other. Every call is part of the
+caller's transaction. Implements docs/witnesses.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pbem.store.database import from_db, to_db
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from pbem.store.database import Database
+
+__all__ = ["AskedRow", "CheckpointRow", "QueuedHead", "TransparencyLog"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedHead:
+    """A head that is not in the tree yet: its match and number, and what is signed."""
+
+    match: int
+    seq: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """What was said of the tree at a size, with all signatures, and when."""
+
+    size: int
+    time: datetime
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """What a witness is believed to know, and what it was last asked to cosign, both sizes of a tree; and when."""
+
+    size: int
+    wanted: int
+    asked: datetime
+
+
+class TransparencyLog:
+    """The log of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def queue(self, match: int, seqs: Iterable[int], *, hurry: bool) -> None:
+        """Let these heads of a match be put into the tree; `hurry`: a checkpoint must not wait for its time."""
+        for seq in seqs:
+            self._database.write("INSERT INTO log_queue VALUES (?, ?, ?)", (match, seq, int(hurry)))
+
+    def queue_all(self) -> int:
+        """Queue the heads of times when no log was kept; how many."""
+        before = int(self._database.scalar("SELECT count(*) FROM log_queue"))
+        self._database.write(
+            "INSERT INTO log_queue SELECT match, seq, 0 FROM entries WHERE NOT EXISTS (SELECT 1 FROM log_leaves"
+            " WHERE log_leaves.match = entries.match AND log_leaves.seq = entries.seq) ON CONFLICT DO NOTHING"
+        )
+        return int(self._database.scalar("SELECT count(*) FROM log_queue")) - before
+
+    def waits(self) -> bool | None:
+        """Whether a head that waits is in a hurry; None where none waits."""
+        found = self._database.scalar("SELECT max(hurry) FROM log_queue")
+        return None if found is None else bool(found)
+
+    def queued(self, limit: int) -> list[QueuedHead]:
+        """The next heads to be put into the tree."""
+        query = (
+            "SELECT log_queue.match, log_queue.seq, head FROM log_queue JOIN entries"
+            " ON entries.match = log_queue.match AND entries.seq = log_queue.seq"
+            " ORDER BY log_queue.match, log_queue.seq LIMIT ?"
+        )
+        return [QueuedHead(*row) for row in self._database.execute(query, (limit,))]
+
+    @property
+    def size(self) -> int:
+        """How many leaves the tree has."""
+        last = self._database.scalar("SELECT max(number) FROM log_leaves")
+        return 0 if last is None else int(last) + 1
+
+    def add(self, number: int, head: QueuedHead, nodes: Iterable[tuple[int, int, bytes]]) -> None:
+        """Put a head into the tree, with the nodes that its leaf completes."""
+        self._database.write("INSERT INTO log_leaves VALUES (?, ?, ?)", (number, head.match, head.seq))
+        for node in nodes:
+            self._database.write("INSERT INTO log_nodes VALUES (?, ?, ?)", node)
+        self._database.write("DELETE FROM log_queue WHERE match = ? AND seq = ?", (head.match, head.seq))
+
+    def node(self, level: int, number: int) -> bytes:
+        """The hash of a complete subtree."""
+        query = "SELECT hash FROM log_nodes WHERE level = ? AND number = ?"
+        return bytes(self._database.scalar(query, (level, number)))
+
+    def place(self, match: int, size: int) -> tuple[int, int] | None:
+        """The place and number of the latest head of a match among the first `size` leaves."""
+        query = "SELECT number, seq FROM log_leaves WHERE match = ? AND number < ? ORDER BY seq DESC LIMIT 1"
+        row = self._database.execute(query, (match, size)).fetchone()
+        return (row[0], row[1]) if row else None
+
+    def state(self, size: int, note: str, now: datetime) -> None:
+        """Keep what was said of the tree at a size; with other signatures, in the place of what was kept."""
+        self._database.write(
+            "INSERT INTO checkpoints VALUES (?, ?, ?, 0) ON CONFLICT (size) DO NOTHING", (size, to_db(now), note)
+        )
+
+    def cosign(self, size: int, note: str) -> None:
+        """Keep a note with more signatures."""
+        self._database.write("UPDATE checkpoints SET note = ?, cosigned = 1 WHERE size = ?", (note, size))
+
+    def checkpoint(self, size: int) -> CheckpointRow | None:
+        """What was said of the tree at a size."""
+        return self._checkpoint("SELECT size, time, note FROM checkpoints WHERE size = ?", (size,))
+
+    def latest(self) -> CheckpointRow | None:
+        """The last checkpoint."""
+        return self._checkpoint("SELECT size, time, note FROM checkpoints ORDER BY size DESC LIMIT 1", ())
+
+    def witnessed(self) -> CheckpointRow | None:
+        """The last checkpoint that a witness cosigned."""
+        query = "SELECT size, time, note FROM checkpoints WHERE cosigned = 1 ORDER BY size DESC LIMIT 1"
+        return self._checkpoint(query, ())
+
+    def _checkpoint(self, query: str, parameters: tuple[int, ...]) -> CheckpointRow | None:
+        row = self._database.execute(query, parameters).fetchone()
+        return CheckpointRow(row[0], from_db(row[1]), row[2]) if row else None
+
+    def asked(self, witness: str) -> AskedRow | None:
+        """What a witness is believed to know; None where it was never asked."""
+        query = "SELECT size, wanted, asked FROM witnesses WHERE name = ?"
+        row = self._database.execute(query, (witness,)).fetchone()
+        return AskedRow(row[0], row[1], from_db(row[2])) if row else None
+
+    def ask(self, witness: str, size: int, wanted: int, now: datetime) -> None:
+        """Note what a witness is believed to know, what it is asked to cosign, and when."""
+        self._database.write(
+            "INSERT INTO witnesses VALUES (?, ?, ?, ?) ON CONFLICT (name)"
+            " DO UPDATE SET size = excluded.size, wanted = excluded.wanted, asked = excluded.asked",
+            (witness, size, wanted, to_db(now)),
+        )
+
+    def remembered(self, origin: str) -> str | None:
+        """The last note of another server's log that was cosigned here."""
+        found = self._database.scalar("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
+        return None if found is None else str(found)
+
+    def remember(self, origin: str, note: str, now: datetime) -> None:
+        """Keep the last note of another server's log."""
+        self._database.write(
+            "INSERT INTO cosigned_notes VALUES (?, ?, ?)"
+            " ON CONFLICT (origin) DO UPDATE SET note = excluded.note, time = excluded.time",
+            (origin, note, to_db(now)),
+        )

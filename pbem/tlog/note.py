@@ -1,0 +1,119 @@
+"""The signed note: a text with signature lines, each by a named key.
+
+Implements C2SP signed-note for Ed25519, and the timestamped signatures of C2SP tlog-cosignature (cosignature/v1).
+What is written here can be read by other programs, and what they write is read here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+
+__all__ = ["NotANote", "Note", "Signature", "cosigned", "holds", "signed"]
+
+MOST_SIGNATURES = 16
+"""So many a reader must take; more are refused."""
+
+_LINE = re.compile(r"— ([^\s+]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
+_OCTETS = {LOG: 64, COSIGNATURE: 72}
+
+
+class NotANote(ValueError):
+    """The text is no signed note as C2SP writes them; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A signature line: the name and the id of its key, and what is signed with it."""
+
+    name: str
+    id: bytes
+    content: bytes
+
+    @classmethod
+    def read(cls, line: str) -> Signature:
+        """The signature of this line; raises `NotANote`."""
+        found = _LINE.fullmatch(line)
+        try:
+            content = base64.b64decode(found[2], validate=True) if found else b""
+        except binascii.Error as error:
+            raise NotANote("no signature line") from error
+        if found is None or len(content) <= 4 or base64.b64encode(content).decode() != found[2]:
+            raise NotANote("no signature line")
+        return cls(found[1], content[:4], content[4:])
+
+    def __str__(self) -> str:
+        return f"— {self.name} {base64.b64encode(self.id + self.content).decode()}"
+
+    @property
+    def time(self) -> int:
+        """When a witness signed, in seconds since 1970."""
+        return int.from_bytes(self.content[:8], "big")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text, which ends with its line, and its signatures."""
+
+    text: str
+    signatures: tuple[Signature, ...]
+
+    @classmethod
+    def read(cls, content: str) -> Note:
+        """The note of this very text; raises `NotANote`. What its signatures are worth is not looked at."""
+        text, blank, lines = content.rpartition("\n\n")
+        if not blank or not lines.endswith("\n") or any(ord(char) < 32 and char != "\n" for char in content):
+            raise NotANote("a note is a text, an empty line, and lines of signatures")
+        signatures = tuple(map(Signature.read, lines.removesuffix("\n").split("\n")))
+        if len(signatures) > MOST_SIGNATURES:
+            raise NotANote("too many signatures")
+        return cls(text + "\n", signatures)
+
+    def __str__(self) -> str:
+        return f"{self.text}\n" + "".join(f"{signature}\n" for signature in self.signatures)
+
+    def by(self, key: VerifierKey) -> Signature | None:
+        """The signature of this key; None where there is none, or it does not hold."""
+        found = [one for one in self.signatures if (one.name, one.id) == (key.name, key.id)]
+        return found[0] if found and all(holds(key, self.text, one) for one in found) else None
+
+    def with_(self, *more: Signature) -> Note:
+        """The note with these signatures as well."""
+        return Note(self.text, (*self.signatures, *more))
+
+
+def holds(key: VerifierKey, text: str, signature: Signature) -> bool:
+    """Whether a key signed a text; for a witness, at the time that stands in the signature."""
+    content = signature.content
+    if len(content) != _OCTETS[key.kind]:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key.public).verify(content[-64:], _message(key.kind, text, signature))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def signed(name: str, key: Ed25519PrivateKey, text: str) -> Signature:
+    """The signature of a log under a text."""
+    own = VerifierKey(name, LOG, key.public_key().public_bytes_raw())
+    return Signature(name, own.id, key.sign(text.encode()))
+
+
+def cosigned(name: str, key: Ed25519PrivateKey, text: str, time: int) -> Signature:
+    """The signature of a witness under a text, at a time in seconds since 1970."""
+    own = VerifierKey(name, COSIGNATURE, key.public_key().public_bytes_raw())
+    at = time.to_bytes(8, "big")
+    return Signature(name, own.id, at + key.sign(_message(COSIGNATURE, text, Signature(name, own.id, at))))
+
+
+def _message(kind: int, text: str, signature: Signature) -> bytes:
+    """What is signed in truth."""
+    return (f"cosignature/v1\ntime {signature.time}\n" if kind == COSIGNATURE else "").encode() + text.encode()

@@ -1,0 +1,51 @@
+"""What a letter carries: that a leaf is in a tree which witnesses cosigned.
+
+Implements C2SP tlog-proof. Who is believed is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pbem.tlog.checkpoint import Checkpoint, hash_of, hash_text, size_of
+from pbem.tlog.note import NotANote, Note
+from pbem.tlog.tree import is_included, leaf_hash
+
+__all__ = ["InclusionProof"]
+
+_TITLE = "c2sp.org/tlog-proof@v1"
+_MOST = 63
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionProof:
+    """The place of a leaf, the hashes up to the root, and the note that names the root."""
+
+    index: int
+    hashes: tuple[bytes, ...]
+    note: Note
+
+    @classmethod
+    def read(cls, text: str) -> InclusionProof:
+        """The proof of this very text; raises `NotANote`."""
+        head, blank, note = text.partition("\n\n")
+        title, *lines = head.split("\n")
+        if lines and lines[0].startswith("extra "):
+            del lines[0]
+        if not blank or title != _TITLE or not lines or not lines[0].startswith("index ") or len(lines) > _MOST:
+            raise NotANote("no proof of a transparency log")
+        return cls(size_of(lines[0].removeprefix("index ")), tuple(map(hash_of, lines[1:])), Note.read(note))
+
+    def __str__(self) -> str:
+        hashes = "".join(f"{hash_text(one)}\n" for one in self.hashes)
+        return f"{_TITLE}\nindex {self.index}\n{hashes}\n{self.note}"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What its note says; raises `NotANote`."""
+        return Checkpoint.read(self.note.text)
+
+    def proves(self, leaf: bytes) -> bool:
+        """Whether the leaf is in the tree of the note, whoever signed that. Raises `NotANote`."""
+        tree = self.checkpoint
+        return is_included(leaf_hash(leaf), self.index, tree.size, self.hashes, tree.root)

@@ -1,0 +1,319 @@
+"""The log of all heads, and those who witness it: checkpoints by mail, what letters carry, and servers that fork."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import shutil
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from referee import SERVER, Letters, Mailbox, Referee, attachment, body
+from stores import POSTGRESQL
+
+from pbem.cli.verify import verify
+from pbem.config import Correspondent
+from pbem.config import Witness as WitnessConfig
+from pbem.player import signing
+from pbem.player.witness import Settings, Witness
+from pbem.proof.kept_letters import kept
+from pbem.tlog.checkpoint import Checkpoint, Request
+from pbem.tlog.note import Note, cosigned
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ADDRESS = "witness@elsewhere.example"
+LOG_KEY = VerifierKey(
+    SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
+)
+TEN = timedelta(minutes=10)
+
+
+class Desk(Referee):
+    """A referee whose log somebody witnesses."""
+
+    def watch(self, *keys: VerifierKey) -> None:
+        cosigners = tuple(Correspondent(key, ADDRESS) for key in keys)
+        self.config = msgspec.structs.replace(self.config, witness=WitnessConfig(cosigners=cosigners))
+        self.people[ADDRESS] = Mailbox("witness", ADDRESS, Ed25519PrivateKey.generate())
+        self.people["operator@play.example"] = Mailbox("o", "operator@play.example", Ed25519PrivateKey.generate())
+        self.open_desk()
+
+    @property
+    def requests(self) -> list[bytes]:
+        return self.people[ADDRESS].letters.came
+
+
+class Watching:
+    """A desk, and its witness, who reads and answers its mail."""
+
+    def __init__(self, folder: Path) -> None:
+        key = folder / "witness_ed25519"
+        signing.make(key, ADDRESS)
+        self.settings = Settings(
+            "w.example",
+            ADDRESS,
+            "maildir:x",
+            "smtp://x",
+            (f"{LOG_KEY} pbem@{SERVER}",),
+            str(key),
+            str(folder / "memory"),
+        )
+        self.witness = Witness(self.settings)
+        self.referee = Desk(folder)
+        self.referee.watch(self.witness.verifier)
+        self.read = 0
+        self.said: list[str] = []
+
+    def post(self) -> None:
+        """The witness reads what came, and what it answers arrives."""
+        for number, raw in enumerate(self.referee.requests[self.read :], start=self.read):
+            self.said.append(self.witness.receive(raw, str(number), self.referee.now))
+            self.read += 1
+        for sent in list(self.witness.unsent()):
+            self.witness.has_left(sent)
+            self.referee.deliver(sent.raw, ADDRESS)
+
+    def wait(self, time: timedelta = TEN) -> None:
+        self.referee.wait(time)
+        self.post()
+
+    def outcomes(self) -> list[str]:
+        return [row[0] for row in self.referee.database.execute("SELECT outcome FROM inbox ORDER BY id")]
+
+    def close(self) -> None:
+        self.witness.close()
+        self.referee.close()
+
+
+@pytest.fixture
+def watching(tmp_path: Path) -> Iterator[Watching]:
+    with closing(Watching(tmp_path)) as found:
+        yield found
+
+
+def sizes(letters: list[bytes]) -> list[tuple[int, int]]:
+    """What was asked of a witness: from which size to which."""
+    found = [
+        Request.read(body(email.message_from_bytes(raw, policy=email.policy.default)).strip() + "\n")
+        for raw in letters
+    ]
+    return [(request.old, Checkpoint.read(request.note.text).size) for request in found]
+
+
+def test_heads_are_logged_and_cosigned_and_letters_show_it(watching: Watching, tmp_path: Path) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    seq = referee.match().seq
+    assert not kept("x", ann.letters.came[-1]).logged, "nobody has seen anything yet"
+    watching.post()
+    assert watching.said == [f"cosigned: {SERVER} 1"], "the first head is a log"
+    watching.wait()
+    assert watching.said[1:] == [f"cosigned: {SERVER} {seq}"]
+    assert sizes(referee.requests) == [(0, 1), (1, seq)]
+    # The next letter shows it; and the next checkpoint, after as long, goes on from there.
+    referee.turn((ann, ""), (bob, ""))
+    (logged,) = kept("x", ann.letters.came[-1]).logged
+    assert (logged.match, logged.seq) == ("m1", seq)
+    assert len(logged.proof) < 1024
+    assert len(referee.requests) == 2
+    referee.send(bob, "resign m1 match\n")
+    referee.wait(timedelta(seconds=1))
+    assert len(referee.requests) == 3, "what is revealed is logged at once"
+    watching.post()
+    assert sizes(referee.requests)[2:] == [(seq, referee.match().seq)]
+    watching.wait(TEN)
+    assert len(referee.requests) == 3, "nothing new is no checkpoint"
+    referee.send(ann, "transcript m1\n")
+    bundle = tmp_path / "m1.zip"
+    bundle.write_bytes(attachment(ann.last, ".zip"))
+    letters = tmp_path / "letters"
+    letters.mkdir()
+    for number, raw in enumerate(ann.letters.came):
+        (letters / f"{number}.eml").write_bytes(raw)
+    key = str(watching.witness.verifier)
+    done = CliRunner().invoke(verify, [str(bundle), "--witness", key, "--against", str(letters)])
+    assert done.exit_code == 0, done.output
+    last = referee.match().seq
+    assert f"w.example saw entry {last} of {last} in the server's log, at 2026-" in done.output
+    other = VerifierKey("v.example", COSIGNATURE, bytes(32))
+    done = CliRunner().invoke(verify, [str(bundle), "--witness", str(other), "--against", str(letters)])
+    assert done.exit_code == 3
+    assert "v.example: no letter shows that it saw an entry of this match." in done.output
+    assert CliRunner().invoke(verify, [str(bundle), "--witness", key]).exit_code == 2
+    assert CliRunner().invoke(verify, [str(bundle), "--witness", "x", "--against", str(letters)]).exit_code == 2
+
+
+def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(
+    watching: Watching, tmp_path: Path
+) -> None:
+    if POSTGRESQL:
+        pytest.skip("its file is copied")
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.post()
+    watching.wait()
+    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    (tmp_path / "other").mkdir()
+    shutil.copy(tmp_path / "store.sqlite", tmp_path / "other" / "store.sqlite")
+    kept_by = {person.name: list(person.letters) for person in (ann, bob)}
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    with closing(Desk(tmp_path / "other")) as double:
+        # The same server, which tells another story: of as many entries, and then of more.
+        double.now = referee.now
+        double.nonces.cast, double.die.cast = 10_000, 10_000
+        double.watch(watching.witness.verifier)
+        for person in (ann, bob):
+            double.people[person.address] = person
+            person.letters = Letters(
+                [raw.as_bytes() for raw in kept_by[person.name]], range(len(kept_by[person.name]))
+            )
+        double.turn((ann, ""), (bob, "Rv1"))
+        double.wait(TEN)
+        (forked,) = double.requests
+        assert watching.witness.receive(forked, "forked", double.now) == f"forked: {SERVER} {double.match().seq}"
+        for sent in list(watching.witness.unsent()):
+            watching.witness.has_left(sent)
+            double.deliver(sent.raw, ADDRESS)
+        told = body(double.people["operator@play.example"].find("refuses"))
+        assert "w.example" in told
+        assert told.count(f"\n{SERVER}\n") == 2, "both notes"
+        ((_, refused),) = watching.witness.refused()
+        assert Note.read(refused).by(LOG_KEY)
+        (logged,) = kept("x", ann.letters.came[-1]).logged
+        assert logged.seq == 2, "nothing of the fork was seen by anybody"
+        # It goes on all the same, further than the first story: that is no continuation, either.
+        double.turn((ann, ""), (bob, "Rv2"))
+        double.wait(2 * TEN)
+        for said in ("behind", "unproved"):
+            assert watching.witness.receive(double.requests[-1], said, double.now).startswith(said)
+            for sent in list(watching.witness.unsent()):
+                watching.witness.has_left(sent)
+                double.deliver(sent.raw, ADDRESS)
+        assert len(watching.witness.refused()) == 2
+
+
+def test_a_witness_that_lost_its_memory_and_a_server_that_lost_the_answer(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = referee.begun("keys: demanded")
+    watching.witness.receive(referee.requests[0], "0", referee.now)
+    for sent in list(watching.witness.unsent()):
+        watching.witness.has_left(sent)  # and lost on its way
+    watching.read = 1
+    watching.wait()
+    # We did not know that it had cosigned; it says so, and is asked from there.
+    assert [said.partition(":")[0] for said in watching.said] == ["behind"]
+    watching.post()
+    assert [said.partition(":")[0] for said in watching.said] == ["behind", "cosigned"]
+    assert sizes(referee.requests) == [(0, 1), (0, 2), (1, 2)]
+    watching.witness.close()
+    memory = Path(watching.settings.memory)
+    for path in memory.parent.glob(f"{memory.name}*"):
+        path.unlink()
+    watching.witness = Witness(watching.settings)
+    referee.turn((ann, ""), (bob, ""))
+    watching.wait()
+    watching.post()
+    assert [said.partition(":")[0] for said in watching.said][2:] == ["behind", "cosigned"]
+    assert sizes(referee.requests)[-1][0] == 0
+
+
+def test_a_witness_that_does_not_answer_is_asked_again_after_an_hour(watching: Watching) -> None:
+    referee = watching.referee
+    referee.begun("keys: demanded")
+    referee.wait(timedelta(minutes=69))
+    assert sizes(referee.requests) == [(0, 1), (0, 2)]
+    referee.wait(timedelta(minutes=2))
+    assert sizes(referee.requests) == [(0, 1), (0, 2), (0, 2)]
+
+
+def test_what_others_write_about_the_log_changes_nothing(watching: Watching) -> None:
+    referee = watching.referee
+    ann, _ = referee.begun("keys: demanded")
+    referee.wait(TEN)
+    size = 2
+    note = referee.desk.log.checkpoint(size)
+    assert note is not None
+    text = Note.read(note.note).text
+    stranger = Ed25519PrivateKey.generate()
+    line = str(cosigned("w.example", stranger, text, int(referee.now.timestamp())))
+    forged = line.replace(line.split()[2][:6], str(watching.witness.verifier.id.hex()), 1)
+    at_hand = str(cosigned("x.example", stranger, text, 1))
+    headers = (
+        f"From: <{{}}>\r\nTo: <pbem@{SERVER}>\r\nMessage-ID: <{{}}@x>\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    )
+    for number, (sender, said) in enumerate([
+        ("mallory@mail.example", f"cosigned {SERVER} {size}\n{line}\n"),
+        (ADDRESS, f"cosigned {SERVER} {size}\n{forged}\n{at_hand}\n"),
+        (ADDRESS, f"cosigned {SERVER} 999\n{line}\n"),
+        (ADDRESS, f"behind {SERVER} 0\n"),
+        (ADDRESS, f"behind {SERVER} 999\n"),
+        ("mallory@mail.example", f"behind {SERVER} 1\n"),
+        ("mallory@mail.example", f"forked {SERVER} 1\n"),
+        ("mallory@mail.example", "old 0\n\nx\n"),
+    ]):  # fmt: skip
+        raw = headers.format(sender, number) + "\r\n" + said.replace("\n", "\r\n")
+        referee.deliver(raw.encode(), sender)
+    assert referee.desk.log.witnessed() is None
+    assert len(referee.requests) == 2
+    referee.send(ann, "status m1\n")
+    assert not kept("x", ann.letters.came[-1]).logged
+    assert not referee.people["operator@play.example"].letters
+
+
+def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
+    """Two desks that write to each other."""
+    (tmp_path / "two").mkdir()
+    with closing(Desk(tmp_path)) as one, closing(Referee(tmp_path / "two")) as two:
+        two.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(32))
+        public = two.signing_key.public_key().public_bytes_raw()
+        log = Correspondent(LOG_KEY, f"pbem@{SERVER}")
+        two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
+        two.people[f"pbem@{SERVER}"] = Mailbox("one", f"pbem@{SERVER}", Ed25519PrivateKey.generate())
+        two.open_desk()
+        key = VerifierKey("two.example", COSIGNATURE, public)
+        one.watch(key)
+        ann, bob = one.begun("keys: demanded")
+        for _ in range(2):
+            one.wait(TEN)
+            two.deliver(one.requests[-1], f"pbem@{SERVER}", "pbem@two.example")
+            one.deliver(two.people[f"pbem@{SERVER}"].letters.came[-1], "pbem@two.example")
+            found = one.desk.log.witnessed()
+            assert found is not None
+            assert found.size == one.match().seq
+            assert Note.read(found.note).by(key)
+            one.turn((ann, ""), (bob, ""))
+        assert sizes(one.requests) == [(0, 1), (0, 2), (2, 3)]
+        # A log that is not witnessed there, and one whose key is another's, get no answer.
+        came = len(two.people[f"pbem@{SERVER}"].letters)
+        two.config = msgspec.structs.replace(
+            two.config,
+            witness=WitnessConfig(logs=(Correspondent(VerifierKey(SERVER, LOG, bytes(32)), f"pbem@{SERVER}"),)),
+        )
+        two.open_desk()
+        two.deliver(one.requests[-1], f"pbem@{SERVER}", "pbem@two.example")
+        assert len(two.people[f"pbem@{SERVER}"].letters) == came
+
+
+def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:
+    with closing(Desk(tmp_path)) as referee:
+        ann, bob = referee.begun("keys: demanded")
+        referee.wait(TEN)
+        assert referee.desk.log.waits() is None
+        seq = referee.match().seq
+        referee.watch(VerifierKey("w.example", COSIGNATURE, bytes(32)))
+        referee.wait(timedelta(seconds=1))
+        assert sizes(referee.requests) == [(0, seq)]
+        referee.turn((ann, ""), (bob, ""))
+        referee.open_desk()
+        referee.wait(TEN)
+        assert sizes(referee.requests)[1:] == [(0, referee.match().seq)], "and none of it twice"
