@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LIGHT = ("replay", "verify", "sign", "play", "opponent", "page")
+LIGHT = ("replay", "verify", "sign", "play", "opponent", "witness", "page")
 
 WITHOUT = """
 import sys

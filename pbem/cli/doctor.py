@@ -49,7 +49,7 @@ def _findings(store: Opened, deadline: float) -> Iterator[Finding]:
     yield from examination.surroundings(config)
     yield from examination.examined("store", examination.store(database, vault))
     keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-    yield from examination.examined("keys", examination.keys(database, keys))
+    yield from examination.examined("keys", examination.keys(database, keys, config.server))
     yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
     yield from examination.examined("clock", examination.clock(database, now))
     yield from examination.examined("room", examination.growth(database, config, now))

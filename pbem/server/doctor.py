@@ -40,6 +40,7 @@ from pbem.store.snapshots import SnapshotRows
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -236,11 +237,12 @@ def store(database: Database, vault: Vault) -> Iterator[Finding]:
         yield Finding(True, "store", "not looked at: files and indexes (pg_amcheck), and backups (pg_dump)")
 
 
-def keys(database: Database, own: OwnKeys) -> Iterator[Finding]:
+def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Finding]:
     """Whether the server's keys are those of its store, and the players' keys those that they go by."""
     try:
         own_keys.check(database, own)
-        yield Finding(True, "keys", "those of this store")
+        log = VerifierKey(server, LOG, bytes.fromhex(own.public))
+        yield Finding(True, "keys", f"those of this store; the key of its log is {log}")
     except ForeignKeysError as error:
         yield Finding(False, "keys", str(error))
     for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):

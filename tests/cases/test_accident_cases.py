@@ -452,7 +452,7 @@ def faults(config: Config) -> list[str]:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
             looks: tuple[Callable[[], Iterable[Finding]], ...] = (
                 lambda: doctor.store(database, keys.vault),
-                lambda: doctor.keys(database, keys),
+                lambda: doctor.keys(database, keys, config.server),
                 lambda: doctor.transcripts(database, keys.vault, config, keys.public),
             )
             for look in looks:
