@@ -145,7 +145,7 @@ def test_a_match_is_witnessed_by_another_server_and_by_a_program(
         for process in processes:
             process.send_signal(signal.SIGTERM)
         for process in processes:
-            process.wait(30)
+            process.communicate(timeout=30)
 
 
 def started(name: str, folder: Path, port: int, witness: str) -> subprocess.Popen[str]:
