@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
+from pbem.games.sealed import settled as settle
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import conclude, record_of
 from pbem.match.forms import by_seat, either, mapping, number, one_of, text
@@ -58,14 +59,17 @@ def due(match: Match) -> bool:
 def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Record | None]:
     """How the game ended, and its record where all of it is known and true."""
     assert match.sealed_game is not None
-    assert match.sealed_rules is not None
     assert match.options is not None
     dishonest = [seat for seat, word in found.items() if word != HONEST]
     if not dishonest:
         reveals = match.sealed_game.reveals
         setups = {seat: revealed.setup for seat, revealed in reveals.items()}
-        orders = {seat: revealed.orders for seat, revealed in reveals.items()}
-        settled = match.sealed_rules.settled(match.options, setups, orders)
+        played = len(match.turns)  # a turn that somebody left unanswered does not count
+        orders = {
+            seat: {turn: text for turn, text in revealed.orders.items() if turn <= played}
+            for seat, revealed in reveals.items()
+        }
+        settled = settle(match.rules, match.options, setups, orders)
         told = ending.result
         result = settled.result or Result(told.winner, settled.scores, told.reason)
         turns = [
