@@ -542,8 +542,10 @@ def _fits(command: Command, match: Match, kind: str, seat: int) -> bool:
         return False
     if kind in {"clear", "clear default"}:
         return command.name == "clear" and _clears(command, match, default=kind == "clear default")
-    if kind == "setup":
-        return command.name == "setup" and given.get("game") == match.game
+    if kind in {"setup", "seal", "reveal"}:
+        return command.name == kind and given.get("game") == match.game
+    if kind == "step":
+        return command.name == "step" and given.get("turn") == match.turn
     if kind == "default orders":
         return command.name == "orders" and given.get("default", False)
     if kind == "orders":
