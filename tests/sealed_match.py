@@ -6,6 +6,7 @@ falsified on the way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -15,7 +16,6 @@ import random_players
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from referee import SERVER, Die
 
-from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
@@ -39,13 +39,11 @@ from pbem.proof.signed_letters import Letters, form
 from pbem.proof.verify import Check, Proved, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pbem.match.step import Notice
 
 Section = sections.Read
-Liar = "Callable[[Owner, Section], Section]"
-
 NAMES = ("anna", "bob", "carl", "dora")
 
 
@@ -100,7 +98,7 @@ class Owner:
                 view = dict(sealed.own_view(own, table))
                 self.orders[turn] = sealed.order(own, ordering(self.random, view))
                 own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
-            if turn and "orders" in dict.fromkeys(head for kind in sealed.papers.values() for head in kind.heads):
+            if turn and (step == COMMIT or "orders" in (*sealed.papers[step].heads, sealed.papers[step].name)):
                 self.orders.setdefault(turn, sealed.orders(own, turn))
             lines = sealed.lines(own, table, step)
             if step == COMMIT:
@@ -126,7 +124,9 @@ class Owner:
         orders = ""
         if turn in self.orders:
             head = {"setup": self.commitment(match), "salt": salt(self.seed, where, turn, "orders")}
-            orders = hashed(paper("orders", where, turn, head, self.orders[turn].split("\n") if self.orders[turn] else []))
+            orders = hashed(
+                paper("orders", where, turn, head, self.orders[turn].split("\n") if self.orders[turn] else [])
+            )
         this = [one for one in reversed(papers) if one[0] == turn]
         known = {
             "rules": match.rules_hash,
@@ -200,7 +200,9 @@ class SealedMatch:
         fingerprint = parse_key(ssh.public(owner.key)).fingerprint
         return Signed(raw.replace("\n", "\r\n").encode(), "key", fingerprint, received=written(self.now))
 
-    def letter(self, owner: Owner, command: str, place: str, found: list[Section], rev: str = "") -> tuple[SignedForm, Signed]:
+    def letter(
+        self, owner: Owner, command: str, place: str, found: list[Section], rev: str = ""
+    ) -> tuple[SignedForm, Signed]:
         """A signed letter with these sections, and what it says."""
         head = f"{command} m1 {place}\nserver {SERVER}\nplayer {owner.name}\nprev {self.match.prev}\n{rev}"
         text = f"{head}{sections.written(found)}\nend\n"
@@ -220,8 +222,22 @@ class SealedMatch:
     def tell(self, owner: Owner, *, most: int = 9) -> None:
         found = owner.steps(self.match, most=most)
         said, signed = self.letter(owner, "step", f"game {self.match.game} turn {self.match.turn}", found)
+        self.take(owner, said, signed)
+
+    def take(self, owner: Owner, said: SignedForm, signed: Signed) -> None:
         step = self.step()
         take(step, owner.seat, said, signed)
+        self.done(step)
+
+    def say(self, owner: Owner, command: str, event: Callable[..., object]) -> None:
+        """A sentence that has its effect at once."""
+        place = f"turn {self.match.turn}" if self.match.phase == "playing" else f"game {self.match.game}"
+        text = f"{command}\nserver {SERVER}\nplayer {owner.name}\nprev {self.match.prev}\n{place}\nrev 1\n"
+        (read,) = commands.parse(text).commands
+        assert not read.faults, read.faults
+        signed = self.sign(owner, text)
+        step = self.step()
+        event(step, owner.seat, form(read), signed)
         self.done(step)
 
     def reveal(self, owner: Owner) -> None:
@@ -231,14 +247,8 @@ class SealedMatch:
         self.done(step)
 
     def resign(self, owner: Owner, *, whole_match: bool = False) -> None:
-        place = f"game {self.match.game}" if not whole_match else "match"
-        text = f"resign m1 {place}\nserver {SERVER}\nplayer {owner.name}\nprev {self.match.prev}\nturn {self.match.turn}\nrev 1\n"
-        (read,) = commands.parse(text).commands
-        assert not read.faults, read.faults
-        signed = self.sign(owner, text)
-        step = self.step()
-        resign(step, owner.seat, form(read), signed, whole_match=whole_match)
-        self.done(step)
+        what = "match" if whole_match else f"game {self.match.game}"
+        self.say(owner, f"resign m1 {what}", lambda *said: resign(*said, whole_match=whole_match))
 
     def wait(self, days: int) -> None:
         for _ in range(days):
@@ -285,10 +295,21 @@ class SealedMatch:
         return [entry.type for entry in self.entries]
 
 
-def lying(step: str, change: Callable[[Section], Section], turn: int = 0) -> Callable[[Owner, Section], Section]:
-    """What falsifies a section of this name, from the first time on that it can be."""
-    del turn
-    return lambda _, section: change(section) if section[0] == step else section
+Change = Callable[["Owner", tuple[str, ...], str], tuple[tuple[str, ...], str]]
+"""What becomes of the words and the text of a section."""
 
 
-__all__ = ["NAMES", "Owner", "Section", "SealedMatch", "lying", "replace", "rules"]
+def changed(name: str, change: Change | None) -> Callable[[Owner, Section], Section]:
+    """What falsifies the sections of this name."""
+
+    def lie(owner: Owner, section: Section) -> Section:
+        if section[0] != name or change is None:
+            return section
+        return (name, *change(owner, section[1], section[2]))
+
+    return lie
+
+
+def said_otherwise(form: SignedForm, key: str, value: object) -> SignedForm:
+    """A form with another value in one of its lines."""
+    return replace(form, **{key: value})
