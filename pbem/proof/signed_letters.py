@@ -22,7 +22,7 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal, mailbox_before
 from pbem.match.replay import Sentence, UnvouchedError
-from pbem.match.signed import SignedForm, at_reply_address
+from pbem.match.signed import Section, SignedForm, at_reply_address
 from pbem.match.step import Environment, Step
 from pbem.match.stored_orders import DEFAULT
 from pbem.match.terms import Terms
@@ -77,6 +77,7 @@ def form(command: Command) -> SignedForm:
         turn=DEFAULT if given.get("default") else turn,
         final=given.get("final", False),
         text=command.block or "",
+        sections=tuple(Section(*section) for section in command.sections),
     )
 
 

@@ -45,6 +45,7 @@ __all__ = [
     "RULES_OR_MATCH",
     "SETTING",
     "SETTINGS",
+    "THIS_TURN",
     "TIME",
     "TURN",
     "TURN_OR_ALL",
@@ -184,6 +185,10 @@ def _turn(words: Words, given: Arguments) -> Phrase | None:
         return Phrase("name the turn, such as turn 5")
     given["turn"] = number
     return None
+
+
+def _turn_or_none(words: Words, given: Arguments) -> Phrase | None:
+    return _turn(words, given) if words.low() == "turn" else None
 
 
 def _turn_or_default(words: Words, given: Arguments) -> Phrase | None:
@@ -442,6 +447,7 @@ MATCH = Slot("m17", _match)
 OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
 GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)
+THIS_TURN = Slot("[turn 5]", _turn_or_none)
 TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
 WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
