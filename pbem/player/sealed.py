@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 import fcntl
-import hmac
 import os
 import re
 import zlib
@@ -23,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
+from pbem.match.sealed_documents import Place, salt
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["BadNote", "BadSecrets", "Code", "Secrets", "Vault", "understood"]
 
 _SEED: Final = 32
-_NOTE: Final = 3072
-"""Octets of a note, which base64 makes 4 KiB of."""
+_NOTE: Final = 4096
+"""Octets of a note, which the server keeps."""
 _INFLATED: Final = 1 << 20
 _ROUNDS: Final = 600_000
 _SALT, _NONCE = 16, 12
@@ -75,14 +75,22 @@ class Secrets(msgspec.Struct, frozen=True):
 
     def salt(self, turn: int, what: str) -> str:
         """The salt of a paper: `setup` (turn 0), `orders`, or the name of the paper that is committed to."""
-        place = f"server {self.server}\nmatch {self.match}\ngame {self.game}\nseat {self.seat}\n"
-        label = f"pbem salt 1\n{place}turn {turn}\nwhat {what}\n"
-        return hmac.new(bytes.fromhex(self.seed), label.encode(), "sha256").hexdigest()
+        return salt(bytes.fromhex(self.seed), self.place, turn, what)
+
+    @property
+    def place(self) -> Place:
+        """Whose they are, and of which game."""
+        return Place(self.server, self.match, self.game, self.seat, self.player)
 
     def with_orders(self, turn: int, text: str) -> Secrets:
         """The same, with the orders of a turn."""
         after = {number: head for number, head in self.after.items() if number != str(turn)}
         return msgspec.structs.replace(self, orders={**self.orders, str(turn): text}, after=after)
+
+    def without_orders(self, turn: int) -> Secrets:
+        """The same, before the orders of a turn were decided on."""
+        orders = {number: text for number, text in self.orders.items() if number != str(turn)}
+        return msgspec.structs.replace(self, orders=orders)
 
     def committed(self, turn: int, head: str) -> Secrets:
         """The same, once the paper of a turn is made after this head; those of turns before are open by now."""

@@ -144,7 +144,7 @@ def test_a_spoilt_note_is_refused_and_never_believed() -> None:
 def test_a_note_never_tells_the_secrets_and_has_a_limit() -> None:
     note = Code(WORDS, Die()).note(MINE)
     assert note is not None
-    assert len(note) <= 4096
+    assert len(note) <= 5464
     die = Die("long")
     long = msgspec.structs.replace(MINE, orders={str(turn): die(30).hex() for turn in range(1, 200)})
     assert Code(WORDS, Die()).note(long) is None
