@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
-from pbem.games import Refused
+from pbem.games import Refused, rules
 from pbem.match.transcript import written
-from pbem.player.correspondence import Event, Impossible
+from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
 from pbem.player.signed_steps import check, unproved
@@ -268,12 +268,14 @@ class Agent:
             self._keep(secrets)
             return self._seal(standing, secrets, now)
 
-    def judge_orders(self, match: str, text: str) -> str:
-        """Orders of the turn that is due, canonical; raises `Refused`, or `Impossible` where none are due."""
+    def judge_orders(self, match: str, text: str) -> Judged:
+        """Judge orders for the turn that is due; raises `Refused`, or `Impossible` where none are due."""
         standing = self.letters.standing(match)
-        game = self.game(standing)
+        game, seat = self.game(standing), standing["seat"]
         asked = self._asking(standing, game, self._demanded(standing, game))
-        return game.rules.order(asked.own, text)
+        found, judge = game.rules.order(asked.own, text), rules(game.game)
+        state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
+        return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
     def order(self, match: str, text: str, now: datetime) -> Sent:
         """Decide on the orders of the turn that is due, and say what is due with them. Raises as `judge_orders`."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.player.bulletin import Heard
 
-__all__ = ["POINTS", "Correspondence", "Event", "Impossible", "Judged", "Party"]
+__all__ = ["POINTS", "Correspondence", "Event", "Impossible", "Judged", "Party", "meant"]
 
 POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""
@@ -397,17 +397,6 @@ class Correspondence:
         except Exception as error:  # the server may have sent anything
             raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
 
-    def meant(self, match: str, text: str) -> str | None:
-        """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
-        asked = self.setup_asked if self.standing(match)["phase"] == "setup" else self.position_asked
-        judge = self.judge_setup if self.standing(match)["phase"] == "setup" else self.judge_orders
-        meant = rules(asked(match)["rules"]).meant(text)
-        try:
-            judge(match, meant)
-        except Refused:
-            return None
-        return meant if meant.strip() != text.strip() else None
-
     def judge_setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
         asked, standing = self.setup_asked(match), self.standing(match)
@@ -754,6 +743,16 @@ class Correspondence:
             if now is not None and now.state == "ready":
                 self.memory.settle(sent.id, "sent")
         self._at("sending noted")
+
+
+def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
+    """What orders or a setup that are refused were probably meant to say; None when that is refused, too."""
+    found = rules(game).meant(text)
+    try:
+        judge(found)
+    except Refused:
+        return None
+    return found if found.strip() != text.strip() else None
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
