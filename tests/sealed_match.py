@@ -47,6 +47,14 @@ Section = sections.Read
 NAMES = ("anna", "bob", "carl", "dora")
 
 
+_ORDERING = {"spaceships": random_players.sensible_orders}
+"""How the orders are made of games that would else be long."""
+
+
+def _player(match: Match) -> Any:
+    return random_players.PLAYERS[match.terms.game]
+
+
 @dataclass
 class Owner:
     """A player with own secrets: a seed, a setup, orders by turn, and a key."""
@@ -72,8 +80,8 @@ class Owner:
         """The commitment to a new setup."""
         self.seed = self.random.randbytes(32)
         self.orders, self.after = {}, {}
-        player = random_players.PLAYERS[match.terms.game]
-        text = player.setup(self.random, match.options, self.seat)
+        assert match.options is not None
+        text = _player(match).setup(self.random, match.options, self.seat)
         self.setup = match.rules.setup(match.options, self.seat, text).text
         return self.lie(self, ("commitment", (self.commitment(match),), ""))
 
@@ -88,13 +96,14 @@ class Owner:
         sealed = sealed_rules(match.terms.game)
         assert game is not None
         assert sealed is not None
+        assert match.options is not None
         made: list[Section] = []
         papers = [(one.turn, one.seat, one.step, one.paper) for one in game.steps]
         while len(made) < most and (owed := sealed.owed(table, self.seat)):
             step, turn = owed[0], table.turn
             own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
             if sealed.asks(own, table):
-                ordering = self.ordering or random_players.PLAYERS[match.terms.game].orders
+                ordering = self.ordering or _ORDERING.get(match.terms.game) or _player(match).orders
                 view = dict(sealed.own_view(own, table))
                 self.orders[turn] = sealed.order(own, ordering(self.random, view))
                 own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
@@ -149,8 +158,8 @@ class Owner:
 class SealedMatch:
     """A match being played; `match` as it stands, with all of its entries and papers."""
 
-    def __init__(self, game: str = "spaceships", seed: int = 1, seats: int = 2, **lines: str) -> None:
-        self.owners = [Owner(seat, Random(f"{seed} {seat}")) for seat in range(1, seats + 1)]  # noqa: S311 - no secrets
+    def __init__(self, game: str = "spaceships", seed: int = 1, seats: int = 2, /, **lines: str) -> None:
+        self.owners = [Owner(seat, Random(f"{seed} {seat}")) for seat in range(1, seats + 1)]
         self.server = Ed25519PrivateKey.from_private_bytes(Die("server")(32))
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.die = Die(f"sealed {seed}")
@@ -295,17 +304,15 @@ class SealedMatch:
         return [entry.type for entry in self.entries]
 
 
-Change = Callable[["Owner", tuple[str, ...], str], tuple[tuple[str, ...], str]]
+Change = Callable[[tuple[str, ...], str], tuple[tuple[str, ...], str]]
 """What becomes of the words and the text of a section."""
 
 
 def changed(name: str, change: Change | None) -> Callable[[Owner, Section], Section]:
     """What falsifies the sections of this name."""
 
-    def lie(owner: Owner, section: Section) -> Section:
-        if section[0] != name or change is None:
-            return section
-        return (name, *change(owner, section[1], section[2]))
+    def lie(_: Owner, section: Section) -> Section:
+        return section if section[0] != name or change is None else (name, *change(section[1], section[2]))
 
     return lie
 

@@ -27,18 +27,18 @@ GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2), ("shoot-
 END = ["ended", "revealed", "closed"]
 
 
-def small(seed: int = 1, turns: int | None = None, **lines: str) -> SealedMatch:
+def small(turns: int | None = None, seed: int = 1, /, **lines: str) -> SealedMatch:
     """A match of a few ships; with turns, it has begun and so many were played."""
-    table = SealedMatch("spaceships", seed, **{**SMALL, **lines})
+    table = SealedMatch("spaceships", seed, 2, **SMALL, **lines)
     if turns is not None:
         table.begin()
         table.play(turns)
     return table
 
 
-def over(seed: int = 1, **lines: str) -> SealedMatch:
+def over(seed: int = 1, /, **lines: str) -> SealedMatch:
     """A match whose game is over as told."""
-    table = small(seed, **lines)
+    table = small(None, seed, **lines)
     table.begin()
     table.play()
     assert table.match.revealing
@@ -90,7 +90,7 @@ def test_each_is_asked_for_what_is_due() -> None:
 
 
 def test_who_writes_half_a_letter_gains_no_time() -> None:
-    table = small(turns=0)
+    table = small(0)
     for owner in (0, 1, 0):
         table.tell(table.owners[owner])
     clock = table.match.clocks[2]
@@ -106,7 +106,7 @@ def test_who_writes_half_a_letter_gains_no_time() -> None:
 
 
 def test_what_is_told_is_told_to_the_others() -> None:
-    table = small(turns=1)
+    table = small(1)
     notices = [notice for notice in table.notices if notice.kind == "step"]
     assert [notice.seat for notice in notices] == [2, 1, 2, 1]
     assert [[filed.step for filed in notice.facts["told"].steps] for notice in notices] == [
@@ -122,7 +122,7 @@ def test_what_is_told_is_told_to_the_others() -> None:
 
 
 def test_steps_cite_each_others_papers() -> None:
-    table = small(turns=1)
+    table = small(1)
     game = table.match.sealed_game
     assert game is not None
     by_step = {(one.turn, one.seat, one.step): one for one in game.steps}
@@ -153,7 +153,7 @@ def test_secrets_are_refused() -> None:
 
 
 def test_the_same_step_again_is_refused_and_nothing_is_entered() -> None:
-    table = small(turns=0)
+    table = small(0)
     before = table.match
     table.tell(table.owners[0])
     after = table.match
@@ -168,17 +168,17 @@ def test_the_same_step_again_is_refused_and_nothing_is_entered() -> None:
 @pytest.mark.parametrize(
     ("step", "change", "says"),
     [
-        ("open", lambda owner, words, text: (words, text + "\nscan Gx1"), "you committed to"),
-        ("open", lambda owner, words, text: ((words[0], words[1], "0" * 64), text), "you committed to"),
-        ("open", lambda owner, words, text: ((words[0], "0" * 64, words[2]), text), "you committed to"),
-        ("open", lambda owner, words, text: (("0" * 64, *words[1:]), text), "wrong `after`"),
-        ("open", lambda owner, words, text: (words[:2], text), "`open` begins with AFTER ORDERS SALT"),
-        ("answers", lambda owner, words, text: (("0" * 64, words[1]), text), "wrong `to`"),
-        ("answers", lambda owner, words, text: ((words[0], "0" * 64), text), "wrong `own`"),
+        ("open", lambda words, text: (words, text + "\nscan Gx1"), "you committed to"),
+        ("open", lambda words, text: ((words[0], words[1], "0" * 64), text), "you committed to"),
+        ("open", lambda words, text: ((words[0], "0" * 64, words[2]), text), "you committed to"),
+        ("open", lambda words, text: (("0" * 64, *words[1:]), text), "wrong `after`"),
+        ("open", lambda words, text: (words[:2], text), "`open` begins with AFTER ORDERS SALT"),
+        ("answers", lambda words, text: (("0" * 64, words[1]), text), "wrong `to`"),
+        ("answers", lambda words, text: ((words[0], "0" * 64), text), "wrong `own`"),
     ],
 )
 def test_what_does_not_fit_what_was_told_is_refused(step: str, change: Change, says: str) -> None:
-    table = small(turns=0)
+    table = small(0)
     anna, bob = table.owners
     table.tell(anna)
     table.tell(bob)
@@ -192,7 +192,7 @@ def test_what_does_not_fit_what_was_told_is_refused(step: str, change: Change, s
 
 
 def test_a_step_of_another_turn_game_player_or_server_is_refused() -> None:
-    table = small(turns=0)
+    table = small(0)
     anna = table.owners[0]
     said, signed = table.letter(anna, "step", "game 1 turn 1", anna.steps(table.match))
     for key, value in (("server", "s"), ("player", "bob"), ("prev", "0" * 64), ("game", 2), ("turn", 2)):
@@ -228,9 +228,9 @@ def test_a_reveal_must_open_all_that_was_committed_to() -> None:
     before = table.match
     last = max(anna.orders)
     cases = [
-        ("seed", lambda owner, words, text: (("0" * 64,), text), "not those that you committed to"),
-        ("setup", lambda owner, words, text: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those"),
-        ("orders", lambda owner, words, text: (words, "sRv1"), "the orders of turn 1 are not those"),
+        ("seed", lambda _, text: (("0" * 64,), text), "not those that you committed to"),
+        ("setup", lambda words, _: (words, "MD Rv1 Rv2 Rv3"), "seed and setup are not those"),
+        ("orders", lambda words, _: (words, "sRv1"), "the orders of turn 1 are not those"),
     ]
     for name, change, says in cases:
         anna.lie = changed(name, change)
@@ -254,7 +254,7 @@ def test_lines_broken_by_mail_programs_open_all_the_same() -> None:
 
 
 def test_nothing_is_revealed_before_the_end() -> None:
-    table = small(turns=1)
+    table = small(1)
     assert "before the game is over" in refused(lambda: table.reveal(table.owners[0]))
 
 
@@ -295,7 +295,7 @@ def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
 
 
 def test_who_resigns_has_lost_and_both_reveal() -> None:
-    table = small(turns=1)
+    table = small(1)
     table.resign(table.owners[1])
     assert table.match.revealing
     assert [table.match.owes(seat) for seat in (1, 2)] == [("reveal",), ("reveal",)]
@@ -308,7 +308,7 @@ def test_who_resigns_has_lost_and_both_reveal() -> None:
 
 
 def test_the_winner_must_reveal_though_the_other_resigned() -> None:
-    table = small(turns=1)
+    table = small(1)
     table.resign(table.owners[1])
     table.reveal(table.owners[1])
     table.wait(11)
@@ -317,7 +317,7 @@ def test_the_winner_must_reveal_though_the_other_resigned() -> None:
 
 
 def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
-    table = small(turns=1, miss="forfeit")
+    table = small(1, miss="forfeit")
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
     table.wait(11)
     assert "forfeited" in table.types()
@@ -329,7 +329,7 @@ def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
 
 
 def test_who_stalls_loses_by_a_claim() -> None:
-    table = small(turns=1)
+    table = small(1)
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
     table.wait(11)
     assert table.match.missed == {slow}
@@ -343,7 +343,7 @@ def test_who_stalls_loses_by_a_claim() -> None:
 
 
 def test_a_late_step_is_taken_where_the_others_wait() -> None:
-    table = small(turns=1)
+    table = small(1)
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
     table.wait(11)
     table.tell(table.owners[slow - 1])
@@ -352,7 +352,7 @@ def test_a_late_step_is_taken_where_the_others_wait() -> None:
 
 
 def test_a_game_that_the_operator_ends_is_not_revealed() -> None:
-    table = small(turns=1)
+    table = small(1)
     step = table.step()
     stop(step, "enough")
     table.done(step)
@@ -362,7 +362,7 @@ def test_a_game_that_the_operator_ends_is_not_revealed() -> None:
 
 
 def test_an_agreed_draw_is_revealed() -> None:
-    table = small(turns=1)
+    table = small(1)
     for owner, word in zip(table.owners, ("offer", "accept"), strict=True):
         table.say(
             owner, f"draw m1 {word}", lambda step, *said, word=word: agree(step, "draw", said[0], word, *said[1:])
@@ -375,8 +375,8 @@ def test_an_agreed_draw_is_revealed() -> None:
 
 
 def test_an_offer_stands_until_the_turn_is_told() -> None:
-    table = small(turns=1)
-    mover = table.match.owes(1) and 1 or 2
+    table = small(1)
+    mover = 1 if table.match.owes(1) else 2
     table.say(
         table.owners[2 - mover], "draw m1 offer", lambda step, seat, *said: agree(step, "draw", seat, "offer", *said)
     )
