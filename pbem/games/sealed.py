@@ -16,9 +16,20 @@ from pbem.games import GAMES, State
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pbem.games import Options, Report, Result
+    from pbem.games import Options, Report, Result, Rules
 
-__all__ = ["COMMIT", "Falsehood", "Own", "Paper", "SealedRules", "Settled", "Step", "Table", "sealed_rules"]
+__all__ = [
+    "COMMIT",
+    "Falsehood",
+    "Own",
+    "Paper",
+    "SealedRules",
+    "Settled",
+    "Step",
+    "Table",
+    "sealed_rules",
+    "settled",
+]
 
 COMMIT = "commit"
 """The step that has no lines: it is the hash of the paper that the same seat's next step of this turn brings."""
@@ -138,9 +149,9 @@ class SealedRules(Protocol):
         """What everybody knows, as the game's `view` has it for the public; whoever reads is told the same."""
 
     def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Any:
-        """The position of one's own side, an `Own`, from setup and orders by turn, that of the turn due if it is known.
+        """The position of one's own side, an `Own`, from setup and orders by turn, those of the turn due if known.
 
-        Raises `Refused` for an illegal setup or illegal orders, and where orders of a turn that was opened are missing.
+        Raises `Refused` for an illegal setup or orders, and where those of a turn that was opened are missing.
         """
 
     def asks(self, own: Any, table: Table) -> bool:
@@ -175,14 +186,6 @@ class SealedRules(Protocol):
         `steps` are those of all seats, as they were entered. Pure; total on judged steps and on any texts.
         """
 
-    def settled(
-        self, options: Options, setups: Mapping[int, str], orders: Mapping[int, Mapping[int, str]]
-    ) -> Settled:
-        """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
-
-        Turns are played as long as all orders due in them are there. Raises `Refused` on what is illegal.
-        """
-
 
 @cache
 def sealed_rules(game: str) -> SealedRules | None:
@@ -195,3 +198,21 @@ def sealed_rules(game: str) -> SealedRules | None:
             raise
         return None
     return found
+
+
+def settled(
+    rules: Rules, options: Options, setups: Mapping[int, str], orders: Mapping[int, Mapping[int, str]]
+) -> Settled:
+    """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
+
+    Turns are played as long as all orders due in them are there. Raises `Refused` on what is illegal.
+    """
+    state = rules.begin(options, [rules.setup(options, seat, setups[seat]) for seat in range(1, options.seats + 1)])
+    turns = 0
+    while state.due and all(state.turn in orders[seat] for seat in state.due):
+        given = {
+            seat: forced or rules.order(state, seat, orders[seat][state.turn]) for seat, forced in state.due.items()
+        }
+        state, _ = rules.turn(state, given)
+        turns += 1
+    return Settled(turns, state.result, state.scores)

@@ -55,6 +55,8 @@ class Signed(msgspec.Struct, frozen=True):
     evidence: bytes = b""
     received: str = ""
     """When it was received, UTC to the second, as papers write it."""
+    pasted: str = ""
+    """The signed text with its signature beneath, where both are text: what other players can check themselves."""
 
     @property
     def evidence_hash(self) -> str:

@@ -591,7 +591,7 @@ def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:
         ("note QUJ!", "QUJ!", "base64"),
         (f"note QUJD commit {HASH}", "QUJDcommit8c1f8c1f8c", "base64"),
         (f"note {'QUJD' * 1400}", None, "at most 4096 octets"),
-        (f"open {HASH} {HASH} strike Gx3 done", "strike", "64 hex digits"),
+        (f"departs {HASH} Z1 B2", None, "`done`"),
     ],
 )
 def test_what_is_no_section_is_a_fault(block: str, token: str | None, says: str) -> None:
@@ -609,7 +609,8 @@ def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None
     sections = (
         ("open", (HASH, "ab" * 32, "cd" * 32), "beam Rv1 Rv2 Rv3\nstrike Gx3"),
         ("flash", (HASH,), ""),
-        ("departs", ("W1", "A1", HASH), ""),
+        ("departs", (HASH, "ab" * 32), "W1 A1"),
+        ("setup", (HASH,), "A c1\nN B"),
         ("note", (), "QUJD" * 100),
     )
     block = written(sections)

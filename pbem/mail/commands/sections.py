@@ -29,7 +29,6 @@ NOTE = 4096
 _WIDTH = 72
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_NAME = re.compile(r"[A-Za-z0-9]{1,8}")
 _WORD = re.compile(r"\S+")
 _COMMENT = re.compile(r"#[^\n]*")
 
@@ -40,6 +39,8 @@ class _Section:
 
     arguments: tuple[str, ...] = ()
     lines: bool = False
+    hashes: bool = False
+    """Whether any number of hashes leads the lines: how many, the paper says that the game has for this step."""
     many: bool = False
     """Whether there may be several, with different arguments."""
 
@@ -47,11 +48,8 @@ class _Section:
 SECTIONS: Mapping[str, Mapping[str, _Section]] = {
     "seal": {"commitment": _Section(("hash",)), "note": _Section()},
     "step": {
-        "answers": _Section(("hash", "hash"), lines=True),
         "commit": _Section(("hash",)),
-        "open": _Section(("hash", "hash", "hash"), lines=True),
-        "flash": _Section(("hash",), lines=True),
-        "departs": _Section(("name", "name", "hash")),
+        **dict.fromkeys(("open", "answers", "flash", "departs", "setup"), _Section(lines=True, hashes=True)),
         "note": _Section(),
     },
     "reveal": {
@@ -64,7 +62,6 @@ SECTIONS: Mapping[str, Mapping[str, _Section]] = {
 
 _ARGUMENTS = {
     "hash": (_HASH, Phrase("64 hex digits")),
-    "name": (_NAME, Phrase("a piece or a square")),
     "number": (_NUMBER, Phrase("the number of a turn")),
 }
 
@@ -114,6 +111,9 @@ class _Reader:
                 self.wrong.append((word, Phrase("`{name}`: here stands {wanted}", name=name, wanted=wanted)))
                 return None
             arguments.append(word.lower() if kind == "hash" else word)
+            self.at += 1
+        while holds.hashes and self.at < len(self.words) and _HASH.fullmatch(self.words[self.at][0]):
+            arguments.append(self.words[self.at][0].lower())
             self.at += 1
         text = self._lines(name) if holds.lines else ""
         return None if text is None else (name, tuple(arguments), text)
