@@ -45,7 +45,7 @@ def cases(game: str, random: Random, turns: int) -> Iterator[tuple[dict[str, Any
             owed, asks = sealed.owed(table, seat), sealed.asks(own, table)
             view: Any = sealed.own_view(own, table)
             lines = list(sealed.lines(own, table, owed[0])) if owed and not asks else None
-            given = {"options": dict(options.changed), "seats": seats, "seat": seat, "setup": setup}
+            given = {"options": {**options.changed, "seats": seats}, "seat": seat, "setup": setup}
             yield (
                 {**given, "orders": {**orders[seat]}, "steps": [*steps]},
                 {"owed": list(owed), "asks": asks, "lines": lines, "view": json.loads(json.dumps(view))},

@@ -27,6 +27,16 @@ const SECRETS = (() => {
     } catch { return null; }
   }
 
+  /** With a text that a letter may have bound: of several, the server's next letter tells which was sent. */
+  const tried = (secrets, turn, text, after) => ({ ...secrets, tried: [...(secrets.tried || []).filter((each) => each.turn >= turn - 1 && !(each.turn === turn && each.text === text && each.after === after)), { turn, text, after }] });
+
+  /** What goes into the note. */
+  function noted(secrets) {
+    const found = { ...secrets };
+    delete found.tried;
+    return found;
+  }
+
   /** Keep them, and see that they are kept: no hash may leave before. Raises an Error in words. */
   function keep(storage, secrets) {
     const text = JSON.stringify(secrets);
@@ -34,5 +44,5 @@ const SECRETS = (() => {
     if (storage.getItem(named(secrets)) !== text) throw new Error(say("this browser keeps nothing: a sealed match cannot be played in it"));
   }
 
-  return { begin, kept, keep, fits, place };
+  return { begin, kept, keep, tried, noted, place };
 })();

@@ -39,7 +39,7 @@ const STEPS = (() => {
     const values = {
       rules: found.sealed.terms, setup: HASH.test(found.sealed.terms) && heads.includes("setup") ? await commitment(found, secrets) : "", after,
       orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn]) : "",
-      to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, ["open"]),
+      to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, [SEALED.opens]),
       salt: heads.includes("salt") ? await PAPERS.salt(secrets.seed, place(found), turn, name) : "",
     };
     const told = heads.map((each) => [each, values[each]]);
@@ -65,8 +65,8 @@ const STEPS = (() => {
     if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw wrong("the commitment that it shows for your setup is not yours");
     for (const [at, each] of steps.entries()) {
       if (!await isPaper(found, each)) throw wrong("turn {turn}: a paper of seat {seat} is not what its hash says", each);
-      const bound = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === "open");
-      if (bound && each.paper && bound.paper && bound.paper !== each.paper) throw wrong("turn {turn}: seat {seat} opened something else than it had committed to", each);
+      const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
+      if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw wrong("turn {turn}: seat {seat} opened something else than it had committed to", each);
     }
     let table = SEALED.begin(found.options);
     for (const { turn, seat, step, lines } of steps) {
@@ -80,26 +80,27 @@ const STEPS = (() => {
     return table;
   }
 
-  /** The secrets with those orders of the turn that is due to which one is bound: of several that were tried, the sent ones. */
+  /** The secrets with the setup and the orders to which one is bound: of several that were tried, those that were sent. */
   async function bound(found, secrets) {
-    const commit = (found.sealed.steps || []).findLast((each) => each.seat === found.seat && each.step === "commit");
+    const { steps, commitments } = found.sealed, tries = secrets.tried || [];
     let settled = secrets;
-    const committed = (found.sealed.commitments || {})[found.seat];
-    for (const { turn, text } of secrets.tried || []) if (turn === 0 && committed && await commitment(found, secrets, text) === committed) settled = { ...settled, setup: text };
-    if (!commit || !commit.paper) return settled;
-    for (const { turn, text, after } of [{ turn: commit.turn, text: settled.orders[commit.turn], after: settled.after[commit.turn] }, ...(secrets.tried || [])]) {
-      if (turn !== commit.turn || text === undefined) continue;
-      const tried = { ...settled, orders: { ...settled.orders, [turn]: text }, after: { ...settled.after, [turn]: after } };
-      if (await paperOf(found, tried, turn) === commit.paper) return tried;
+    for (const { turn, text } of tries) if (turn === 0 && await commitment(found, secrets, text) === commitments[found.seat]) settled = { ...settled, setup: text };
+    const last = steps.findLast((each) => each.seat === found.seat && ["commit", SEALED.opens].includes(each.step));
+    if (!last || !last.paper) return settled;
+    const { turn } = last, now = { turn, text: settled.orders[turn], after: settled.after[turn] };
+    for (const one of [now, ...tries.filter((each) => each.turn === turn)]) {
+      if (one.text === undefined) continue;
+      const tried = { ...settled, orders: { ...settled.orders, [turn]: one.text }, after: { ...settled.after, [turn]: one.after } };
+      if (await paperOf(found, tried, turn) === last.paper) return tried;
     }
-    throw wrong("turn {turn}: this browser does not know the orders that you committed to", commit);
+    throw wrong("turn {turn}: this browser does not know the orders that you committed to", last);
   }
 
-  /** The hash of the paper that one's commit of a turn stands for. */
+  /** The hash of the paper that one's orders of a turn are opened by. */
   async function paperOf(found, secrets, turn) {
     const before = found.sealed.steps.filter((each) => each.turn < turn), table = SEALED.table(found.options, before);
-    const lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, table), table, "open");
-    return (await made(found, secrets, found.sealed.steps, turn, "open", lines, secrets.after[turn])).hash;
+    const lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, table), table, SEALED.opens);
+    return (await made(found, secrets, found.sealed.steps, turn, SEALED.opens, lines, secrets.after[turn])).hash;
   }
 
   // Letters
@@ -129,9 +130,8 @@ const STEPS = (() => {
     for (const each of steps) {
       const { turn, step } = each, committed = told.some((one) => one.turn === turn && one.seat === found.seat && one.step === "commit");
       if (step === "commit") {
-        const now = SEALED.table(found.options, told);
-        const lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, now), now, "open");
-        const { hash } = await made(found, secrets, told, turn, "open", lines, found.prev);
+        const now = SEALED.table(found.options, told), lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, now), now, SEALED.opens);
+        const { hash } = await made(found, secrets, told, turn, SEALED.opens, lines, found.prev);
         parts.push(section([step, hash]));
         told.push({ ...each, paper: hash });
         continue;
@@ -150,5 +150,7 @@ const STEPS = (() => {
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
 
-  return { commitment, check, bound, answered, seal, step, reveal };
+  const replayed = (found) => SEALED.table(found.options, found.sealed.steps);
+
+  return { commitment, check, bound, answered, replayed, seal, step, reveal };
 })();

@@ -270,5 +270,5 @@ const SEALED = (() => {
   /** What a line of any step may be made of. */
   const line = /^(?:(?:beam|strike|scan|death|flash|over|miss|hit|duplicate|explodes|destroyed|ship|none|fleet|idle|[ROYGB][v-z][1-5]|[A-Z]{2}[0-9]{0,3})(?: |$))+$/;
 
-  return { papers, line, begin, owed, enter, table, own, asks, lines, view };
+  return { papers, opens: "open", line, begin, owed, enter, table, own, asks, lines, view };
 })();
