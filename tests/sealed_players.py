@@ -65,7 +65,7 @@ def play(
             own = sealed.own(options, seat, setups[seat], played.orders[seat], table)
         lines = sealed.lines(own, table, step)
         assert sealed.judge(table, seat, step, "\n ".join(" ".join(lines).split(" "))) == lines
-        if step in sealed.papers and table.turn:
+        if step in ("open", "departs"):
             played.orders[seat].setdefault(table.turn, sealed.orders(own, table.turn))
         played.tables.append(table)
         played.steps.append(Step(table.turn, seat, step, lines))
@@ -79,6 +79,8 @@ def refereed(played: Sealed) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
     judge = rules(played.game)
     state = judge.begin(played.options, [judge.setup(played.options, *each) for each in played.setups.items()])
     for _ in played.tables[-1].played:
+        if not state.due:
+            break  # by ruling 27 of Dueling Masters, of which the table cannot know
         given = {
             seat: forced or judge.order(state, seat, played.orders[seat][state.turn])
             for seat, forced in state.due.items()

@@ -205,14 +205,18 @@ def settled(
 ) -> Settled:
     """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
 
-    Turns are played as long as all orders due in them are there. Raises `Refused` on what is illegal.
+    Turns are played as long as all orders due in them are there or forced. Raises `Refused` on what is illegal.
     """
     state = rules.begin(options, [rules.setup(options, seat, setups[seat]) for seat in range(1, options.seats + 1)])
     turns = 0
-    while state.due and all(state.turn in orders[seat] for seat in state.due):
-        given = {
-            seat: forced or rules.order(state, seat, orders[seat][state.turn]) for seat, forced in state.due.items()
-        }
-        state, _ = rules.turn(state, given)
-        turns += 1
+    while state.due:
+        given = dict(state.due)
+        for seat in given:
+            if state.turn in orders[seat]:
+                given[seat] = rules.order(state, seat, orders[seat][state.turn])
+        judged = {seat: found for seat, found in given.items() if found is not None}
+        if len(judged) < len(given):
+            break
+        turns += any(state.turn in orders[seat] for seat in given)
+        state, _ = rules.turn(state, judged)
     return Settled(turns, state.result, state.scores)

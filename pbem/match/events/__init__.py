@@ -24,9 +24,13 @@ from pbem.match.events import (
     nominated,
     operator,
     resigned,
+    reveal,
+    sealed,
+    step,
     substituted,
     turn,
     vacation,
+    verdict,
 )
 from pbem.match.transcript import TranscriptError
 
@@ -43,7 +47,11 @@ TYPES: Mapping[str, EntryType] = {
     for one in (
         agreed.ENTRY,
         commitments.ENTRY,
+        sealed.ENTRY,
+        step.ENTRY,
         turn.ENTRY,
+        reveal.ENTRY,
+        verdict.ENTRY,
         missed.ENTRY,
         forfeited.ENTRY,
         extended.ENTRY,
