@@ -10,8 +10,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from random_players import PLAYERS, sensible_orders
+from sealed_players import play
 
-from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 
 if TYPE_CHECKING:
@@ -27,48 +27,35 @@ SOURCE = """(cases) => cases.map(({ options, seat, setup, orders, steps }) => {
 })"""
 
 
-def cases(game: str, random: Random, turns: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def cases(game: str, random: Random, most: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Of one game before each step, for each seat: what the page is given, and what it must say of it."""
-    judge, sealed, player = rules(game), sealed_rules(game), PLAYERS[game]
+    sealed = sealed_rules(game)
     assert sealed is not None
-    raw, seats = random.choice(player.options)
-    options = judge.options(raw, seats)
-    make = sensible_orders if game == "spaceships" and random.random() < 0.7 else player.orders
-    setups = {n: judge.setup(options, n, player.setup(random, options, n)).text for n in range(1, seats + 1)}
-    orders: dict[int, dict[int, str]] = {seat: {} for seat in setups}
-    table: Any = sealed.begin(options)
-    steps: list[dict[str, Any]] = []
-    while True:
-        entered = None
-        for seat, setup in setups.items():
-            own = sealed.own(options, seat, setup, orders[seat], table)
+    raw, seats = random.choice(PLAYERS[game].options)
+    sensible = game == "spaceships" and random.random() < 0.7
+    played = play(game, random, raw, seats, most, sensible_orders if sensible else None)
+    steps = [{**step._asdict(), "lines": list(step.lines)} for step in played.steps]
+    for at, table in enumerate(played.tables):
+        for seat, setup in played.setups.items():
+            bound = any(step.seat == seat and step.turn == table.turn for step in played.steps[:at])
+            decided = bound or random.random() < 0.5
+            known = {n: text for n, text in played.orders[seat].items() if n < table.turn or decided}
+            own = sealed.own(played.options, seat, setup, known, table)
             owed, asks = sealed.owed(table, seat), sealed.asks(own, table)
-            view: Any = sealed.own_view(own, table)
             lines = list(sealed.lines(own, table, owed[0])) if owed and not asks else None
-            given = {"options": {**options.changed, "seats": seats}, "seat": seat, "setup": setup}
+            options = {**played.options.changed, "seats": seats}
             yield (
-                {**given, "orders": {**orders[seat]}, "steps": [*steps]},
-                {"owed": list(owed), "asks": asks, "lines": lines, "view": json.loads(json.dumps(view))},
-            )
-            if asks:
-                orders[seat][table.turn] = sealed.order(own, make(random, view))
-                own = sealed.own(options, seat, setup, orders[seat], table)
-                lines = list(sealed.lines(own, table, owed[0]))
-            if owed and entered is None:
-                entered = {"turn": table.turn, "seat": seat, "step": owed[0], "lines": lines}
-        if entered is None or table.turn > turns:
-            return
-        steps.append(entered)
-        text = "\n".join(entered["lines"])
-        judged = sealed.judge(table, entered["seat"], entered["step"], text)
-        table = sealed.enter(table, entered["seat"], entered["step"], judged)
+                {"options": options, "seat": seat, "setup": setup, "orders": known, "steps": steps[:at]},
+                {"owed": list(owed), "asks": asks, "lines": lines,
+                 "view": json.loads(json.dumps(sealed.own_view(own, table)))},
+            )  # fmt: skip
 
 
-def compare_sealed(game: str, evaluate: Evaluate, games: int, turns: int = 60) -> None:
+def compare_sealed(game: str, evaluate: Evaluate, games: int, most: int = 60) -> None:
     """Whole games, of which each state is looked at."""
     random = Random(21)
     for _ in range(games):
-        found = list(cases(game, random, turns))
+        found = list(cases(game, random, most))
         said = evaluate(SOURCE, [given for given, _ in found])
         for (given, wanted), told in zip(found, said, strict=True):
             assert told == wanted, (given, len(given["steps"]))

@@ -39,7 +39,17 @@ class Home(NamedTuple):
     delimiter: str = "+"
 
 
-_COMPOSING = ("draft.js", "home.js", "report.js", "sshsig.js", "keyring.js", "papers.js", "secrets.js", "note.js", "steps.js")
+_COMPOSING = (
+    "draft.js",
+    "home.js",
+    "report.js",
+    "sshsig.js",
+    "keyring.js",
+    "papers.js",
+    "secrets.js",
+    "note.js",
+    "steps.js",
+)
 """What composers of all games have in common, each a noun; `_WORKING` work the page."""
 
 _WORKING = ("sealing.js", "composer.js", "registration.js")

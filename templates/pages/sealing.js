@@ -107,8 +107,10 @@ const SEALING = (() => {
     }
     if (found.sealed.owes[0] === "reveal") return STEPS.reveal(found, secrets);
     if (asks) secrets = SECRETS.tried({ ...secrets, orders: { ...secrets.orders, [found.turn]: text }, after: { [found.turn]: found.prev } }, found.turn, text, found.prev);
+    const table = STEPS.replayed(found);
+    for (const { turn, step } of STEPS.answered(found, secrets, table).steps) if (step === SEALED.opens) secrets = { ...secrets, orders: { [turn]: "", ...secrets.orders } };
     SECRETS.keep(localStorage, secrets);
-    return STEPS.step(found, secrets, STEPS.replayed(found), await note());
+    return STEPS.step(found, secrets, table, await note());
   }
 
   /** Forget the orders that were decided on for what a letter asks; they stay among those that were tried. */

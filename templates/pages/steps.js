@@ -7,6 +7,10 @@ const STEPS = (() => {
   const wrong = (text, facts) => new Error(say(text, facts));
   const place = (found, seat = found.seat) => ({ ...SECRETS.place(found), seat, player: seat === found.seat ? found.player : found.names[seat - 1] });
 
+  const agreed = (found) => ({ ...found.options, seats: found.names.length });
+  const replayed = (found, steps = found.sealed.steps) => SEALED.table(agreed(found), steps);
+  const ownOf = (found, secrets, table) => SEALED.own(found.seat, secrets.setup, secrets.orders, table);
+
   /** A section of a letter, in lines that no mail program breaks. */
   const wrapped = (line) => line.replace(/(.{1,72})(?: |$)/g, "$1\n").trimEnd();
   const section = (words, lines) => [wrapped(words.join(" ")), ...(lines ? [...lines.map(wrapped), "done"] : [])].filter(Boolean).join("\n");
@@ -38,7 +42,7 @@ const STEPS = (() => {
     const { name, heads, to } = SEALED.papers[step];
     const values = {
       rules: found.sealed.terms, setup: HASH.test(found.sealed.terms) && heads.includes("setup") ? await commitment(found, secrets) : "", after,
-      orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn]) : "",
+      orders: heads.includes("orders") ? await ordersHash(found, secrets, turn, secrets.orders[turn] || "") : "",
       to: cited(steps, turn, 3 - found.seat, to), own: cited(steps, turn, found.seat, [SEALED.opens]),
       salt: heads.includes("salt") ? await PAPERS.salt(secrets.seed, place(found), turn, name) : "",
     };
@@ -68,11 +72,11 @@ const STEPS = (() => {
       const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
       if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw wrong("turn {turn}: seat {seat} opened something else than it had committed to", each);
     }
-    let table = SEALED.begin(found.options);
+    let table = SEALED.begin(agreed(found));
     for (const { turn, seat, step, lines } of steps) {
-      if (turn !== table.turn || !SEALED.owed(table, seat).includes(step)) throw wrong("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step });
+      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw wrong("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step });
       if (seat === found.seat && step !== "commit") {
-        const own = SEALED.own(seat, secrets.setup, secrets.orders, table);
+        const own = ownOf(found, secrets, table);
         if (SEALED.lines(own, table, step).join("\n") !== lines.join("\n")) throw wrong("turn {turn}: what it says that you told is not what you told", { turn });
       }
       table = SEALED.enter(table, seat, step, lines);
@@ -98,8 +102,8 @@ const STEPS = (() => {
 
   /** The hash of the paper that one's orders of a turn are opened by. */
   async function paperOf(found, secrets, turn) {
-    const before = found.sealed.steps.filter((each) => each.turn < turn), table = SEALED.table(found.options, before);
-    const lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, table), table, SEALED.opens);
+    const before = found.sealed.steps.filter((each) => each.turn < turn), table = replayed(found, before);
+    const lines = SEALED.lines(ownOf(found, secrets, table), table, SEALED.opens);
     return (await made(found, secrets, found.sealed.steps, turn, SEALED.opens, lines, secrets.after[turn])).hash;
   }
 
@@ -113,14 +117,14 @@ const STEPS = (() => {
   /** The table as far as one's own steps of the next letter go, before orders are needed; and those steps. */
   function answered(found, secrets, table) {
     const steps = [];
-    let own = SEALED.own(found.seat, secrets.setup, secrets.orders, table);
+    let own = ownOf(found, secrets, table);
     while (true) {
       const [step] = SEALED.owed(table, found.seat);
       if (!step || SEALED.asks(own, table)) return { table, own, steps, asks: Boolean(step) };
       const lines = SEALED.lines(own, table, step);
       steps.push({ turn: table.turn, seat: found.seat, step, lines });
       table = SEALED.enter(table, found.seat, step, lines);
-      own = SEALED.own(found.seat, secrets.setup, secrets.orders, table);
+      own = ownOf(found, secrets, table);
     }
   }
 
@@ -130,7 +134,7 @@ const STEPS = (() => {
     for (const each of steps) {
       const { turn, step } = each, committed = told.some((one) => one.turn === turn && one.seat === found.seat && one.step === "commit");
       if (step === "commit") {
-        const now = SEALED.table(found.options, told), lines = SEALED.lines(SEALED.own(found.seat, secrets.setup, secrets.orders, now), now, SEALED.opens);
+        const now = replayed(found, told), lines = SEALED.lines(ownOf(found, secrets, now), now, SEALED.opens);
         const { hash } = await made(found, secrets, told, turn, SEALED.opens, lines, found.prev);
         parts.push(section([step, hash]));
         told.push({ ...each, paper: hash });
@@ -149,8 +153,6 @@ const STEPS = (() => {
     return whole(...head(found, `reveal ${found.match} game ${found.game}`), `seed ${secrets.seed}`, section(["setup"], secrets.setup.split("\n")),
       ...turns.map((turn) => section(["orders", turn], secrets.orders[turn].split("\n"))));
   }
-
-  const replayed = (found) => SEALED.table(found.options, found.sealed.steps);
 
   return { commitment, check, bound, answered, replayed, seal, step, reveal };
 })();

@@ -109,7 +109,6 @@ const SEALED = (() => {
     const told = table.pieces.map(({ squares, transit, destroyed }) => ({ squares: [...squares], transit: new Set(transit), destroyed: new Set(destroyed) }));
     const rest = (side, slot, square) => { side.squares[slot] = square; side.transit.delete(slot); };
     const reports = table.queue.map(({ seat, slot, start, end }) => ({ seat, kind: "check", piece: names[slot], from: start, to: end }));
-    for (const { seat, slot, end } of table.queue) rest(told[seat - 1], slot, end);
     for (const [square, ...slots] of [...table.collisions].sort((a, b) => SQUARES.get(a[0]) - SQUARES.get(b[0]) || a[1] - b[1] || a[2] - b[2])) {
       const [one, two] = slots.map(nameOf), lost = [loses(one, two), loses(two, one)];
       reports.push({ kind: "collision", square, pieces: { 1: one, 2: two }, destroyed: { 1: lost[0], 2: lost[1] } });
@@ -118,6 +117,7 @@ const SEALED = (() => {
         if (lost[at]) { told[at].destroyed.add(slot); told[at].transit.delete(slot); } else rest(told[at], slot, square);
       });
     }
+    for (const { seat, slot, end } of table.queue) rest(told[seat - 1], slot, end);
     if (!table.departing) reports.push({ seat, kind: "pass" });
     else if (!told[seat - 1].destroyed.has(table.departing[0]) && told.every(homes)) {
       const [slot, square] = table.departing;
@@ -125,8 +125,10 @@ const SEALED = (() => {
       told[seat - 1].transit.add(slot);
       reports.push({ seat, kind: "departure", piece: names[slot], square });
     }
-    const over = !told.every(homes) || table.turn >= most(table);
-    return { ...begin(table.options), pieces: told, turn: table.turn + (over ? 0 : 1), over, played: [...table.played, reports] };
+    const played = [...table.played, reports], passed = played.length > 1 && played.slice(-2).every(([one]) => one.kind === "pass");
+    const harmless = !table.options.mobile_home && told.every(({ destroyed }) => names.slice(0, FIRST_HOME).every((_, slot) => destroyed.has(slot)));
+    const over = passed || harmless || !told.every(homes) || table.turn >= most(table);
+    return { ...begin(table.options), pieces: told, turn: table.turn + (over ? 0 : 1), over, played };
   }
 
   // What reports have told of each side
