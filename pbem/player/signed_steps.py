@@ -1,0 +1,110 @@
+"""What others signed in a sealed game, held against what the server told of it.
+
+A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
+signed text itself comes with the letters: its signature, its words, and the head that it cites must fit. Pure.
+Implements sealed.md 1.5, "Letters".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem import identity
+from pbem.games import Refused
+from pbem.games.sealed import COMMIT
+from pbem.identity import BadKey
+from pbem.mail.commands import parse
+from pbem.mail.message import Unreadable, read
+from pbem.match.changed import replace
+from pbem.player.sealed_game import Contradiction
+from pbem.proof.signed_letters import VOCABULARY, said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.identity import Key
+    from pbem.mail.commands import Command
+    from pbem.player.sealed_game import SealedGame, ToldStep
+
+__all__ = ["check", "unproved"]
+
+_HEADER = b"Content-Type: text/plain; charset=utf-8\r\n\r\n"
+
+
+def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[ToldStep]]]:
+    """The letters of others, each as the place of its first step and its steps, that came after entry `proved`."""
+    steps = game.told.steps
+    at = 0
+    while at < len(steps):
+        first = steps[at]
+        end = at + 1
+        while end < len(steps) and first.mail is not None and steps[end].mail == first.mail:
+            end += 1
+        if first.seat != game.place.seat and first.seq > proved:
+            yield at, steps[at:end]
+        at = end
+
+
+def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, before: str | None) -> None:
+    """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
+
+    `before`: the head before the game's first step, if it is known. Raises `Contradiction`.
+    """
+    first = steps[0]
+    where = f"turn {first.turn}, seat {first.seat}, {first.step}"
+    command = _signed(game, first.seat, content, where)
+    place = {"server": game.place.server, "player": game.players[first.seat - 1]}
+    turn = command.arguments.get("turn")
+    named = (command.name, command.match, command.arguments.get("game"), turn)
+    if named != ("step", game.place.match, game.place.game, first.turn) or any(
+        command.fields.get(name) != value for name, value in place.items()
+    ):
+        raise Contradiction(f"{where}: what was signed belongs elsewhere")
+    if command.fields.get("prev") not in {*_cited(game, at), *([before] if before else [])}:
+        raise Contradiction(f"{where}: what was signed follows another game than the one told here")
+    sections = [section for section in command.sections if section[0] != "note"]
+    if len(sections) != len(steps):
+        raise Contradiction(f"{where}: other steps were signed than told")
+    for number, ((name, words, text), told) in enumerate(zip(sections, steps, strict=True)):
+        values = _values(game, told)
+        try:
+            lines = game.rules.judge(game.tables[at + number], told.seat, told.step, text)
+        except Refused as refused:
+            raise Contradiction(f"{where}: what was signed is no such step") from refused
+        if (name, list(words), list(lines)) != (told.step, values, told.lines):
+            raise Contradiction(f"{where}: something else was signed than told")
+
+
+def _values(game: SealedGame, told: ToldStep) -> list[str | None]:
+    """The words of a step's section before its lines."""
+    if told.step == COMMIT:
+        return [told.paper]
+    return [(told.values or {}).get(head) for head in game.rules.papers[told.step].values]
+
+
+def _cited(game: SealedGame, at: int) -> Iterator[str]:
+    """The heads that a letter may cite whose first step is at this place: those since its seat came to owe it."""
+    steps, seat = game.told.steps, game.told.steps[at].seat
+    while at and (at == len(steps) or game.rules.owed(game.tables[at], seat)):
+        yield steps[at - 1].head
+        at -= 1
+
+
+def _signed(game: SealedGame, seat: int, content: bytes, where: str) -> Command:
+    """The one command that a text signs with a key of this seat."""
+    try:
+        keys = [_key(public) for public in game.told.keys.get(str(seat), ())]
+        verdict = identity.judge(read(_HEADER + content), keys, game.place.server, words=VOCABULARY)
+        text = said(verdict) if verdict.kind == "valid" else ""
+    except (BadKey, Unreadable, ValueError) as error:
+        raise Contradiction(f"{where}: what was signed cannot be read") from error
+    if verdict.kind != "valid":
+        raise Contradiction(f"{where}: {verdict.reason}")
+    commands = parse(text).commands
+    if len(commands) != 1 or commands[0].faults:
+        raise Contradiction(f"{where}: what was signed is not one letter of a sealed game")
+    return commands[0]
+
+
+def _key(public: str) -> Key:
+    return replace(identity.parse_key(public), state="pinned")
