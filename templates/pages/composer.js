@@ -3,6 +3,7 @@
 
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12;
+  const TOLD = { setup: say("your setup"), open: say("your orders, laid open"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
   const byId = (id) => document.getElementById(id);
   /** @type {?Draft} */
   let draft = null;
@@ -127,9 +128,9 @@ const COMPOSER = (() => {
   /** What a letter of a sealed match tells by itself, and whether its orders may still be decided anew. */
   function telling() {
     if (!sealed) return [];
-    const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: what your letter tells, {step}", { turn, step })), make("pre", { class: "told" }, lines.join("\n"))));
+    const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: {told}", { turn, told: TOLD[step] })), make("pre", { class: "told" }, lines.join("\n"))));
     if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter lays open your setup and all your orders, so that everybody can check both of you."))];
-    if (!sealed.asks && !isSetup()) told.unshift(make("p", {}, say("This letter follows from what you decided before. It has only to be signed and sent.")));
+    if (!sealed.asks) told.unshift(make("p", {}, say("This letter follows from what you decided before. It has only to be signed and sent.")));
     if (sealed.anew) told.push(make("p", {}, say("Its orders are decided on. If no letter with them was sent, you may decide anew:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Decide anew"))));
     return told;
   }
@@ -199,6 +200,7 @@ const COMPOSER = (() => {
   function form() {
     const legal = !judged.faults.length, mail = byId("mail"), text = !legal ? "" : signed || (sealed ? written : unsigned());
     byId("form").value = text;
+    byId("form").placeholder = sealed ? say("It is written when you press the button: what it binds you to is kept in this browser first.") : "";
     byId("rev").value = String(revision());
     byId("copy").disabled = !text;
     mail.textContent = key ? say("Sign and open letter") : say("Open letter");
