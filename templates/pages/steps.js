@@ -4,7 +4,6 @@
 
 const STEPS = (() => {
   const HASH = /^[0-9a-f]{64}$/, WIDTH = 72;
-  const wrong = (text, facts) => new Error(say(text, facts));
   const place = (found, seat = found.seat) => ({ ...SECRETS.place(found), seat, player: seat === found.seat ? found.player : found.names[seat - 1] });
 
   const agreed = (found) => ({ ...found.options, seats: found.names.length });
@@ -64,20 +63,20 @@ const STEPS = (() => {
   async function check(found, secrets) {
     const { steps, terms } = found.sealed;
     if (!HASH.test(terms) || !steps.every(({ step, lines, paper }) => (step === "commit" || step in SEALED.papers) && (!paper || HASH.test(paper)) && lines.every((line) => SEALED.line.test(line)))) {
-      throw wrong("it does not read as one of the server's own");
+      throw new Error(say("it does not read as one of the server's own"));
     }
-    if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw wrong("the commitment that it shows for your setup is not yours");
+    if (secrets.setup && await commitment(found, secrets) !== found.sealed.commitments[found.seat]) throw new Error(say("the commitment that it shows for your setup is not yours"));
     for (const [at, each] of steps.entries()) {
-      if (!await isPaper(found, each)) throw wrong("turn {turn}: a paper of seat {seat} is not what its hash says", each);
+      if (!await isPaper(found, each)) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
       const opened = each.step === "commit" && steps.slice(at + 1).find((later) => later.seat === each.seat && later.turn === each.turn && later.step === SEALED.opens);
-      if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw wrong("turn {turn}: seat {seat} opened something else than it had committed to", each);
+      if (opened && each.paper && opened.paper && opened.paper !== each.paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
     }
     let table = SEALED.begin(agreed(found));
     for (const { turn, seat, step, lines } of steps) {
-      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw wrong("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step });
+      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
       if (seat === found.seat && step !== "commit") {
         const own = ownOf(found, secrets, table);
-        if (SEALED.lines(own, table, step).join("\n") !== lines.join("\n")) throw wrong("turn {turn}: what it says that you told is not what you told", { turn });
+        if (SEALED.lines(own, table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: what it says that you told is not what you told", { turn }));
       }
       table = SEALED.enter(table, seat, step, lines);
     }
@@ -97,7 +96,7 @@ const STEPS = (() => {
       const tried = { ...settled, orders: { ...settled.orders, [turn]: one.text }, after: { ...settled.after, [turn]: one.after } };
       if (await paperOf(found, tried, turn) === last.paper) return tried;
     }
-    throw wrong("turn {turn}: this browser does not know the orders that you committed to", last);
+    throw new Error(say("turn {turn}: this browser does not know the orders that you committed to", last));
   }
 
   /** The hash of the paper that one's orders of a turn are opened by. */
