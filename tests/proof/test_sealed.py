@@ -141,7 +141,7 @@ _LIES = [
     ("spaceships", "answers", 2, (1, 3)),
     ("spaceships", "flash", 1, range(1, 9)),
     ("dueling-masters", "departs", 1, (5, 7)),
-    ("dueling-masters", "answers", 2, range(3, 30)),
+    ("dueling-masters", "answers", 2, (9,)),
 ]
 
 
@@ -158,7 +158,7 @@ def test_every_lie_is_refused_or_convicted(game: str, step: str, seat: int, turn
         if truth is None or (sum(counted.values()) > 15 and all(counted.values())):
             continue
         others = sorted({lines for lines in alternatives(truth) if lines != truth})
-        for lines in dice.sample(others, min(8, len(others))):
+        for lines in dice.sample(others, min(8 if game == "spaceships" else 16, len(others))):
             comes = lied(table, liar, turn, step, lines)
             if comes != "refused":
                 assert isinstance(comes, dict), (truth, lines)
