@@ -21,11 +21,13 @@ from pbem.cli.alone import alone
 from pbem.letters.render import Templates
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account import BadAccount
+from pbem.player.agent import Agent
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.limits import load
 from pbem.player.memory import BadMemory, Memory
 from pbem.player.program import Program
+from pbem.player.sealed import BadSecrets, Vault
 
 if TYPE_CHECKING:
     from pbem.player.limits import Settings
@@ -70,7 +72,7 @@ def opponent(config_file: Path, standby: bool) -> None:
         with alone(Path(settings.memory), "pbem opponent", stop if standby else None):
             if not stop.is_set():
                 _run(settings, stop)
-    except (BadAccount, BadMemory, signing.CannotSign, mail_in.NoMail) as error:
+    except (BadAccount, BadMemory, BadSecrets, signing.CannotSign, mail_in.NoMail) as error:
         raise click.ClickException(str(error)) from error
     except sqlite3.Error as error:
         # Whoever starts it again lets it look at everything anew.
@@ -97,8 +99,9 @@ def _run(settings: Settings, stop: threading.Event) -> None:
         source = mail_in.source(account)
         try:
             letters = Correspondence(account.party, memory, key.sign, os.urandom)
+            agent = Agent(letters, Vault(Path(f"{settings.memory}.secrets")), os.urandom)
             program = Program(
-                letters, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
+                agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip()
             )
             program.begin(key.public, key.fingerprint, _now())
             log.info("%s plays %s", account.id, ", ".join(settings.games))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import written
+from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.games import Report
+    from pbem.games import Options, Report
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Sent
@@ -44,11 +44,14 @@ POINTS = ("secrets kept",)
 class Shown:
     """How a sealed game stands for its player: the view of the refereed game, and the reports of all turns told."""
 
+    options: Options
     turn: int
     asked: bool
     """Whether orders are to be given."""
     view: Mapping[str, Any]
+    """JSON, as a refereed game's position is attached."""
     reports: Sequence[Sequence[Report]]
+    """Of each turn."""
 
 
 class Agent:
@@ -208,7 +211,8 @@ class Agent:
             own, table = found.own, found.table
         else:
             own, table = game.own(secrets), game.table
-        return Shown(table.turn, asked, game.rules.own_view(own, table), table.played)
+        view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
+        return Shown(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
         """Whether its player has something to decide: a setup, or orders."""
@@ -217,7 +221,7 @@ class Agent:
             if self.memory.fact(f"accused {match}") or not self.owes(standing):
                 return False
             if standing["phase"] == "setup":
-                return not self.memory.sent("seal", match, _setup_place(standing)) and self._setup(standing) is None
+                return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
             return self.owes(standing)[0] != "reveal" and self.shown(match).asked
         except (Impossible, Contradiction, Refused):
             return False
@@ -244,13 +248,19 @@ class Agent:
         self._demand_unaccused(standing["match"])
         if standing["phase"] == "setup":
             secrets = self._setup(standing)
-            return None if secrets is None else self._seal(standing, secrets, now)
+            if secrets is None:
+                return None
+            self._demand_unrefused(standing, "seal", _setup_place(standing))
+            return self._seal(standing, secrets, now)
         if self.owes(standing)[0] == "reveal":
             return self._reveal(standing, now)
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
-        return self._step(standing, game, found, now) if isinstance(found, Letter) else None
+        if not isinstance(found, Letter):
+            return None
+        self._demand_unrefused(standing, "step", _place(game))
+        return self._step(standing, game, found, now)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
@@ -326,6 +336,7 @@ class Agent:
         match, place = standing["match"], f"game {standing['game']}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.again(sent)
+        self._demand_unrefused(standing, "reveal", place)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
@@ -333,6 +344,13 @@ class Agent:
         """What was prepared there, and was not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
+
+    def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
+        """Nothing is said again by itself that was refused as things stand."""
+        refused = self.memory.sent(command, standing["match"], place)
+        if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
+            faults = "; ".join(json.loads(refused[-1].faults))
+            raise Impossible(f"the server refused what was due: {faults}")
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
