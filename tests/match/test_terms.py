@@ -264,4 +264,4 @@ def test_what_follows_may_also_be_said(key: str, text: str) -> None:
 
 def test_a_sealed_match_is_proposed_again_as_it_was() -> None:
     terms = propose(sealed="yes", kind="scored", games="2")
-    assert propose(**terms.lines()) == terms
+    assert Terms.propose("spaceships", terms.lines(), TWO, SETTLE) == terms

@@ -375,7 +375,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "step",
             Phrase("Play on in a sealed match: commit to orders, lay them open, answer; `pbem agent` writes it."),
-            (arguments.MATCH, arguments.GAME, arguments.THIS_TURN),
+            (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
             body="sections",
             signed=True,
             opens=_A_MATCH,

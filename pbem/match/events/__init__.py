@@ -76,7 +76,7 @@ TYPES: Mapping[str, EntryType] = {
 }
 """By name."""
 
-_BY_SEAT = ("letters", "players", "commitments", "orders", "shown")
+_BY_SEAT = ("letters", "players", "commitments", "receipts", "orders", "shown", "verdicts")
 """The parts of bodies that are objects by seat."""
 
 _OF_SEATS = ("seats", "to", "against", "default")

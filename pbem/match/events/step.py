@@ -58,7 +58,7 @@ def take(step: Step, seat: int, form: SignedForm, signed: Signed) -> Told:
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev in match.sealed_game.printed.get(seat, ()):
         said = replace(said, prev=match.prev)
-    if faults := step.misplaced(said, seat, None, turn=match.turn):
+    if faults := step.misplaced(said, seat, None, game=match.game, turn=match.turn):
         raise Refused(*faults)
     name = f"step-{match.seq + 1}-seat-{seat}"
     taken = judge_steps(match, seat, form, signed.hash, f"letters/{name}.eml")

@@ -40,10 +40,10 @@ def judge(step: Step) -> None:
     if match.sealed_game is None or match.sealed_game.ending is None or not due(match):
         raise Refused(Fault("verdict", match.id, Phrase("nothing is to be judged yet")))
     ending, found = match.sealed_game.ending, verdict(match)
-    seats = {
+    verdicts = {
         str(seat): word if isinstance(word, str) else {FALSE: word._asdict()} for seat, word in sorted(found.items())
     }
-    step.append_entry("verdict", {"game": match.game, "seats": seats})
+    step.append_entry("verdict", {"game": match.game, "verdicts": verdicts})
     result, record = _result(match, ending, found)
     closes = ending.closes
     if closes is None and record is None and (match.terms.kind == "continued" or result.reason == ANNULLED):
@@ -96,7 +96,7 @@ def remake(replay: TranscriptReplay) -> Step:
 
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     words = []
-    for seat, word in entry.body["seats"].items():
+    for seat, word in entry.body["verdicts"].items():
         if isinstance(word, str):
             words.append(f"seat {seat}: {word}")
         else:
@@ -109,7 +109,7 @@ _FALSEHOOD = mapping({FALSE: mapping({"turn": number, "step": text, "ruling": te
 
 ENTRY = EntryType(
     "verdict",
-    mapping({"game": number, "seats": by_seat(either(one_of(HONEST, SILENT), _FALSEHOOD))}),
+    mapping({"game": number, "verdicts": by_seat(either(one_of(HONEST, SILENT), _FALSEHOOD))}),
     remake=remake,
     says=_says,
 )
