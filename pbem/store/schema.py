@@ -503,6 +503,22 @@ ALTER TABLE pooled_standings RENAME TO standings;
 CREATE INDEX standings_by_rating ON standings(game, pool, sure DESC, player);
 """
 
+SEALED = """
+CREATE TABLE notes_to_self (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    seat INTEGER NOT NULL,
+    game INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, seat)
+) STRICT;
+CREATE TABLE signed_texts (
+    match INTEGER NOT NULL REFERENCES matches(number),
+    mail TEXT NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (match, mail)
+) STRICT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     POST_OFFICE,
     PEOPLE,
@@ -533,5 +549,6 @@ MIGRATIONS: tuple[str, ...] = (
     DESKS,
     OWNERS,
     POOLS,
+    SEALED,
 )
 """The scripts in their order."""

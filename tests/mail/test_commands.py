@@ -600,6 +600,13 @@ def test_what_is_no_section_is_a_fault(block: str, token: str | None, says: str)
     assert says in fault.message
 
 
+def test_setups_are_laid_open_in_turn_0_and_no_note_is_echoed() -> None:
+    step = only(STEP.replace("turn 5", "turn 0"))
+    assert step.arguments["turn"] == 0
+    assert step.faults == ()
+    assert step.echo == "step m17 game 2 turn 0"
+
+
 def test_orders_of_one_turn_are_laid_open_once() -> None:
     (fault,) = only(f"reveal m17 game 2\nseed {HASH}\norders 1 a done\norders 1 b done\nend").faults
     assert fault.token == "orders 1"

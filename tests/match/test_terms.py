@@ -254,12 +254,14 @@ def test_sealed_terms_follow_from_one_word() -> None:
     [("keys", "optional"), ("miss", "pass"), ("miss", "default"), ("settle", "10m"), ("settle", "2 h")],
 )
 def test_what_a_sealed_match_cannot_have_is_refused(key: str, text: str) -> None:
-    assert faults(sealed="yes", **{key: text}) == [key]
+    lines: dict[str, Any] = {key: text}
+    assert faults(sealed="yes", **lines) == [key]
 
 
 @pytest.mark.parametrize(("key", "text"), [("keys", "Demanded"), ("miss", "forfeit"), ("settle", "0")])
 def test_what_follows_may_also_be_said(key: str, text: str) -> None:
-    assert propose(sealed="yes", **{key: text}).sealed
+    lines: dict[str, Any] = {key: text}
+    assert propose(sealed="yes", **lines).sealed
 
 
 def test_a_sealed_match_is_proposed_again_as_it_was() -> None:

@@ -226,7 +226,9 @@ def _command(words: Words, spec: CommandSpec) -> Command:
         words.take()
     line = words.line(start)
     faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
-    echo = f"{spec.name} ..." if spec.secret else masked(words.text[start : words.passed])
+    echo = masked(words.text[start : words.passed])
+    if spec.secret or spec.body == "sections":  # of a note to oneself nothing can be read
+        echo = f"{spec.name} ..." if spec.secret else head
     return Command(spec.name, echo, head, line, given, fields, options, block, unclosed, sections, block_line, faults)
 
 
