@@ -73,6 +73,10 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._code: Code | None = None
+        self._games: dict[str, tuple[JsonObject, SealedGame]] = {}
+        """By match the file that told of its game last, and what that says."""
+        self._passed: dict[str, SealedGame] = {}
+        """By match what was checked last, and held."""
 
     # The six words.
 
@@ -119,17 +123,21 @@ class Agent:
         if standing["phase"] != "playing":
             return
         match, game = standing["match"], self.game(standing)
+        if game.prev != standing["prev"] and game.told.owes:
+            raise Impossible("a letter about it has not come")
+        if self._passed.get(match) is game:
+            return
         self._check_keys(match, game.told)
         self._check_heads(standing, game)
         fact = f"proved {match} game {standing['game']}"
         proved = int(self.memory.fact(fact) or 0)
-        before = self.memory.fact(f"began {match} game {standing['game']}")
+        heads = self.memory.heads(match) | {step.seq: step.head for step in game.told.steps}
         for at, steps in unproved(game, proved):
             first = steps[0]
             content = self.memory.signed_text(match, first.letter) if first.letter else None
             if content is not None:
-                check(game, at, steps, content, before)
-            elif first.turn >= game.table.turn - 1:
+                check(game, at, steps, content, heads)
+            elif steps[-1].turn >= game.table.turn - 1:
                 raise Impossible(
                     f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
                 )
@@ -137,6 +145,7 @@ class Agent:
         secrets = self._secrets(standing, game)
         if secrets is not None:
             self._check_own(game, secrets)
+        self._passed[match] = game
 
     def _check_keys(self, match: str, told: Told) -> None:
         """The keys of others are those that were told first: who changes them without a word is no longer they."""
@@ -153,8 +162,6 @@ class Agent:
     def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
         """What was told once stays so: each step with its head, and each head with its entry."""
         match, steps = standing["match"], game.told.steps
-        if not steps:
-            self.memory.know(f"began {match} game {standing['game']}", standing["prev"])
         fact = f"steps {match} game {standing['game']}"
         now = [[step.seq, step.head] for step in steps]
         before = json.loads(self.memory.fact(fact) or "[]")
@@ -166,8 +173,6 @@ class Agent:
             shown = self.memory.head(match, step.seq)
             if shown is not None and shown != step.head:
                 raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
-        if steps and steps[-1].head != standing["prev"] and game.told.owes:
-            raise Impossible("a letter about it has not come")
 
     def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
         """What is told under our own name we said."""
@@ -189,7 +194,14 @@ class Agent:
         position = self.letters.position(standing["match"])
         if position is None or position["game"] != standing["game"] or not position.get("sealed"):
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
-        return SealedGame.of(standing, self.letters.party.server, position)
+        known = self._games.get(standing["match"])
+        if known is None or known[0] != position:
+            known = self._games[standing["match"]] = position, SealedGame.of(standing, self._server, position)
+        return known[1]
+
+    @property
+    def _server(self) -> str:
+        return self.letters.party.server
 
     def _asked(self, standing: JsonObject) -> Told:
         """What the letter says that asks for the setup."""
@@ -273,7 +285,7 @@ class Agent:
                 return self._seal(standing, before, now)
             if before is not None and self._alive("seal", match, _setup_place(standing)):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
-            place = {**standing, "server": self.letters.party.server}
+            place = {**standing, "server": self._server}
             secrets = Secrets.begun(place, judged.text, self._random)
             self._keep(secrets)
             return self._seal(standing, secrets, now)
@@ -402,7 +414,7 @@ class Agent:
             return None
         place = {name: standing[name] for name in ("match", "game", "seat", "player")}
         try:
-            return self._known_code().opened(note, {**place, "server": self.letters.party.server})
+            return self._known_code().opened(note, {**place, "server": self._server})
         except BadNote as error:
             log.warning("%s: %s", standing["match"], error)
             return None
