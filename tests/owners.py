@@ -10,7 +10,6 @@ from referee import new
 from table import Side
 
 from pbem.failpoints import passing
-from pbem.player import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,11 +27,6 @@ RAW: dict[str, dict[str, Any]] = {
 }
 """Short games."""
 ORDERS = {"spaceships": random_players.sensible_orders}
-
-
-def quick_keys() -> None:
-    """Make the keys of notes in no time."""
-    sealed._ROUNDS = 10
 
 
 class Owner(Side):
