@@ -472,7 +472,7 @@ class LetterWriter:
             if facts["boards"] is None:
                 facts["view"] = match.view(notice.seat)
                 facts["boards"] = game.boards(facts["view"])
-            facts["happened"] = game.happened(facts["reports"]) if "reports" in facts else None
+            facts["happened"] = game.happened(facts["reports"]) if facts.get("reports") else None
             if wanted == "pictures":
                 names = dict(enumerate(match.names, start=1))
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
