@@ -7,6 +7,7 @@ falsified on the way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import random_players
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from forgers import SERVER_KEY
 from referee import SERVER, Die
 
 from pbem.games.sealed import COMMIT, sealed_rules
@@ -70,6 +72,8 @@ class Owner:
     """By turn the head that a commitment was made after."""
     lie: Callable[[Owner, Section], Section] = lambda _, section: section
     """What becomes of each section before it is sent."""
+    tells: Callable[[int, str, tuple[str, ...]], tuple[str, ...]] = lambda _turn, _step, lines: lines
+    """What it tells in the place of the true lines of a step."""
     ordering: Callable[[Random, dict[str, Any]], str] | None = None
 
     def __post_init__(self) -> None:
@@ -109,10 +113,11 @@ class Owner:
                 own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
             if turn and (step == COMMIT or "orders" in (*sealed.papers[step].heads, sealed.papers[step].name)):
                 self.orders.setdefault(turn, sealed.orders(own, turn))
-            lines = sealed.lines(own, table, step)
+            true = sealed.lines(own, table, step)
+            lines = self.tells(turn, step, true)
             if step == COMMIT:
                 self.after[turn] = match.prev
-                opened = sealed.lines(own, table, "open")
+                opened = self.tells(turn, "open", sealed.lines(own, table, "open"))
                 sha256 = hashed(self._paper(match, turn, "open", opened, papers)[1])
                 section: Section = (step, (sha256,), "")
             else:
@@ -121,6 +126,8 @@ class Owner:
                 section = (step, tuple(values[head] for head in kind.values), "\n".join(lines))
                 papers.append((turn, self.seat, step, hashed(written_)))
             made.append(self.lie(self, section))
+            if lines != true:  # what cannot be entered may have been told
+                break
             table = sealed.enter(table, self.seat, step, lines)
         return made
 
@@ -160,7 +167,7 @@ class SealedMatch:
 
     def __init__(self, game: str = "spaceships", seed: int = 1, seats: int = 2, /, **lines: str) -> None:
         self.owners = [Owner(seat, Random(f"{seed} {seat}")) for seat in range(1, seats + 1)]
-        self.server = Ed25519PrivateKey.from_private_bytes(Die("server")(32))
+        self.server = SERVER_KEY
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.die = Die(f"sealed {seed}")
         self.entries: list[Entry] = []
@@ -186,6 +193,14 @@ class SealedMatch:
         with_ = self.step()
         agree(with_, tuple(players), consents)
         self.done(with_)
+
+    def fork(self) -> SealedMatch:
+        """The same match, to be played on in another way."""
+        other = copy(self)
+        other.owners = [deepcopy(owner, {id(owner.key): owner.key}) for owner in self.owners]
+        other.entries, other.papers, other.notices = [*self.entries], {**self.papers}, [*self.notices]
+        other.die = deepcopy(self.die)
+        return other
 
     def step(self) -> Step:
         key = self.server.public_key().public_bytes_raw().hex()
@@ -270,11 +285,11 @@ class SealedMatch:
         for owner in self.owners:
             self.seal(owner)
 
-    def play(self, turns: int = 1000) -> None:
-        """Play on truthfully until so many turns are told, or the game is over as told."""
+    def play(self, turns: int = 1000, *, most: int = 9) -> None:
+        """Play on until so many turns are told, or the game is over as told; `most` steps a letter."""
         while self.match.phase == "playing" and not self.match.revealing and len(self.match.turns) < turns:
             owed = [owner for owner in self.owners if self.match.owes(owner.seat)]
-            self.tell(owed[0])
+            self.tell(owed[0], most=most)
 
     def finish(self) -> None:
         """Begin, play and reveal a whole game."""

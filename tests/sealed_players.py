@@ -6,6 +6,7 @@ As in life nobody's secrets meet: a seat's steps come from `own` and the table. 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import random_players
@@ -15,7 +16,8 @@ from pbem.games.sealed import Step, sealed_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from random import Random
+
+    from pbem.match.record import Record
 
 
 @dataclass
@@ -42,31 +44,60 @@ def play(
     orders: Callable[[Random, dict[str, Any]], str] | None = None,
 ) -> Sealed:
     """Play a sealed game to its end as told, or to a number of turns; each seat orders from its own view."""
-    player, judge, sealed = random_players.PLAYERS[game], rules(game), sealed_rules(game)
-    assert sealed is not None
+    player, judge = random_players.PLAYERS[game], rules(game)
     options = judge.options(raw, seats)
-    setups = {
-        seat: judge.setup(options, seat, player.setup(random, options, seat)).text for seat in range(1, seats + 1)
-    }
-    played = Sealed(game, options, setups, {seat: {} for seat in setups})
-    table = sealed.begin(options)
+    setups = {seat: player.setup(random, options, seat) for seat in range(1, seats + 1)}
     make_orders = orders or player.orders
+
+    def ordered(_seat: int, turn: int, view: Mapping[str, Any]) -> str | None:
+        return make_orders(random, dict(view)) if turn <= most else None
+
+    return _played(game, options, setups, ordered, random)
+
+
+def followed(game: str, read: Record) -> Sealed:
+    """Play the game of a record, as far as its orders go."""
+    options = rules(game).options(read.options, len(read.seats))
+    setups = {seat: setup for seat, (_, setup) in enumerate(read.seats, start=1)}
+
+    def ordered(seat: int, turn: int, _view: Mapping[str, Any]) -> str | None:
+        return read.turns[turn - 1].orders.get(seat) if turn <= len(read.turns) else None
+
+    return _played(game, options, setups, ordered, Random(0))
+
+
+def _played(
+    game: str,
+    options: Any,
+    setups: Mapping[int, str],
+    ordered: Callable[[int, int, Mapping[str, Any]], str | None],
+    random: Random,
+) -> Sealed:
+    """A game whose seats order so by seat, turn and own view, until one orders no more."""
+    judge, sealed = rules(game), sealed_rules(game)
+    assert sealed is not None
+    written = {seat: judge.setup(options, seat, setup).text for seat, setup in setups.items()}
+    played = Sealed(game, options, written, {seat: {} for seat in setups})
+    table = sealed.begin(options)
     writer = 0
-    while table.result is None and len(table.played) < most:
+    while table.result is None:
         seat = writer if sealed.owed(table, writer) else random.choice(list(table.due))
+        step = sealed.owed(table, seat)[0]
+        mine = played.orders[seat]
+        own = sealed.own(options, seat, written[seat], mine, table)
+        if sealed.asks(own, table):
+            text = ordered(seat, table.turn, sealed.own_view(own, table))
+            if text is None:
+                break
+            mine[table.turn] = sealed.order(own, text)
+            own = sealed.own(options, seat, written[seat], mine, table)
         if seat != writer:
             writer = seat
             played.letters += 1
-        step = sealed.owed(table, seat)[0]
-        own = sealed.own(options, seat, setups[seat], played.orders[seat], table)
-        if sealed.asks(own, table):
-            text = sealed.order(own, make_orders(random, dict(sealed.own_view(own, table))))
-            played.orders[seat][table.turn] = text
-            own = sealed.own(options, seat, setups[seat], played.orders[seat], table)
         lines = sealed.lines(own, table, step)
         assert sealed.judge(table, seat, step, "\n ".join(" ".join(lines).split(" "))) == lines
         if step in ("open", "departs"):
-            played.orders[seat].setdefault(table.turn, sealed.orders(own, table.turn))
+            mine.setdefault(table.turn, sealed.orders(own, table.turn))
         played.tables.append(table)
         played.steps.append(Step(table.turn, seat, step, lines))
         table = sealed.enter(table, seat, step, lines)

@@ -71,7 +71,7 @@ class Post:
             "commitments": {str(seat): commitment(TERMS, secrets) for seat, secrets in self.secrets.items()},
             "steps": [dict(step) for step in self.steps],
         }
-        return {"game": 1, "options": dict(self.raw), "sealed": told}
+        return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": told}
 
     def side(self, seat: int) -> SealedGame:
         """The game as this seat knows it."""

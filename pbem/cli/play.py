@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Event, Judged
     from pbem.player.memory import Sent
 
-__all__ = ["play"]
+__all__ = ["MATCH", "Table", "clean", "is_due", "play", "read_back", "show", "troubles"]
 
-_MATCH = re.compile(r"m[1-9][0-9]{0,8}")
+MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _AN_HOUR = 3600.0  # that a player may take over clicking
 _LONGEST = 500  # characters of others within a line of ours
@@ -55,7 +55,7 @@ class _Play(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and _MATCH.fullmatch(args[0].lower()):
+        if args and MATCH.fullmatch(args[0].lower()):
             return "match", self.commands["match"], [args[0].lower(), *args[1:]]
         return super().resolve_command(ctx, args)
 
@@ -84,6 +84,7 @@ class Table:
 
     @property
     def account(self) -> Account:
+        """Whose table it is."""
         if self._account is None:
             self._account = self.folders.load(self.name)
         return self._account
@@ -97,6 +98,7 @@ class Table:
 
     @property
     def letters(self) -> Correspondence:
+        """All that was read and written with it."""
         if self._correspondence is None:
             memory = Memory(self.folders.memory(self.account.id))
             self.afterwards.callback(memory.close)
@@ -193,19 +195,19 @@ def _passphrase(prompt: str) -> str:
 
 
 @contextmanager
-def _troubles() -> Iterator[None]:
+def troubles() -> Iterator[None]:
     """Say in a sentence what is no fault of the program."""
     try:
         yield
     except Refused as refused:
         _refused([fault.message for fault in refused.faults])
     except Contradiction as error:
-        raise click.ClickException(f"What was told cannot be: {_clean(str(error))}") from error
+        raise click.ClickException(f"What was told cannot be: {clean(str(error))}") from error
     except (
         *(BadAccount, BadMemory, BadNote, BadSecrets, Impossible, Unfit),
         *(signing.CannotSign, mail_in.NoMail),
     ) as error:
-        raise click.ClickException(_clean(str(error))) from error
+        raise click.ClickException(clean(str(error))) from error
     except sqlite3.Error as error:
         raise click.ClickException(
             f"What is remembered cannot be read or written: {error}. Nothing is lost: the same again goes on."
@@ -239,7 +241,7 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
     ctx.obj = Table(places(os.environ), account, 20.0 if patience is None else patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if ctx.invoked_subcommand is None:
-        with _troubles():
+        with troubles():
             _list(ctx.obj)
 
 
@@ -305,7 +307,7 @@ def register(  # noqa: PLR0913, PLR0917 - what makes an account
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
     anna@home.example` writes to pbem@play.example. The same again goes on where it was left.
     """
-    with _troubles():
+    with troubles():
         name, server = split(account)
         if no_key and new_key:
             raise click.UsageError("--no-key, or --new-key")
@@ -469,7 +471,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     yes: bool,
 ) -> None:
     """Show a match, or order its turn."""
-    with _troubles():
+    with troubles():
         table.fetch()
         table.send()
         standing = table.letters.standing(match)
@@ -488,6 +490,17 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
 
 
 def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+    name = standing["match"]
+    text = read_back(table, standing, texts)
+    _ask(table, yes, standing)
+    sealed = bool(standing.get("sealed"))
+    table.settle(
+        table.agent.order(name, text, _now()) if sealed else table.letters.order(name, text, _now(), final=final)
+    )
+
+
+def read_back(table: Table, standing: JsonObject, texts: Sequence[str]) -> str:
+    """Say what the first of these texts that is legal orders, and return it; raises `Refused`, `Impossible`."""
     from pbem.boards import words
 
     letters, name = table.letters, standing["match"]
@@ -499,8 +512,7 @@ def _order(table: Table, standing: JsonObject, texts: Sequence[str], *, final: b
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
-    _ask(table, yes, standing)
-    table.settle(table.agent.order(name, text, _now()) if sealed else letters.order(name, text, _now(), final=final))
+    return text
 
 
 def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
@@ -533,7 +545,7 @@ def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None
 @_table
 def setup(table: Table, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
-    with _troubles():
+    with troubles():
         table.fetch()
         if not (lines or file):
             show(table, table.letters.standing(match))
@@ -576,7 +588,7 @@ machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 @_table
 def words(table: Table, words: tuple[str, ...]) -> None:
     """Print the six words that open the notes of your sealed matches, or take them over from another machine."""
-    with _troubles():
+    with troubles():
         if words:
             table.agent.use_words(" ".join(words))
         click.echo(table.agent.words)
@@ -618,14 +630,14 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
     if standing["phase"] == "setup":
         asked = letters.setup_asked(name)
         text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
-        click.echo(_clean(text.rstrip("\n")))
+        click.echo(clean(text.rstrip("\n")))
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
     elif standing.get("sealed") and standing["phase"] in {"playing", "closed"}:
         shown = table.agent.shown(name)
         view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
         told = shown.reports[-1] if shown.reports else None
         text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(_clean(text.rstrip("\n")))
+        click.echo(clean(text.rstrip("\n")))
     elif (position := letters.position(name)) is not None and standing["phase"] in {"playing", "closed"}:
         reports = letters.memory.latest(name, "reports")
         same = reports is not None and reports["game"] == position["game"]
@@ -633,9 +645,9 @@ def _show_letters(table: Table, standing: JsonObject) -> None:
         over = standing["phase"] == "closed"  # after a resignation the last position still has something to order
         view = position["view"] | ({"entitled": None} if over else {})
         text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(_clean(text.rstrip("\n")))
+        click.echo(clean(text.rstrip("\n")))
     elif standing["agreement"]:
-        click.echo(_clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
+        click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
     if (sent := letters.pending(name) if standing["phase"] in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{_indented(sent.form)}")
 
@@ -724,7 +736,7 @@ def new(table: Table, game: str, words: tuple[str, ...], yes: bool) -> None:
 @_table
 def accept(table: Table, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
-    with _troubles():
+    with troubles():
         table.fetch()
         standing = table.letters.standing(match)
         show(table, standing)
@@ -763,7 +775,7 @@ def press(table: Table, match: str, text: tuple[str, ...], public: bool, yes: bo
 
 
 def _tell(table: Table, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
-    with _troubles():
+    with troubles():
         table.fetch()
         click.echo("\n".join(filter(None, [words, text])))
         _ask(table, yes)
@@ -781,7 +793,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> None:
     def command(table: Table, match: str, word: str | tuple[str, ...], yes: bool) -> None:
         if isinstance(word, tuple) and word:
             raise click.UsageError(f"{name} wants nothing behind {match}")
-        with _troubles():
+        with troubles():
             table.fetch()
             words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
             standing = table.letters.standing(match)
@@ -807,7 +819,7 @@ for _name, _help, _argument in (
 @_table
 def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
-    with _troubles():
+    with troubles():
         table.fetch()
         standing = table.letters.standing(match)
         words = f"resign {match} " + ("match" if whole else f"game {standing['game']}")
@@ -821,12 +833,12 @@ def resign(table: Table, match: str, whole: bool, yes: bool) -> None:
 @_table
 def ask(table: Table, words: tuple[str, ...]) -> None:
     """Ask the server something that nobody need sign, such as `list open`, and print its answer."""
-    with _troubles():
+    with troubles():
         table.fetch()
         sent = table.letters.ask(" ".join(words), _now())
         table.send()
         if table.wait(lambda _: _state(table.letters, sent) == "done", "the answer"):
-            click.echo(_clean(table.letters.memory.last_text()))
+            click.echo(clean(table.letters.memory.last_text()))
         else:
             click.echo("No answer yet.")
 
@@ -836,7 +848,7 @@ def ask(table: Table, words: tuple[str, ...]) -> None:
 @_table
 def wait(table: Table, match: str | None) -> None:
     """Wait until it is your move, in a match or in any, or the match is over; `--wait` before it says how long."""
-    with _troubles():
+    with troubles():
         letters = table.letters
 
         def due(_: object) -> bool:
@@ -859,12 +871,12 @@ def wait(table: Table, match: str | None) -> None:
 @_table
 def letter(table: Table, match: str) -> None:
     """Print the last letter about a match, as it came."""
-    with _troubles():
+    with troubles():
         table.fetch()
         found = table.letters.memory.text(match)
         if found is None:
             raise Impossible(f"No letter about {match} has come.")
-        click.echo(_clean(f"{found[0]}\n\n{found[1]}"))
+        click.echo(clean(f"{found[0]}\n\n{found[1]}"))
 
 
 @play.command()
@@ -872,7 +884,7 @@ def letter(table: Table, match: str) -> None:
 @_table
 def verify(table: Table, match: str) -> None:
     """Verify a match's bundle once more, and hold all its letters against it."""
-    with _troubles():
+    with troubles():
         table.fetch()
         if not _proved(table.letters, match):
             sys.exit(1)
@@ -968,9 +980,9 @@ def _indented(text: str) -> str:
 
 def _line(text: str) -> str:
     """What others say within a line of ours stays within it, and ends: it is no line of its own."""
-    return _clean(text).replace("\n", "\\n")[:_LONGEST]
+    return clean(text).replace("\n", "\\n")[:_LONGEST]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Letters are others' words: nothing in them moves the cursor."""
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.match.transcript import written
+from pbem.match.transcript import canonical, written
 from pbem.player.correspondence import Event, Impossible, Judged
 from pbem.player.sealed import BadNote, Code, Secrets
 from pbem.player.sealed_game import Asked, Contradiction, Letter, SealedGame, Told, commitment
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.games import Report
+    from pbem.games import Options, Report
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Sent
@@ -44,11 +44,14 @@ POINTS = ("secrets kept",)
 class Shown:
     """How a sealed game stands for its player: the view of the refereed game, and the reports of all turns told."""
 
+    options: Options
     turn: int
     asked: bool
     """Whether orders are to be given."""
     view: Mapping[str, Any]
+    """JSON, as a refereed game's position is attached."""
     reports: Sequence[Sequence[Report]]
+    """Of each turn."""
 
 
 class Agent:
@@ -70,6 +73,10 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._code: Code | None = None
+        self._games: dict[str, tuple[JsonObject, SealedGame]] = {}
+        """By match the file that told of its game last, and what that says."""
+        self._passed: dict[str, SealedGame] = {}
+        """By match what was checked last, and held."""
 
     # The six words.
 
@@ -116,17 +123,21 @@ class Agent:
         if standing["phase"] != "playing":
             return
         match, game = standing["match"], self.game(standing)
+        if game.prev != standing["prev"] and game.told.owes:
+            raise Impossible("a letter about it has not come")
+        if self._passed.get(match) is game:
+            return
         self._check_keys(match, game.told)
         self._check_heads(standing, game)
         fact = f"proved {match} game {standing['game']}"
         proved = int(self.memory.fact(fact) or 0)
-        before = self.memory.fact(f"began {match} game {standing['game']}")
+        heads = self.memory.heads(match) | {step.seq: step.head for step in game.told.steps}
         for at, steps in unproved(game, proved):
             first = steps[0]
             content = self.memory.signed_text(match, first.letter) if first.letter else None
             if content is not None:
-                check(game, at, steps, content, before)
-            elif first.turn >= game.table.turn - 1:
+                check(game, at, steps, content, heads)
+            elif steps[-1].turn >= game.table.turn - 1:
                 raise Impossible(
                     f"what {game.players[first.seat - 1]} signed has not come; `pbem play ask report {match}` asks"
                 )
@@ -134,6 +145,7 @@ class Agent:
         secrets = self._secrets(standing, game)
         if secrets is not None:
             self._check_own(game, secrets)
+        self._passed[match] = game
 
     def _check_keys(self, match: str, told: Told) -> None:
         """The keys of others are those that were told first: who changes them without a word is no longer they."""
@@ -150,8 +162,6 @@ class Agent:
     def _check_heads(self, standing: JsonObject, game: SealedGame) -> None:
         """What was told once stays so: each step with its head, and each head with its entry."""
         match, steps = standing["match"], game.told.steps
-        if not steps:
-            self.memory.know(f"began {match} game {standing['game']}", standing["prev"])
         fact = f"steps {match} game {standing['game']}"
         now = [[step.seq, step.head] for step in steps]
         before = json.loads(self.memory.fact(fact) or "[]")
@@ -163,8 +173,6 @@ class Agent:
             shown = self.memory.head(match, step.seq)
             if shown is not None and shown != step.head:
                 raise Contradiction(f"the server told two heads after entry {step.seq}: {shown} and {step.head}")
-        if steps and steps[-1].head != standing["prev"] and game.told.owes:
-            raise Impossible("a letter about it has not come")
 
     def _check_own(self, game: SealedGame, secrets: Secrets) -> None:
         """What is told under our own name we said."""
@@ -186,7 +194,14 @@ class Agent:
         position = self.letters.position(standing["match"])
         if position is None or position["game"] != standing["game"] or not position.get("sealed"):
             raise Impossible(f"The letter that brings game {standing['game']} of {standing['match']} has not come.")
-        return SealedGame.of(standing, self.letters.party.server, position)
+        known = self._games.get(standing["match"])
+        if known is None or known[0] != position:
+            known = self._games[standing["match"]] = position, SealedGame.of(standing, self._server, position)
+        return known[1]
+
+    @property
+    def _server(self) -> str:
+        return self.letters.party.server
 
     def _asked(self, standing: JsonObject) -> Told:
         """What the letter says that asks for the setup."""
@@ -208,7 +223,8 @@ class Agent:
             own, table = found.own, found.table
         else:
             own, table = game.own(secrets), game.table
-        return Shown(table.turn, asked, game.rules.own_view(own, table), table.played)
+        view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
+        return Shown(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
         """Whether its player has something to decide: a setup, or orders."""
@@ -217,7 +233,7 @@ class Agent:
             if self.memory.fact(f"accused {match}") or not self.owes(standing):
                 return False
             if standing["phase"] == "setup":
-                return not self.memory.sent("seal", match, _setup_place(standing)) and self._setup(standing) is None
+                return not self._alive("seal", match, _setup_place(standing)) and self._setup(standing) is None
             return self.owes(standing)[0] != "reveal" and self.shown(match).asked
         except (Impossible, Contradiction, Refused):
             return False
@@ -244,13 +260,19 @@ class Agent:
         self._demand_unaccused(standing["match"])
         if standing["phase"] == "setup":
             secrets = self._setup(standing)
-            return None if secrets is None else self._seal(standing, secrets, now)
+            if secrets is None:
+                return None
+            self._demand_unrefused(standing, "seal", _setup_place(standing))
+            return self._seal(standing, secrets, now)
         if self.owes(standing)[0] == "reveal":
             return self._reveal(standing, now)
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing["prev"])
-        return self._step(standing, game, found, now) if isinstance(found, Letter) else None
+        if not isinstance(found, Letter):
+            return None
+        self._demand_unrefused(standing, "step", _place(game))
+        return self._step(standing, game, found, now)
 
     def set_up(self, match: str, text: str, now: datetime) -> Sent:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
@@ -263,7 +285,7 @@ class Agent:
                 return self._seal(standing, before, now)
             if before is not None and self._alive("seal", match, _setup_place(standing)):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
-            place = {**standing, "server": self.letters.party.server}
+            place = {**standing, "server": self._server}
             secrets = Secrets.begun(place, judged.text, self._random)
             self._keep(secrets)
             return self._seal(standing, secrets, now)
@@ -326,6 +348,7 @@ class Agent:
         match, place = standing["match"], f"game {standing['game']}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.again(sent)
+        self._demand_unrefused(standing, "reveal", place)
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
@@ -333,6 +356,13 @@ class Agent:
         """What was prepared there, and was not refused."""
         found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
         return found[-1] if found else None
+
+    def _demand_unrefused(self, standing: JsonObject, command: str, place: str) -> None:
+        """Nothing is said again by itself that was refused as things stand."""
+        refused = self.memory.sent(command, standing["match"], place)
+        if refused and refused[-1].state == "refused" and f"\nprev {standing['prev']}\n" in refused[-1].form:
+            faults = "; ".join(json.loads(refused[-1].faults))
+            raise Impossible(f"the server refused what was due: {faults}")
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
@@ -384,7 +414,7 @@ class Agent:
             return None
         place = {name: standing[name] for name in ("match", "game", "seat", "player")}
         try:
-            return self._known_code().opened(note, {**place, "server": self.letters.party.server})
+            return self._known_code().opened(note, {**place, "server": self._server})
         except BadNote as error:
             log.warning("%s: %s", standing["match"], error)
             return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.games import Orders, Setup
+    from pbem.games import Options, Orders, Setup
     from pbem.json_object import JsonObject
     from pbem.mail.commands.sections import Read
     from pbem.mail.message import Letter
@@ -399,11 +399,9 @@ class Correspondence:
 
     def judge_setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the game that is to begin; raises `Refused`, or `Impossible`."""
-        asked, standing = self.setup_asked(match), self.standing(match)
-        judge = rules(asked["rules"])
+        asked, options = self.setup_asked(match), self.setup_options(match)
         try:
-            options = judge.options(asked["options"], len(standing["players"]))
-            setup: Setup = judge.setup(options, asked["seat"], text)
+            setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -419,6 +417,14 @@ class Correspondence:
         if asked is None:
             raise Impossible(f"The letter that asks for the setup of {match} has not come.")
         return asked
+
+    def setup_options(self, match: str) -> Options:
+        """The options of the game whose setup is asked for; raises `Impossible`."""
+        asked, standing = self.setup_asked(match), self.standing(match)
+        try:
+            return rules(asked["rules"]).options(asked["options"], len(standing["players"]))
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
 
     def position_asked(self, match: str) -> JsonObject:
         """The position of the turn that this player is to order; raises `Impossible`."""

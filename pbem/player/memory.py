@@ -248,6 +248,11 @@ class Memory:
         row = self._database.execute("SELECT head FROM heads WHERE match = ? AND seq = ?", (match, seq)).fetchone()
         return str(row[0]) if row else None
 
+    def heads(self, match: str) -> dict[int, str]:
+        """The heads that letters showed, by their entries."""
+        rows = self._database.execute("SELECT seq, head FROM heads WHERE match = ? ORDER BY seq", (match,))
+        return {int(seq): str(head) for seq, head in rows}
+
     def put_head(self, match: str, seq: int, head: str, signature: str, letter: int) -> None:
         """Remember a signed head."""
         row = (match, seq, head, signature, letter)

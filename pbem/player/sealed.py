@@ -37,7 +37,7 @@ _SEED: Final = 32
 _NOTE: Final = 4096
 """Octets of a note, which the server keeps."""
 _INFLATED: Final = 1 << 20
-_ROUNDS: Final = 600_000
+_ROUNDS = 600_000
 _SALT, _NONCE = 16, 12
 _WORDS: Final = 6
 _CONSONANTS, _VOWELS = "bdfghjklmnprstvz", "aiou"

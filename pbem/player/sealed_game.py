@@ -65,6 +65,8 @@ class Told(msgspec.Struct, frozen=True):
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
     keys: dict[str, list[_Line]] = {}
     """By seat the public keys that its letters may be signed with."""
+    seals: dict[str, _Line] = {}
+    """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []
 
@@ -127,6 +129,8 @@ class SealedGame:
     """The own one."""
     players: Sequence[str]
     told: Told
+    prev: str
+    """The head that the next letter cites, whoever writes it."""
     table: Table
     papers: _Papers
     tables: tuple[Table, ...] = ()
@@ -145,7 +149,8 @@ class SealedGame:
         options = _options(name, document, len(standing["players"]))
         place = Place(server, standing["match"], document["game"], seat, standing["player"])
         players = [str(player) for player in standing["players"]]
-        game = cls(found, name, options, place, players, told, found.begin(options), _Papers(0, {}))
+        prev = str(document.get("prev"))
+        game = cls(found, name, options, place, players, told, prev, found.begin(options), _Papers(0, {}))
         for step in told.steps:
             game = game._entered(step)
         return game

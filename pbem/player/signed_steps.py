@@ -16,11 +16,12 @@ from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
+from pbem.player.correspondence import Impossible
 from pbem.player.sealed_game import Contradiction
 from pbem.proof.signed_letters import VOCABULARY, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.identity import Key
     from pbem.mail.commands import Command
@@ -45,10 +46,11 @@ def unproved(game: SealedGame, proved: int) -> Iterator[tuple[int, Sequence[Told
         at = end
 
 
-def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, before: str | None) -> None:
+def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, heads: Mapping[int, str]) -> None:
     """Whether a signed text is what was told as these steps, the first of which is at this place of the game.
 
-    `before`: the head before the game's first step, if it is known. Raises `Contradiction`.
+    `heads`: those that are known, by their entries. Raises `Contradiction`; `Impossible` where the letter cites a
+    head that no letter has shown yet.
     """
     first = steps[0]
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
@@ -60,8 +62,12 @@ def check(game: SealedGame, at: int, steps: Sequence[ToldStep], content: bytes, 
         command.fields.get(name) != value for name, value in place.items()
     ):
         raise Contradiction(f"{where}: what was signed belongs elsewhere")
-    if command.fields.get("prev") not in {*_cited(game, at), *([before] if before else [])}:
-        raise Contradiction(f"{where}: what was signed follows another game than the one told here")
+    prev = command.fields.get("prev")
+    seq = next((seq for seq, head in heads.items() if head == prev), None)
+    if seq is None:
+        raise Impossible(f"{where}: what was signed follows a head that no letter has shown here yet")
+    if not _since(game, at) <= seq < first.seq:
+        raise Contradiction(f"{where}: what was signed follows another step than the one told here")
     sections = [section for section in command.sections if section[0] != "note"]
     if len(sections) != len(steps):
         raise Contradiction(f"{where}: other steps were signed than told")
@@ -82,12 +88,12 @@ def _values(game: SealedGame, told: ToldStep) -> list[str | None]:
     return [(told.values or {}).get(head) for head in game.rules.papers[told.step].values]
 
 
-def _cited(game: SealedGame, at: int) -> Iterator[str]:
-    """The heads that a letter may cite whose first step is at this place: those since its seat came to owe it."""
+def _since(game: SealedGame, at: int) -> int:
+    """The entry since which the seat of the step at this place owed it: its letter may cite heads from there on."""
     steps, seat = game.told.steps, game.told.steps[at].seat
-    while at and (at == len(steps) or game.rules.owed(game.tables[at], seat)):
-        yield steps[at - 1].head
+    while at and game.rules.owed(game.tables[at - 1], seat) and steps[at - 1].seat != seat:
         at -= 1
+    return steps[at - 1].seq if at else 0
 
 
 def _signed(game: SealedGame, seat: int, content: bytes, where: str) -> Command:

@@ -223,7 +223,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
             raise Refused(Fault("sealed", line, Phrase("a line about {what} is due here", what=what)))
         try:
             found.append((line, asked[place], _met(table.options, line)))
-        except (ValueError, KeyError):
+        except (ValueError, LookupError):
             faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
     for checked in asked[len(lines) :]:
         what = f"check {named[checked.slot]}"
@@ -345,7 +345,7 @@ def _judge(options: Options, told: list[_Told], square: int, *slots: int) -> Non
     for side, slot, lost in zip(told, slots, BEATS[one, two], strict=True):
         if lost:
             side.lose(slot, square)
-        elif slot != _AN_ASTEROID:
+        else:  # no asteroid survives
             side.rest(slot, square)
 
 

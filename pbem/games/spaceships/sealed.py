@@ -256,22 +256,25 @@ def _cost(options: Options, seat: int) -> int:
     """The cost of a seat's whole fleet, which both have agreed on."""
     base = options.cost
     if base is None:
-        base = sum(TYPES[code].cost for code in STANDARD_FLEETS[0].elements())
+        base = _price(STANDARD_FLEETS[0])
     return base + options.additional[seat - 1]
 
 
 def _is_possible(options: Options, seat: int, codes: Counter[str]) -> bool:
     """Whether ships of these types may be part of an agreed fleet."""
-    if options.cost is None:
-        extra = options.additional[seat - 1]
-        return any(
-            sum(TYPES[code].cost for code in (codes - base).elements()) <= extra
-            and all(number <= _most(options.additional_allowed, code) for code, number in (codes - base).items())
-            for base in STANDARD_FLEETS
-        )
-    most = {code: _most(options.allowed, code) + _most(options.additional_allowed, code) for code in codes}
-    cost = sum(TYPES[code].cost for code in codes.elements())
-    return cost <= _cost(options, seat) and all(number <= most[code] for code, number in codes.items())
+    extra = options.additional[seat - 1]
+    bases = STANDARD_FLEETS
+    if options.cost is not None:  # whatever is allowed; the cost of all is looked at besides
+        bases = (Counter({code: _most(options.allowed, code) for code in TYPES}),)
+    return _price(codes) <= _cost(options, seat) and any(
+        _price(codes - base) <= extra
+        and all(number <= _most(options.additional_allowed, code) for code, number in (codes - base).items())
+        for base in bases
+    )
+
+
+def _price(codes: Counter[str]) -> int:
+    return sum(TYPES[code].cost for code in codes.elements())
 
 
 def _most(allowed: fleet.Allowed | None, code: str) -> int:
@@ -362,7 +365,7 @@ def _answers(lines: Iterable[str]) -> Answers:
 
 
 def _read(word: str, rest: list[str]) -> _Line:
-    """A line of answers but flashes and over; raises ValueError and KeyError on what is none."""
+    """A line of answers but flashes and over; raises ValueError or LookupError on what is none."""
     cell, *words = rest
     result = words.pop(0) if word != "death" else ""
     if result not in _RESULTS[word]:
@@ -393,7 +396,7 @@ _RESULTS: Final = {
 
 
 def _flash(words: list[str]) -> Report:
-    """A line of flashcube data; raises ValueError and KeyError on what is none."""
+    """A line of flashcube data; raises ValueError or LookupError on what is none."""
     match words:
         case [cell, "none"] if cell in CELLS:
             return {"cell": cell, "ship": None}
@@ -514,7 +517,7 @@ def _is_answer(line: str, *, started: bool) -> bool:
         return not started and line in ("over fleet", "over idle")
     try:
         _flash(rest) if word == "flash" else _read(word, rest)
-    except (ValueError, KeyError):
+    except (ValueError, LookupError):
         return False
     return True
 
@@ -698,13 +701,13 @@ _RULINGS: Final = {"beam": "22", "strike": "22", "scan": "25", "death": "27", "f
 
 def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
     """The ruling that the first line breaks that is not what an honest owner would have written."""
-    line, other = next(pair for pair in zip_longest(honest, told, fillvalue="") if pair[0] != pair[1])
+    line, other = next(pair for pair in zip_longest(honest, told, fillvalue="over") if pair[0] != pair[1])
+    word, said = line.split()[0], other.split()
     if step == "open":
         return "21"
-    if "over" in (line[:4], other[:4]):
-        return "31" if "over idle" in (line, other) else "30"
-    word, _, *rest = (line or other).split()
-    if word in ("beam", "strike") and rest[:1] == other.split()[2:3]:
+    if "over" in (word, said[0]):
+        return "31"  # whether a fleet is left follows from the ships that were named
+    if word in ("beam", "strike") and line.split()[2] == said[2]:
         return "23" if _exploded(line) != _exploded(other) else "27"
     return _RULINGS[word]
 

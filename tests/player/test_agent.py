@@ -1,0 +1,50 @@
+"""Agents that play sealed matches by mail through the real desk: nobody but their players decides anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from owners import RAW, Owner, live, propose
+
+from pbem.player import sealed
+from pbem.player.proving import prove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from referee import Referee
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "_ROUNDS", 10)
+
+
+@pytest.fixture
+def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
+    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
+    for owner in found:
+        owner.register()
+    yield found
+    for owner in found:
+        owner.close()
+
+
+def play(referee: Referee, owners: Sequence[Owner], game: str, options: str = "") -> None:
+    propose(referee, owners, game, options)
+    for _ in live(owners):
+        pass
+
+
+@pytest.mark.parametrize("game", RAW)
+def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner], game: str) -> None:
+    play(referee, owners, game)
+    for owner in owners:
+        assert not owner.accusations
+        assert not owner.refusals
+        assert owner.letters.standing("m1")["phase"] == "closed"
+        proof = prove(owner.memory, "m1")
+        assert proof is not None
+        assert proof.holds, proof.checks[-1]
