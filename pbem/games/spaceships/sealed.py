@@ -444,13 +444,12 @@ def _opens(line: str) -> bool:
 
 def _impossible(table: Table, seat: int, orders: Orders) -> Iterator[Fault]:
     """What of opened orders no fleet can have been entitled to."""
-    cost, space = _cost(table.options, seat), table.spaces[seat - 1]
-    scans = 1
-    if table.played:
-        scans = max(1, _fresh(table.played[-1], seat).bit_count())
+    space, lost = table.spaces[seat - 1], Counter(ship[:2] for ship in table.spaces[seat - 1].lost)
+    strikes, beams = _entitlement(table.options, seat, lost)
+    scans = max(1, _fresh(table.played[-1], seat).bit_count()) if table.played else 1
     for rule, count, most in (
-        ("14", len(orders.strikes), cost - space.destroyed.bit_count()),
-        ("17", len(orders.beams), cost // TYPES["DS"].cost),
+        ("14", len(orders.strikes), strikes),
+        ("17", len(orders.beams), beams),
         ("18", len(orders.scans), scans),
     ):
         if count > most:
@@ -458,6 +457,21 @@ def _impossible(table: Table, seat: int, orders: Orders) -> Iterator[Fault]:
     for place, cell in enumerate(orders.launches):
         if cell in orders.launches[:place] or (space.destroyed | space.empty) >> cell & 1:
             yield Fault("16", f"death {NAMES[cell]}", Phrase("there is nothing left to be launched"))
+
+
+def _entitlement(options: Options, seat: int, lost: Counter[str]) -> tuple[int, int]:
+    """How many strikes of all kinds, and beams, a fleet without these ships may give at most (rulings 14-17)."""
+    extra, dear = options.additional[seat - 1], TYPES["DS"].cost
+    if options.cost is not None:
+        left = _cost(options, seat) - _price(lost)
+        return left, left // dear
+    bases = [base - lost for base in STANDARD_FLEETS]
+    most = max(sum(_MOST_STRIKES[code] * number for code, number in base.items()) for base in bases)
+    return most + extra, 1 - min(1, lost["DS"]) + extra // dear
+
+
+_MOST_STRIKES: Final = {"DS": 1, "KC": 3, "FS": 2, "PC": 2, "MD": 2, "HS": 1, "LS": 0, "AG": 2, "LG": 1}
+"""By type the strikes of a ship in a turn, missile and kamikaze included: no type gives more than it costs."""
 
 
 def _fresh(reports: Iterable[Report], seat: int) -> int:

@@ -195,8 +195,6 @@ def test_a_game_ends_when_no_ship_is_left_and_only_then() -> None:
         ("Rv1", {"sealed"}),
         ("scan Rv1/scan Rv2", {"18"}),
         ("/".join(["beam Rv1 Rv2 Rv3"] * 4), {"17"}),
-        ("/".join(["strike Rv1"] * 25), {"14"}),
-        ("/".join(["strike Rv1"] * 24), set()),
         ("death Rv1", {"16"}),
         ("death Rv2", {"16"}),
         ("death Rv3", set()),
@@ -205,7 +203,28 @@ def test_a_game_ends_when_no_ship_is_left_and_only_then() -> None:
 )
 def test_what_nobody_can_have_ordered(text: str, rules: set[str]) -> None:
     position = table({}, empty="Rv1", destroyed="Rv2")._replace(opened={})
-    assert blamed(position, 1, "open", text) == (rules if "strike Rv1/" * 23 not in text else rules or {"14"})
+    assert blamed(position, 1, "open", text) == rules
+
+
+@pytest.mark.parametrize(
+    ("options", "lost", "strikes", "beams"),
+    [
+        ({"fleet": "standard"}, {}, 9, 1),
+        ({"fleet": "standard"}, {"KC": "Rv1-Rw3"}, 6, 1),
+        ({"fleet": "standard"}, {"DS": "Rv1"}, 8, 0),
+        ({"fleet": "standard", "additional": [16, 0]}, {"DS1": "Rv1"}, 24, 2),
+        ({"fleet": "cost:24"}, {}, 24, 3),
+        ({"fleet": "cost:24", "additional": [3, 0]}, {"KC": "Rv1"}, 21, 2),
+    ],
+)
+def test_more_than_any_fleet_that_is_left_may_order(
+    options: dict[str, Any], lost: dict[str, str], strikes: int, beams: int
+) -> None:
+    """An opponent who asks for more than is due would be convicted, but have the answers."""
+    position = table(options, lost=dict.fromkeys(lost, "Rv1"))._replace(opened={})
+    for word, most, rule in (("strike Gx3", strikes, "14"), ("beam Gx1 Gx2 Gx3", beams, "17")):
+        assert not blamed(position, 1, "open", " ".join([word] * most))
+        assert blamed(position, 1, "open", " ".join([word] * (most + 1))) == {rule}
 
 
 @pytest.mark.parametrize(
