@@ -9,8 +9,9 @@ import pytest
 from pbem.games import Refused, Result
 from pbem.games.sealed import Falsehood, Step
 from pbem.games.spaceships import RULES
-from pbem.games.spaceships.sealed import SEALED, Space, Table
+from pbem.games.spaceships.sealed import SEALED, Table
 from pbem.games.spaceships.space import CELLS, mask_of
+from pbem.games.spaceships.told import Space
 
 
 def table(
@@ -209,16 +210,16 @@ def test_what_nobody_can_have_ordered(text: str, rules: set[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "lost", "strikes", "beams"),
     [
-        ({"fleet": "standard"}, {}, 9, 1),
-        ({"fleet": "standard"}, {"KC": "Rv1-Rw3"}, 6, 1),
-        ({"fleet": "standard"}, {"DS": "Rv1"}, 8, 0),
-        ({"fleet": "standard", "additional": [16, 0]}, {"DS1": "Rv1"}, 24, 2),
-        ({"fleet": "cost:24"}, {}, 24, 3),
-        ({"fleet": "cost:24", "additional": [3, 0]}, {"KC": "Rv1"}, 21, 2),
+        ({"fleet": "standard"}, [], 9, 1),
+        ({"fleet": "standard"}, ["KC"], 6, 1),
+        ({"fleet": "standard"}, ["DS"], 8, 0),
+        ({"fleet": "standard", "additional": [16, 0]}, ["DS1"], 24, 2),
+        ({"fleet": "cost:24"}, [], 24, 3),
+        ({"fleet": "cost:24", "additional": [3, 0]}, ["KC"], 21, 2),
     ],
 )
 def test_more_than_any_fleet_that_is_left_may_order(
-    options: dict[str, Any], lost: dict[str, str], strikes: int, beams: int
+    options: dict[str, Any], lost: list[str], strikes: int, beams: int
 ) -> None:
     """An opponent who asks for more than is due would be convicted, but have the answers."""
     position = table(options, lost=dict.fromkeys(lost, "Rv1"))._replace(opened={})
