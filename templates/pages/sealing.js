@@ -86,6 +86,8 @@ const SEALING = (() => {
     if (found.pbem === "setup 1") return { found, asks: true, anew: false, doubtful: false, steps: [] };
     secrets = await STEPS.bound(found, secrets);
     const table = await STEPS.check(found, secrets);
+    secrets = STEPS.heard(found, secrets);
+    SECRETS.keep(localStorage, secrets);
     if (found.sealed.owes[0] === "reveal") return { found, asks: false, anew: false, doubtful: !table.over, steps: [] };
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
