@@ -53,6 +53,11 @@ class Paper(NamedTuple):
         """The heads that a letter's section has to say."""
         return tuple(head for head in self.heads if head not in ("rules", "setup"))
 
+    @property
+    def ordered(self) -> bool:
+        """Whether it follows from orders of its turn."""
+        return "orders" in {self.name, *self.heads}
+
 
 class Step(NamedTuple):
     """One step of a sealed game as it was entered."""
